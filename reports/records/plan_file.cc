@@ -10,6 +10,7 @@
 #include "sim/base/error.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
+#include "sim/json/result_records.h"
 #include "sim/record/without_key.h"
 
 namespace meshwright::reports {
@@ -53,15 +54,16 @@ PlannedLayout read_planned(ObjectReader reader) {
 
 // Of an estimate, all but the parts.
 Json planned_schema() {
-  const Json estimate = to_json(Estimate{});
-  std::vector<RowSchema> rows;
-  for (const auto& [key, value] : estimate.items()) {
-    const bool part = std::find(kParts.begin(), kParts.end(), key) != kParts.end();
-    rows.push_back({.key = key, .value = Json::object(), .required = !part});
+  Json schema = estimate_record().schema();
+  schema["title"] = "PlannedLayout";
+  schema["description"] =
+      "A layout. The first one alone keeps its volume, the first ten keep memory and terms.";
+  Json required = Json::array();
+  for (const Json& key : schema["required"]) {
+    if (std::find(kParts.begin(), kParts.end(), key) == kParts.end()) required.push_back(key);
   }
-  return object_schema(rows,
-                       "A layout. The first one alone keeps its volume, the first ten keep memory "
-                       "and terms.");
+  schema["required"] = required;
+  return schema;
 }
 
 Kind<std::vector<PlannedLayout>> ranking_kind() {

@@ -1,45 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/validation.h"
 
-#include <mutex>
-#include <set>
-
 #include "sim/json/input_records.h"
-#include "sim/json/records.h"
+#include "sim/json/result_records.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {
 
 using planner::LayoutComparison;
-
-// Transfer::name views text that lives as long as the program.
-Kind<std::string_view> transfer_name() {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, std::string_view& name) {
-                static std::mutex mutex;
-                static std::set<std::string> names;
-                const std::lock_guard lock(mutex);
-                name = *names.insert(reader.required_string(key)).first;
-              },
-          .write = [](Json& json, const std::string& key,
-                      const std::string_view& name) { json[key] = name; },
-          .schema = kind::text().schema};
-}
-
-Kind<Observation> observation_kind() {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, Observation& observation) {
-                observation = observation_from_json(reader.member(key), reader.file(),
-                                                    reader.pointer_to(key));
-              },
-          .write = [](Json& json, const std::string& key,
-                      const Observation& observation) { json[key] = to_json(observation); },
-          .schema =
-              [] {
-                return Json{{"type", "object"}, {"required", {"layout", "step_time_seconds"}}};
-              }};
-}
 
 const Record<planner::AtHostSpeed>& at_host_speed_record() {
   static const Record<planner::AtHostSpeed> record = [] {
@@ -69,7 +38,7 @@ const Record<planner::TransferComparison>& transfer_comparison_record() {
     using R = planner::TransferComparison;
     Record<R> r("All calls of a transfer in a step, as rank 0 made and timed them.");
     Record<Transfer> counted("");
-    counted.row(&Transfer::name, "name", transfer_name(), "");
+    counted.row(&Transfer::name, "name", lasting_text(), "");
     counted.row(&Transfer::phase, "phase", kind::choice(kPhaseNames), "");
     counted.row(&Transfer::times_per_step, "times_per_step", kind::number(), "Calls.");
     counted.row(&Transfer::payload, "payload_bytes", kind::base_amount<Bytes>(), "Of one call.");
@@ -110,7 +79,7 @@ const Record<LayoutComparison>& report_layout_comparison_record() {
     r.row(&R::terms, "terms", kind::list(term_comparison_record), "");
     r.row(&R::transfers, "transfers", kind::list(transfer_comparison_record), "");
     r.row(&R::same_bytes, "same_bytes", kind::flag(), "What was sent is what was predicted.");
-    r.row(&R::observation, "observation", observation_kind(), "");
+    r.row(&R::observation, "observation", kind::object(observation_record), "");
     return r.named("LayoutComparison").all_required();
   }();
   return record;
@@ -120,8 +89,8 @@ const Record<LayoutComparison>& layout_comparison_record() {
   static const Record<LayoutComparison> record = [] {
     Record<LayoutComparison> r("A layout that was run. Errors are predicted / measured - 1.");
     r.rows_of(report_layout_comparison_record());
-    r.derived("predicted", {{"type", "object"}, {"required", {"layout", "step_time_seconds"}}}, "",
-              [](const LayoutComparison& run) { return to_json(run.predicted); });
+    r.derived<Estimate>("predicted", kind::object(estimate_record), "Of what was run.",
+                        [](const LayoutComparison& run) { return run.predicted; });
     return r.named("LayoutComparison").all_required();
   }();
   return record;

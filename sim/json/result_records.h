@@ -9,6 +9,9 @@
 
 namespace meshwright {
 
+// A text that a transfer views: it lasts as long as the program.
+Kind<std::string_view> lasting_text();
+
 const Record<Term>& term_record();
 const Record<StageMemory>& stage_memory_record();
 const Record<Transfer>& transfer_record();

@@ -18,14 +18,6 @@ std::string_view lasting(const std::string& text) {
   return *texts.insert(text).first;
 }
 
-Kind<std::string_view> lasting_text() {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     std::string_view& value) { value = lasting(reader.required_string(key)); },
-          .write = [](Json& json, const std::string& key,
-                      const std::string_view& value) { json[key] = value; },
-          .schema = kind::text().schema};
-}
-
 Record<Transfer> make_transfer_record() {
   const auto amount = kind::base_amount<Bytes>();
   Record<Transfer> r("A collective or send, as one rank of one pipeline stage sees it.");
@@ -114,6 +106,14 @@ Record<PublishedOrders> make_published_orders_record() {
 }
 
 }  // namespace
+
+Kind<std::string_view> lasting_text() {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     std::string_view& value) { value = lasting(reader.required_string(key)); },
+          .write = [](Json& json, const std::string& key,
+                      const std::string_view& value) { json[key] = value; },
+          .schema = kind::text().schema};
+}
 
 const Record<Transfer>& transfer_record() {
   static const Record<Transfer> record = make_transfer_record();
