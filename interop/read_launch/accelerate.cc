@@ -6,6 +6,7 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/read_launch/trainer.h"
@@ -257,5 +258,21 @@ LaunchRecord read_accelerate(std::string_view text, const std::string& file,
   reading.list_unused("no key of accelerate that is known here");
   return record;
 }
+
+namespace {
+
+bool is_accelerate(const LaunchText& text) {
+  return has_key(text, "distributed_type") &&
+         has_any(text,
+                 {"fsdp_config.", "num_processes", "parallelism_config.", "deepspeed_config."});
+}
+
+}  // namespace
+
+extern const LaunchFormat kAccelerateFormat;
+const LaunchFormat kAccelerateFormat{
+    is_accelerate, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_accelerate(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/read_launch/trainer.h"
@@ -200,5 +201,21 @@ LaunchRecord read_deepspeed(std::string_view text, const std::string& file,
   reading.list_unused("no key of DeepSpeed that is known here");
   return record;
 }
+
+namespace {
+
+bool is_deepspeed(const LaunchText& text) {
+  return text.kind == LaunchTextKind::json &&
+         has_any(text,
+                 {"train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization."});
+}
+
+}  // namespace
+
+extern const LaunchFormat kDeepspeedFormat;
+const LaunchFormat kDeepspeedFormat{
+    is_deepspeed, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_deepspeed(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

@@ -7,6 +7,7 @@
 
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/gpt_neox_parts.h"
+#include "interop/read_launch/launch_format.h"
 #include "sim/base/error.h"
 
 namespace meshwright::interop {
@@ -301,5 +302,11 @@ LaunchRecord read_gpt_neox(std::string_view text, const std::string& file,
   reading.list_unused("no key of GPT-NeoX that is known here");
   return record;
 }
+
+extern const LaunchFormat kGptNeoxFormat;
+const LaunchFormat kGptNeoxFormat{
+    is_gpt_neox, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_gpt_neox(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/record/parse.h"
@@ -80,6 +81,13 @@ bool has_section(const LaunchText& text, std::string_view prefix) {
   const auto& all = text.document.all();
   return std::any_of(all.begin(), all.end(),
                      [&](const Value& value) { return value.key.starts_with(prefix); });
+}
+
+bool has_any(const LaunchText& text, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (key.ends_with('.') ? has_section(text, key) : has_key(text, key)) return true;
+  }
+  return false;
 }
 
 }  // namespace meshwright::interop

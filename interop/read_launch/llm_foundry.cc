@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
 #include "sim/base/error.h"
@@ -209,5 +210,20 @@ LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
   reading.list_unused("no key of llm-foundry that is known here");
   return record;
 }
+
+namespace {
+
+bool is_llm_foundry(const LaunchText& text) {
+  return has_key(text, "global_train_batch_size") && has_section(text, "model.") &&
+         !has_key(text, "model.max_sequence_length");
+}
+
+}  // namespace
+
+extern const LaunchFormat kLlmFoundryFormat;
+const LaunchFormat kLlmFoundryFormat{
+    is_llm_foundry, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_llm_foundry(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

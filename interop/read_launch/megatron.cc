@@ -7,10 +7,12 @@
 
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/megatron_arguments.h"
 #include "interop/read_launch/megatron_deepspeed.h"
 #include "interop/read_launch/megatron_fields.h"
+#include "interop/read_launch/megatron_yaml.h"
 #include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -209,5 +211,25 @@ LaunchRecord read_megatron_argument_block(std::string_view text, const std::stri
   read_megatron_fields(reading, hints, file);
   return record;
 }
+
+namespace {
+
+constexpr int kEnoughOptions = 3;
+
+// A document that holds a command, such as a job of Kubernetes, is read for the command.
+bool is_megatron_command(const LaunchText& text) {
+  return text.kind != LaunchTextKind::json &&
+         count_megatron_options(text.text, kEnoughOptions) >= kEnoughOptions &&
+         !is_megatron_yaml(text.document);
+}
+
+}  // namespace
+
+extern const LaunchFormat kMegatronFormat;
+const LaunchFormat kMegatronFormat{
+    is_megatron_command,
+    [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
+      return read_megatron_script(t.text, t.file, hints, read);
+    }};
 
 }  // namespace meshwright::interop

@@ -8,6 +8,7 @@
 
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -194,5 +195,21 @@ void read_megatron_bridge_values(Values values, const LaunchHints& hints, Launch
   }
   reading.list_unused("no override of Megatron-Bridge that is known here");
 }
+
+namespace {
+
+bool says_bridge_sizes(const LaunchText& text) {
+  return has_any(text, {"model.tensor_model_parallel_size", "model.pipeline_model_parallel_size",
+                        "train.micro_batch_size", "train.global_batch_size"});
+}
+
+}  // namespace
+
+extern const LaunchFormat kMegatronBridgeFormat;
+const LaunchFormat kMegatronBridgeFormat{
+    [](const LaunchText& t) { return is_document(t) && says_bridge_sizes(t); },
+    [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_megatron_bridge(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

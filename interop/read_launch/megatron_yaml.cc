@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/megatron_arguments.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "sim/base/text.h"
@@ -160,5 +161,12 @@ LaunchRecord read_megatron_yaml(Values values, const std::string& file, const La
   beside.list_unused("no argument of Megatron-LM that is known here");
   return record;
 }
+
+extern const LaunchFormat kMegatronYamlFormat;
+const LaunchFormat kMegatronYamlFormat{
+    [](const LaunchText& t) { return is_document(t) && is_megatron_yaml(t.document); },
+    [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_megatron_yaml(t.document, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
 #include "sim/base/error.h"
@@ -135,5 +136,20 @@ LaunchRecord read_nanotron(std::string_view text, const std::string& file,
   reading.list_unused("no key of nanotron that is known here");
   return record;
 }
+
+namespace {
+
+bool is_nanotron(const LaunchText& text) {
+  return has_any(text, {"parallelism.tp", "parallelism.dp", "parallelism.pp"}) &&
+         has_section(text, "tokens.");
+}
+
+}  // namespace
+
+extern const LaunchFormat kNanotronFormat;
+const LaunchFormat kNanotronFormat{
+    is_nanotron, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_nanotron(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "interop/read_launch/read_launch.h"
@@ -298,5 +299,22 @@ void read_nemo_values(Values nemo, const std::string& file, const LaunchHints& h
   pass_over_nemo(nemo);
   trainer.list_unused("no key of NeMo that is known here");
 }
+
+namespace {
+
+// Its models say the sequence themselves, or it has a trainer.
+bool is_nemo(const LaunchText& text) {
+  return has_any(text, {"model.tensor_model_parallel_size", "model.pipeline_model_parallel_size",
+                        "model.micro_batch_size"}) &&
+         has_any(text, {"model.encoder_seq_length", "model.mcore_gpt", "trainer.", "exp_manager."});
+}
+
+}  // namespace
+
+extern const LaunchFormat kNemoFormat;
+const LaunchFormat kNemoFormat{
+    is_nemo, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_nemo(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

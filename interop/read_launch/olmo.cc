@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "sim/base/error.h"
 #include "sim/model/parameters.h"
@@ -393,5 +394,11 @@ LaunchRecord read_olmo(std::string_view text, const std::string& file, const Lau
   reading.list_unused("no key of OLMo that is known here");
   return record;
 }
+
+extern const LaunchFormat kOlmoFormat;
+const LaunchFormat kOlmoFormat{
+    is_olmo, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_olmo(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

@@ -9,6 +9,7 @@
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/megatron_bridge.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/shell/shell_script.h"
@@ -131,5 +132,18 @@ LaunchRecord read_override_script(std::string_view text, const std::string& file
   }
   return record;
 }
+
+namespace {
+
+constexpr int kEnoughOverrides = 2;
+
+}  // namespace
+
+extern const LaunchFormat kOverridesFormat;
+const LaunchFormat kOverridesFormat{
+    [](const LaunchText& t) { return is_script(t) && count_overrides(t.text) >= kEnoughOverrides; },
+    [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
+      return read_override_script(t.text, t.file, hints, read);
+    }};
 
 }  // namespace meshwright::interop

@@ -4,138 +4,18 @@
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/environment.h"
 #include "interop/read_launch/foreign_launch.h"
-#include "interop/read_launch/gpt_neox.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_text.h"
 #include "interop/read_launch/megatron.h"
-#include "interop/read_launch/megatron_bridge.h"
-#include "interop/read_launch/megatron_yaml.h"
-#include "interop/read_launch/olmo.h"
-#include "interop/read_launch/overrides.h"
 #include "interop/read_launch/reading_check.h"
-#include "interop/read_launch/swift.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
 
-constexpr int kEnoughOptions = 3;
-constexpr int kEnoughOverrides = 2;
-
-bool has_any(const LaunchText& text, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    if (key.ends_with('.') ? has_section(text, key) : has_key(text, key)) return true;
-  }
-  return false;
-}
-
-bool is_script(const LaunchText& text) { return text.kind == LaunchTextKind::script; }
-bool is_document(const LaunchText& text) { return !is_script(text); }
-
-// A document that holds a command, such as a job of Kubernetes, is read for the command.
-bool is_megatron_command(const LaunchText& text) {
-  return text.kind != LaunchTextKind::json &&
-         count_megatron_options(text.text, kEnoughOptions) >= kEnoughOptions &&
-         !is_megatron_yaml(text.document);
-}
-
-bool is_torchtitan(const LaunchText& text) {
-  return text.kind == LaunchTextKind::toml && has_section(text, "training.") &&
-         has_any(text, {"model.", "parallelism.", "job."});
-}
-
-bool is_nanotron(const LaunchText& text) {
-  return has_any(text, {"parallelism.tp", "parallelism.dp", "parallelism.pp"}) &&
-         has_section(text, "tokens.");
-}
-
-bool is_llm_foundry(const LaunchText& text) {
-  return has_key(text, "global_train_batch_size") && has_section(text, "model.") &&
-         !has_key(text, "model.max_sequence_length");
-}
-
-bool says_bridge_sizes(const LaunchText& text) {
-  return has_any(text, {"model.tensor_model_parallel_size", "model.pipeline_model_parallel_size",
-                        "train.micro_batch_size", "train.global_batch_size"});
-}
-
-// Its models say the sequence themselves, or it has a trainer.
-bool is_nemo(const LaunchText& text) {
-  return has_any(text, {"model.tensor_model_parallel_size", "model.pipeline_model_parallel_size",
-                        "model.micro_batch_size"}) &&
-         has_any(text, {"model.encoder_seq_length", "model.mcore_gpt", "trainer.", "exp_manager."});
-}
-
-bool is_accelerate(const LaunchText& text) {
-  return has_key(text, "distributed_type") &&
-         has_any(text,
-                 {"fsdp_config.", "num_processes", "parallelism_config.", "deepspeed_config."});
-}
-
-bool is_deepspeed(const LaunchText& text) {
-  return text.kind == LaunchTextKind::json &&
-         has_any(text,
-                 {"train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization."});
-}
-
-bool is_trainer_script(const LaunchText& text) {
-  return is_script(text) && (contains(text.text, "--deepspeed") ||
-                             contains(text.text, "--per_device_train_batch_size") ||
-                             contains(text.text, "accelerate launch"));
-}
-
-struct LaunchFormat {
-  bool (*is)(const LaunchText& text);
-  LaunchRecord (*read)(const LaunchText& text, const LaunchHints& hints, const ReadNamedFile& read);
-};
-
-// The first that a text is one of. Each looks for keys or options that it alone has.
-constexpr LaunchFormat kFormats[] = {
-    {[](const LaunchText& t) { return is_script(t) && is_swift_command(t.text); },
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
-       return read_swift(t.text, t.file, hints, read);
-     }},
-    {is_megatron_command,
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
-       return read_megatron_script(t.text, t.file, hints, read);
-     }},
-    {[](const LaunchText& t) {
-       return is_script(t) && count_overrides(t.text) >= kEnoughOverrides;
-     },
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
-       return read_override_script(t.text, t.file, hints, read);
-     }},
-    {is_trainer_script,
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
-       return read_trainer_script(t.text, t.file, hints, read);
-     }},
-    {is_torchtitan, [](const LaunchText& t, const LaunchHints& hints,
-                       const ReadNamedFile&) { return read_torchtitan(t.text, t.file, hints); }},
-    {is_gpt_neox, [](const LaunchText& t, const LaunchHints& hints,
-                     const ReadNamedFile&) { return read_gpt_neox(t.text, t.file, hints); }},
-    {is_olmo, [](const LaunchText& t, const LaunchHints& hints,
-                 const ReadNamedFile&) { return read_olmo(t.text, t.file, hints); }},
-    {is_deepspeed, [](const LaunchText& t, const LaunchHints& hints,
-                      const ReadNamedFile&) { return read_deepspeed(t.text, t.file, hints); }},
-    {is_nanotron, [](const LaunchText& t, const LaunchHints& hints,
-                     const ReadNamedFile&) { return read_nanotron(t.text, t.file, hints); }},
-    {is_llm_foundry, [](const LaunchText& t, const LaunchHints& hints,
-                        const ReadNamedFile&) { return read_llm_foundry(t.text, t.file, hints); }},
-    {is_nemo, [](const LaunchText& t, const LaunchHints& hints,
-                 const ReadNamedFile&) { return read_nemo(t.text, t.file, hints); }},
-    {[](const LaunchText& t) { return is_document(t) && says_bridge_sizes(t); },
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
-       return read_megatron_bridge(t.text, t.file, hints);
-     }},
-    {is_accelerate, [](const LaunchText& t, const LaunchHints& hints,
-                       const ReadNamedFile&) { return read_accelerate(t.text, t.file, hints); }},
-    {[](const LaunchText& t) { return is_document(t) && is_megatron_yaml(t.document); },
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
-       return read_megatron_yaml(t.document, t.file, hints);
-     }}};
-
 const LaunchFormat* format_of(const LaunchText& text) {
-  for (const LaunchFormat& format : kFormats) {
-    if (format.is(text)) return &format;
+  for (const LaunchFormat* format : launch_formats()) {
+    if (format->is(text)) return format;
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "interop/read_launch/megatron_yaml.h"
 #include "sim/base/error.h"
@@ -129,5 +130,12 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   beside.list_unused("no option of ms-swift that is known here");
   return record;
 }
+
+extern const LaunchFormat kSwiftFormat;
+const LaunchFormat kSwiftFormat{
+    [](const LaunchText& t) { return is_script(t) && is_swift_command(t.text); },
+    [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
+      return read_swift(t.text, t.file, hints, read);
+    }};
 
 }  // namespace meshwright::interop

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
 
@@ -387,5 +388,20 @@ LaunchRecord read_torchtitan(std::string_view text, const std::string& file,
   reading.list_unused("no key of torchtitan that is known here");
   return record;
 }
+
+namespace {
+
+bool is_torchtitan(const LaunchText& text) {
+  return text.kind == LaunchTextKind::toml && has_section(text, "training.") &&
+         has_any(text, {"model.", "parallelism.", "job."});
+}
+
+}  // namespace
+
+extern const LaunchFormat kTorchtitanFormat;
+const LaunchFormat kTorchtitanFormat{
+    is_torchtitan, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
+      return read_torchtitan(t.text, t.file, hints);
+    }};
 
 }  // namespace meshwright::interop

@@ -7,6 +7,7 @@
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/read_launch/trainer.h"
 #include "interop/shell/shell_script.h"
@@ -228,5 +229,22 @@ LaunchRecord read_trainer_script(std::string_view text, const std::string& file,
   of_command.list_unused("no option that is known here");
   return record;
 }
+
+namespace {
+
+bool is_trainer_script(const LaunchText& text) {
+  return is_script(text) && (contains(text.text, "--deepspeed") ||
+                             contains(text.text, "--per_device_train_batch_size") ||
+                             contains(text.text, "accelerate launch"));
+}
+
+}  // namespace
+
+extern const LaunchFormat kTrainerScriptFormat;
+const LaunchFormat kTrainerScriptFormat{
+    is_trainer_script,
+    [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
+      return read_trainer_script(t.text, t.file, hints, read);
+    }};
 
 }  // namespace meshwright::interop

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A form in which somebody's launch is written. Each is one source of this folder, which defines
+// its constant; CMakeLists.txt names the sources in the order in which they are asked.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/launch_text.h"
+#include "interop/shell/named_file.h"
+
+namespace meshwright::interop {
+
+struct LaunchFormat {
+  // By keys or options that it alone has.
+  bool (*is)(const LaunchText& text);
+  LaunchRecord (*read)(const LaunchText& text, const LaunchHints& hints, const ReadNamedFile& read);
+};
+
+// A text is of the first that it is one of.
+std::span<const LaunchFormat* const> launch_formats();
+
+inline bool is_script(const LaunchText& text) { return text.kind == LaunchTextKind::script; }
+inline bool is_document(const LaunchText& text) { return !is_script(text); }
+// A key, or with a dot at the end a section.
+bool has_any(const LaunchText& text, std::initializer_list<std::string_view> keys);
+
+}  // namespace meshwright::interop
