@@ -29,7 +29,7 @@ Status reversed(Status status) {
   return status == Status::yes ? Status::no : status == Status::no ? Status::yes : status;
 }
 
-std::optional<std::int64_t> integer_of(const std::string& text) {
+std::optional<std::int64_t> whole_number_of(const std::string& text) {
   std::int64_t value = 0;
   constexpr std::size_t kMostDigits = 15;
   if (text.size() > kMostDigits) return std::nullopt;
@@ -158,8 +158,8 @@ class Test {
     if (operation[1] == 'o' || operation == "-nt" || operation == "-ef") {
       return unknown("files are not looked up");
     }
-    const auto a = extended_ ? arithmetic_of(left, s_, 1) : integer_of(left.text());
-    const auto b = extended_ ? arithmetic_of(right, s_, 1) : integer_of(right.text());
+    const auto a = extended_ ? arithmetic_of(left, s_, 1) : whole_number_of(left.text());
+    const auto b = extended_ ? arithmetic_of(right, s_, 1) : whole_number_of(right.text());
     if (!a || !b) return unknown("a value is no whole number");
     return status_of(compares(operation, *a, *b));
   }
