@@ -6,6 +6,7 @@
 // value, never an exception. A bug of ours is an assertion.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -13,16 +14,23 @@
 
 namespace meshwright {
 
+// A zero byte would end a message for whoever reads what().
+inline std::string without_zero_bytes(std::string text) {
+  std::replace(text.begin(), text.end(), '\0', '?');
+  return text;
+}
+
 class InputError : public std::runtime_error {
  public:
   // where: file, flag or "standard input". pointer: JSON pointer inside it, or empty.
   // what: what is wrong with which value, and what is allowed. hint: what to do, or empty.
   InputError(const std::string& where, const std::string& pointer, const std::string& what,
              std::string hint = "")
-      : std::runtime_error(where + (pointer.empty() ? "" : ": " + pointer) + ": " + what),
+      : std::runtime_error(
+            without_zero_bytes(where + (pointer.empty() ? "" : ": " + pointer) + ": " + what)),
         hint_(std::move(hint)) {}
   explicit InputError(const std::string& what, std::string hint = "")
-      : std::runtime_error(what), hint_(std::move(hint)) {}
+      : std::runtime_error(without_zero_bytes(what)), hint_(std::move(hint)) {}
 
   [[nodiscard]] const std::string& hint() const { return hint_; }
 

@@ -618,6 +618,57 @@ export type TransferComparison = {
   as_predicted: boolean;
 };
 
+export type ObservedTerm = {
+  name: "forward_compute" | "backward_compute" | "recompute" | "tensor_parallel_communication" | "context_parallel_communication" | "expert_parallel_communication" | "pipeline_communication" | "pipeline_bubble" | "data_parallel_communication" | "optimizer" | "host" | "offload";
+  seconds: number;
+};
+
+export type CountedTransfer = {
+  name: string;
+  group: "tensor" | "context" | "data" | "pipeline" | "expert" | "expert_tensor" | "expert_data" | "embedding" | "model";
+  collective: "all_reduce" | "all_gather" | "reduce_scatter" | "all_to_all" | "broadcast" | "send_recv";
+  phase: "forward" | "backward" | "recompute" | "step";
+  group_size: number;
+  times_per_step: number;
+  payload_bytes: number;
+  formula: string;
+  payload_per_step_bytes?: number;
+  sent_per_step_bytes?: number;
+  overlappable: boolean;
+  measured_seconds?: number;
+};
+
+export type Observation = {
+  short_name?: string;
+  layout: Layout;
+  run_layout: Layout;
+  run_layers: number;
+  run_num_moe_experts?: number;
+  run_global_batch_size: number;
+  run_precision?: "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "fp4";
+  ranks: number;
+  steps: number;
+  complete: boolean;
+  not_run: string[];
+  step_time_seconds: number;
+  step_time_p10_seconds: number;
+  step_time_p90_seconds: number;
+  step_time_min_seconds: number;
+  step_time_drift: number;
+  step_time_error?: number;
+  host_time_ratio?: number;
+  runs?: number;
+  noisy?: boolean;
+  terms: ObservedTerm[];
+  counted: CountedTransfer[];
+  peak_memory_bytes: number;
+  loss: number;
+  device: string;
+  mode: "training" | "prefill" | "decode";
+  tokens_per_second: number;
+  failure: string;
+};
+
 export type LayoutComparison = {
   layout: Layout;
   name: string;
@@ -633,7 +684,7 @@ export type LayoutComparison = {
   terms: TermComparison[];
   transfers: TransferComparison[];
   same_bytes: boolean;
-  observation: Record<string, unknown>;
+  observation: Observation;
 };
 
 export type Validation = {
