@@ -56,8 +56,9 @@ TEST(Schema, OfAPlanTakesOneWithoutAnswersAndOneThatNothingFits) {
   plan.ranked.clear();
   plan.pareto.clear();
   plan.closest = plan.rejections;
-  EXPECT_EQ(complaint("plan", json_of_file(plan_file_of(plan, sample_origin(), {}, planner::Answers{}))),
-            "");
+  EXPECT_EQ(
+      complaint("plan", json_of_file(plan_file_of(plan, sample_origin(), {}, planner::Answers{}))),
+      "");
 }
 
 TEST(Schema, OfAPlanRefusesMissingPartsUnknownKeysAndOtherUnits) {

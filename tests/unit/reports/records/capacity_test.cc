@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "reports/tables/capacity_tables.h"
-#include "reports/text/capacity_text.h"
 #include "reports/tables/csv.h"
+#include "reports/text/capacity_text.h"
 #include "sim/base/error.h"
 #include "tests/unit/reports/plan_fixture.h"
 #include "tests/unit/reports/schema_check.h"

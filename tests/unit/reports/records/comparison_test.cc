@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/records/comparison_text.h"
 #include "reports/page.h"
+#include "reports/records/comparison_text.h"
 #include "reports/records/report.h"
 #include "sim/base/error.h"
 #include "tests/unit/reports/capacity_fixture.h"

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <map>
 
-#include "tests/unit/reports/plan_fixture.h"
 #include "sim/base/error.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
 #include "sim/record/json.h"
 #include "sim/step/terms.h"
+#include "tests/unit/reports/plan_fixture.h"
 
 namespace meshwright::reports {
 namespace {
