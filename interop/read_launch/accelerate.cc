@@ -270,7 +270,7 @@ bool is_accelerate(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kAccelerateFormat;
-const LaunchFormat kAccelerateFormat{
+constexpr LaunchFormat kAccelerateFormat{
     is_accelerate, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_accelerate(t.text, t.file, hints);
     }};

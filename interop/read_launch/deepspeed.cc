@@ -213,7 +213,7 @@ bool is_deepspeed(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kDeepspeedFormat;
-const LaunchFormat kDeepspeedFormat{
+constexpr LaunchFormat kDeepspeedFormat{
     is_deepspeed, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_deepspeed(t.text, t.file, hints);
     }};

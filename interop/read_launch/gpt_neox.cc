@@ -304,7 +304,7 @@ LaunchRecord read_gpt_neox(std::string_view text, const std::string& file,
 }
 
 extern const LaunchFormat kGptNeoxFormat;
-const LaunchFormat kGptNeoxFormat{
+constexpr LaunchFormat kGptNeoxFormat{
     is_gpt_neox, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_gpt_neox(t.text, t.file, hints);
     }};

@@ -221,7 +221,7 @@ bool is_llm_foundry(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kLlmFoundryFormat;
-const LaunchFormat kLlmFoundryFormat{
+constexpr LaunchFormat kLlmFoundryFormat{
     is_llm_foundry, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_llm_foundry(t.text, t.file, hints);
     }};

@@ -226,7 +226,7 @@ bool is_megatron_command(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kMegatronFormat;
-const LaunchFormat kMegatronFormat{
+constexpr LaunchFormat kMegatronFormat{
     is_megatron_command,
     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
       return read_megatron_script(t.text, t.file, hints, read);

@@ -206,7 +206,7 @@ bool says_bridge_sizes(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kMegatronBridgeFormat;
-const LaunchFormat kMegatronBridgeFormat{
+constexpr LaunchFormat kMegatronBridgeFormat{
     [](const LaunchText& t) { return is_document(t) && says_bridge_sizes(t); },
     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_megatron_bridge(t.text, t.file, hints);

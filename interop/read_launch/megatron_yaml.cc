@@ -163,7 +163,7 @@ LaunchRecord read_megatron_yaml(Values values, const std::string& file, const La
 }
 
 extern const LaunchFormat kMegatronYamlFormat;
-const LaunchFormat kMegatronYamlFormat{
+constexpr LaunchFormat kMegatronYamlFormat{
     [](const LaunchText& t) { return is_document(t) && is_megatron_yaml(t.document); },
     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_megatron_yaml(t.document, t.file, hints);

@@ -147,7 +147,7 @@ bool is_nanotron(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kNanotronFormat;
-const LaunchFormat kNanotronFormat{
+constexpr LaunchFormat kNanotronFormat{
     is_nanotron, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_nanotron(t.text, t.file, hints);
     }};

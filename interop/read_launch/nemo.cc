@@ -312,7 +312,7 @@ bool is_nemo(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kNemoFormat;
-const LaunchFormat kNemoFormat{
+constexpr LaunchFormat kNemoFormat{
     is_nemo, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_nemo(t.text, t.file, hints);
     }};

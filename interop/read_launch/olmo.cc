@@ -396,7 +396,7 @@ LaunchRecord read_olmo(std::string_view text, const std::string& file, const Lau
 }
 
 extern const LaunchFormat kOlmoFormat;
-const LaunchFormat kOlmoFormat{
+constexpr LaunchFormat kOlmoFormat{
     is_olmo, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_olmo(t.text, t.file, hints);
     }};

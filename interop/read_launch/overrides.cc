@@ -140,7 +140,7 @@ constexpr int kEnoughOverrides = 2;
 }  // namespace
 
 extern const LaunchFormat kOverridesFormat;
-const LaunchFormat kOverridesFormat{
+constexpr LaunchFormat kOverridesFormat{
     [](const LaunchText& t) { return is_script(t) && count_overrides(t.text) >= kEnoughOverrides; },
     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
       return read_override_script(t.text, t.file, hints, read);

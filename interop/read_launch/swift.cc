@@ -132,7 +132,7 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
 }
 
 extern const LaunchFormat kSwiftFormat;
-const LaunchFormat kSwiftFormat{
+constexpr LaunchFormat kSwiftFormat{
     [](const LaunchText& t) { return is_script(t) && is_swift_command(t.text); },
     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
       return read_swift(t.text, t.file, hints, read);

@@ -399,7 +399,7 @@ bool is_torchtitan(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kTorchtitanFormat;
-const LaunchFormat kTorchtitanFormat{
+constexpr LaunchFormat kTorchtitanFormat{
     is_torchtitan, [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
       return read_torchtitan(t.text, t.file, hints);
     }};

@@ -241,7 +241,7 @@ bool is_trainer_script(const LaunchText& text) {
 }  // namespace
 
 extern const LaunchFormat kTrainerScriptFormat;
-const LaunchFormat kTrainerScriptFormat{
+constexpr LaunchFormat kTrainerScriptFormat{
     is_trainer_script,
     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
       return read_trainer_script(t.text, t.file, hints, read);

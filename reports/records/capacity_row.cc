@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of one run and of one row of the grid.
 #include "reports/records/capacity.h"
+#include "reports/text/text.h"
 #include "sim/json/input_records.h"
 #include "sim/layout/short_name.h"
 

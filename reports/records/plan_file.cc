@@ -289,7 +289,7 @@ PlanFile plan_file_of(const planner::Plan& plan, const Origin& origin,
                       const planner::SearchOptions& search,
                       const std::optional<planner::Answers>& answers) {
   PlanFile file;
-  static_cast<Scenario&>(file) = plan;
+  static_cast<Scenario&>(file) = static_cast<const Scenario&>(plan);
   file.origin = origin;
   file.search = search;
   for (std::size_t i = 0; i < plan.ranked.size(); ++i) {
@@ -307,7 +307,7 @@ PlanFile plan_file_of(const planner::Plan& plan, const Origin& origin,
 
 planner::Plan without_estimates(const PlanFile& plan) {
   planner::Plan empty;
-  static_cast<Scenario&>(empty) = plan;
+  static_cast<Scenario&>(empty) = static_cast<const Scenario&>(plan);
   empty.pareto = plan.pareto;
   empty.rejections = plan.rejections;
   empty.statistics = plan.statistics;

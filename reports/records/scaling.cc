@@ -2,6 +2,7 @@
 // The same job on several GPU counts.
 #include "reports/records/answers.h"
 #include "reports/records/parts.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {

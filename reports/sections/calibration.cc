@@ -182,11 +182,11 @@ std::string calibration_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kCalibrationSection;
-const ReportSection kCalibrationSection{.rows = calibration_rows,
-                                        .fill = fill_calibration,
-                                        .page = calibration_page,
-                                        .id = "calibration",
-                                        .word = "Evidence",
-                                        .charts = "noise residuals"};
+constexpr ReportSection kCalibrationSection{.rows = calibration_rows,
+                                            .fill = fill_calibration,
+                                            .page = calibration_page,
+                                            .id = "calibration",
+                                            .word = "Evidence",
+                                            .charts = "noise residuals"};
 
 }  // namespace meshwright::reports

@@ -120,7 +120,7 @@ std::string capacity_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kCapacitySection;
-const ReportSection kCapacitySection{
+constexpr ReportSection kCapacitySection{
     .rows =
         [](Record<Report>& record) {
           record.row(&Report::capacity, "capacity", kind::object(capacity_record),

@@ -83,11 +83,11 @@ std::string confidence_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kConfidenceSection;
-const ReportSection kConfidenceSection{.rows = answers_rows,
-                                       .fill = fill_answers,
-                                       .page = confidence_page,
-                                       .id = "confidence",
-                                       .word = "Confidence",
-                                       .charts = "confidence"};
+constexpr ReportSection kConfidenceSection{.rows = answers_rows,
+                                           .fill = fill_answers,
+                                           .page = confidence_page,
+                                           .id = "confidence",
+                                           .word = "Confidence",
+                                           .charts = "confidence"};
 
 }  // namespace meshwright::reports

@@ -148,11 +148,11 @@ std::string heat_map_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kHeatMapSection;
-const ReportSection kHeatMapSection{.rows = heat_map_rows,
-                                    .fill = fill_heat_map,
-                                    .page = heat_map_page,
-                                    .id = "heat-map",
-                                    .word = "Sizes",
-                                    .charts = "heat_map"};
+constexpr ReportSection kHeatMapSection{.rows = heat_map_rows,
+                                        .fill = fill_heat_map,
+                                        .page = heat_map_page,
+                                        .id = "heat-map",
+                                        .word = "Sizes",
+                                        .charts = "heat_map"};
 
 }  // namespace meshwright::reports

@@ -61,10 +61,10 @@ std::string launch_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kLaunchSection;
-const ReportSection kLaunchSection{.rows = launch_rows,
-                                   .fill = fill_launch,
-                                   .page = launch_page,
-                                   .id = "launch",
-                                   .word = "Launch"};
+constexpr ReportSection kLaunchSection{.rows = launch_rows,
+                                       .fill = fill_launch,
+                                       .page = launch_page,
+                                       .id = "launch",
+                                       .word = "Launch"};
 
 }  // namespace meshwright::reports

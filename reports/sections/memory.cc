@@ -143,11 +143,11 @@ MemoryPart memory_of(const Estimate& estimate, const Model& model, const Device&
 }
 
 extern const ReportSection kMemorySection;
-const ReportSection kMemorySection{.rows = memory_rows,
-                                   .fill = fill_memory,
-                                   .page = memory_page,
-                                   .id = "memory",
-                                   .word = "Memory",
-                                   .charts = "memory"};
+constexpr ReportSection kMemorySection{.rows = memory_rows,
+                                       .fill = fill_memory,
+                                       .page = memory_page,
+                                       .id = "memory",
+                                       .word = "Memory",
+                                       .charts = "memory"};
 
 }  // namespace meshwright::reports

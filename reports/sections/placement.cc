@@ -283,11 +283,11 @@ std::string placement_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kPlacementSection;
-const ReportSection kPlacementSection{.rows = placement_rows,
-                                      .fill = fill_placement,
-                                      .page = placement_page,
-                                      .id = "topology",
-                                      .word = "Placement",
-                                      .charts = "links"};
+constexpr ReportSection kPlacementSection{.rows = placement_rows,
+                                          .fill = fill_placement,
+                                          .page = placement_page,
+                                          .id = "topology",
+                                          .word = "Placement",
+                                          .charts = "links"};
 
 }  // namespace meshwright::reports

@@ -33,7 +33,7 @@ std::string provenance_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kProvenanceSection;
-const ReportSection kProvenanceSection{
+constexpr ReportSection kProvenanceSection{
     .page = provenance_page, .id = "provenance", .word = "Reproduce"};
 
 }  // namespace meshwright::reports

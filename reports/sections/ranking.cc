@@ -232,11 +232,11 @@ std::array<std::string, 11> ranking_texts(const RankedLayout& layout) {
 }
 
 extern const ReportSection kRankingSection;
-const ReportSection kRankingSection{.rows = ranking_rows,
-                                    .fill = fill_ranking,
-                                    .page = ranking_page,
-                                    .id = "ranking",
-                                    .word = "Ranking",
-                                    .charts = "pareto"};
+constexpr ReportSection kRankingSection{.rows = ranking_rows,
+                                        .fill = fill_ranking,
+                                        .page = ranking_page,
+                                        .id = "ranking",
+                                        .word = "Ranking",
+                                        .charts = "pareto"};
 
 }  // namespace meshwright::reports

@@ -40,7 +40,7 @@ std::string red_flags_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kRedFlagsSection;
-const ReportSection kRedFlagsSection{
+constexpr ReportSection kRedFlagsSection{
     .page = red_flags_page, .id = "all-red-flags", .word = "Red flags"};
 
 }  // namespace meshwright::reports

@@ -80,10 +80,10 @@ std::vector<RejectionRow> rejections_of(const planner::Plan& plan) {
 }
 
 extern const ReportSection kRejectionsSection;
-const ReportSection kRejectionsSection{.rows = rejections_rows,
-                                       .fill = fill_rejections,
-                                       .page = rejections_page,
-                                       .id = "rejections",
-                                       .word = "Rejected"};
+constexpr ReportSection kRejectionsSection{.rows = rejections_rows,
+                                           .fill = fill_rejections,
+                                           .page = rejections_page,
+                                           .id = "rejections",
+                                           .word = "Rejected"};
 
 }  // namespace meshwright::reports

@@ -94,11 +94,11 @@ std::string scaling_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kScalingSection;
-const ReportSection kScalingSection{.rows = scaling_rows,
-                                    .fill = fill_scaling,
-                                    .page = scaling_page,
-                                    .id = "scaling",
-                                    .word = "Scaling",
-                                    .charts = "scaling"};
+constexpr ReportSection kScalingSection{.rows = scaling_rows,
+                                        .fill = fill_scaling,
+                                        .page = scaling_page,
+                                        .id = "scaling",
+                                        .word = "Scaling",
+                                        .charts = "scaling"};
 
 }  // namespace meshwright::reports

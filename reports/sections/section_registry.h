@@ -18,10 +18,10 @@ struct ReportSection {
   void (*fill)(Report& report, const ReportContents& contents) = nullptr;
   // Its part of the page; empty where the record has nothing to show. Null: it has no part.
   std::string (*page)(const Report& report) = nullptr;
-  std::string_view id = "";    // of its <section>: links lead to it
-  std::string_view word = "";  // in the navigation
+  std::string_view id{};    // of its <section>: links lead to it
+  std::string_view word{};  // in the navigation
   // What the viewer draws into its figures: names of viewer/src/NAME.ts; with spaces.
-  std::string_view charts = "";
+  std::string_view charts{};
 };
 
 std::span<const ReportSection* const> report_sections();

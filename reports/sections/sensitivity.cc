@@ -194,9 +194,9 @@ std::string sensitivity_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kSensitivitySection;
-const ReportSection kSensitivitySection{.page = sensitivity_page,
-                                        .id = "sensitivity",
-                                        .word = "Sensitivity",
-                                        .charts = "tornado crossovers"};
+constexpr ReportSection kSensitivitySection{.page = sensitivity_page,
+                                            .id = "sensitivity",
+                                            .word = "Sensitivity",
+                                            .charts = "tornado crossovers"};
 
 }  // namespace meshwright::reports

@@ -76,7 +76,7 @@ std::string step_time_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kStepTimeSection;
-const ReportSection kStepTimeSection{
+constexpr ReportSection kStepTimeSection{
     .page = step_time_page, .id = "step-time", .word = "Time", .charts = "step_time"};
 
 }  // namespace meshwright::reports

@@ -249,11 +249,11 @@ std::string timeline_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kTimelineSection;
-const ReportSection kTimelineSection{.rows = timeline_rows,
-                                     .fill = fill_timeline,
-                                     .page = timeline_page,
-                                     .id = "timeline",
-                                     .word = "Timeline",
-                                     .charts = "timeline"};
+constexpr ReportSection kTimelineSection{.rows = timeline_rows,
+                                         .fill = fill_timeline,
+                                         .page = timeline_page,
+                                         .id = "timeline",
+                                         .word = "Timeline",
+                                         .charts = "timeline"};
 
 }  // namespace meshwright::reports

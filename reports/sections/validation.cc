@@ -132,11 +132,11 @@ std::string validation_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kValidationSection;
-const ReportSection kValidationSection{.rows = validation_rows,
-                                       .fill = fill_validation,
-                                       .page = validation_page,
-                                       .id = "validation",
-                                       .word = "Measured",
-                                       .charts = "parity term_errors"};
+constexpr ReportSection kValidationSection{.rows = validation_rows,
+                                           .fill = fill_validation,
+                                           .page = validation_page,
+                                           .id = "validation",
+                                           .word = "Measured",
+                                           .charts = "parity term_errors"};
 
 }  // namespace meshwright::reports

@@ -263,11 +263,11 @@ std::string traffic_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kTrafficSection;
-const ReportSection kTrafficSection{.rows = volume_rows,
-                                    .fill = fill_volume,
-                                    .page = traffic_page,
-                                    .id = "traffic",
-                                    .word = "Traffic",
-                                    .charts = "traffic"};
+constexpr ReportSection kTrafficSection{.rows = volume_rows,
+                                        .fill = fill_volume,
+                                        .page = traffic_page,
+                                        .id = "traffic",
+                                        .word = "Traffic",
+                                        .charts = "traffic"};
 
 }  // namespace meshwright::reports

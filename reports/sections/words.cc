@@ -108,10 +108,10 @@ std::string assumptions_page(const Report& report) {
 }  // namespace
 
 extern const ReportSection kAssumptionsSection;
-const ReportSection kAssumptionsSection{.rows = assumptions_rows,
-                                        .fill = fill_assumptions,
-                                        .page = assumptions_page,
-                                        .id = "assumptions",
-                                        .word = "Assumptions"};
+constexpr ReportSection kAssumptionsSection{.rows = assumptions_rows,
+                                            .fill = fill_assumptions,
+                                            .page = assumptions_page,
+                                            .id = "assumptions",
+                                            .word = "Assumptions"};
 
 }  // namespace meshwright::reports
