@@ -99,7 +99,9 @@ std::string table(const Table& table) {
   for (const auto& cells : table.rows) {
     TableRow row;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const std::string text = html_of(cell_text(cells[c], table.columns[c]), table.columns[c]);
+      const bool nothing = std::holds_alternative<std::monostate>(cells[c]);
+      const std::string shown = cell_text(cells[c], table.columns[c]);
+      const std::string text = nothing ? shown : html_of(shown, table.columns[c]);
       const auto* number = std::get_if<double>(&cells[c]);
       row.push_back(number != nullptr ? TableCell(text, *number) : TableCell(text));
     }

@@ -61,6 +61,13 @@ std::string step_time_bars(RankedLayouts ranked) {
          "</div>" + html::legend(used_terms(ranked));
 }
 
+// The terms, and the step that they add up to.
+Table with_total(const RankedLayout& best) {
+  Table table = terms_table(best.terms, best.step_time);
+  table.rows.push_back({"step", best.step_time / milliseconds(1), 100.0, Cell(), Cell()});
+  return table;
+}
+
 std::string step_time_page(const Report& report) {
   if (report.ranked.empty()) return "";
   const RankedLayout& best = report.ranked.front();
@@ -68,9 +75,7 @@ std::string step_time_page(const Report& report) {
       "step-time", "Where the time goes",
       html::figure("step_time", "Step time of the ranked layouts, split into its terms.",
                    step_time_bars(top_of(report))) +
-          html::table(fmt::format("Step time of the winner, term by term: {} in all",
-                                  seconds_text(best.step_time)),
-                      terms_table(best.terms, best.step_time)));
+          html::table("Step time of the winner, term by term", with_total(best)));
 }
 
 }  // namespace
