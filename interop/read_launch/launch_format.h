@@ -3,9 +3,7 @@
 // its constant; CMakeLists.txt names the sources in the order in which they are asked.
 #pragma once
 
-#include <initializer_list>
 #include <span>
-#include <string_view>
 
 #include "interop/read_launch/launch_record.h"
 #include "interop/read_launch/launch_text.h"
@@ -21,10 +19,5 @@ struct LaunchFormat {
 
 // A text is of the first that it is one of.
 std::span<const LaunchFormat* const> launch_formats();
-
-inline bool is_script(const LaunchText& text) { return text.kind == LaunchTextKind::script; }
-inline bool is_document(const LaunchText& text) { return !is_script(text); }
-// A key, or with a dot at the end a section.
-bool has_any(const LaunchText& text, std::initializer_list<std::string_view> keys);
 
 }  // namespace meshwright::interop

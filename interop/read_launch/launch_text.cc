@@ -5,7 +5,6 @@
 #include <cctype>
 
 #include "interop/read_launch/document.h"
-#include "interop/read_launch/launch_format.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/record/parse.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,11 @@ LaunchText launch_text(std::string_view text, const std::string& file);
 // Whether the document has a key, or a key below a section ("trainer.").
 bool has_key(const LaunchText& text, std::string_view key);
 bool has_section(const LaunchText& text, std::string_view prefix);
+
+// Any of them; a name that ends with a dot is a section's.
+bool has_any(const LaunchText& text, std::initializer_list<std::string_view> keys);
+
+inline bool is_script(const LaunchText& text) { return text.kind == LaunchTextKind::script; }
+inline bool is_document(const LaunchText& text) { return !is_script(text); }
 
 }  // namespace meshwright::interop

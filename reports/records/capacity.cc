@@ -234,7 +234,7 @@ const Record<Capacity>& capacity_record() {
     using R = Capacity;
     Record<R> r(
         "Rows of clusters, GPU counts and batches with days, cost and energy, the row to take, and "
-        "what moves it. p10, p50, p90: quantiles. Units stand in the names.");
+        "what moves it. p10, p50, p90: quantiles. Each name ends in its unit.");
     const auto id = kind::nullable(kind::text());
     r.row(&R::train_tokens, "train_tokens", kind::number(), "");
     r.row(&R::tokens_stated, "tokens_stated", kind::flag(),

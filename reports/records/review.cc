@@ -24,7 +24,7 @@ const Record<FilePlace>& file_place_record() {
 const Record<LaunchFact>& launch_fact_record() {
   static const Record<LaunchFact> record = [] {
     using R = LaunchFact;
-    Record<R> r("A value that the launch says, or that stands in for what it does not say.");
+    Record<R> r("A value that the launch says, or an assumed value for what it does not say.");
     r.row(&R::field, "field", kind::text(), "Our name of it.");
     r.row(&R::value, "value", kind::text(), "Its value.");
     r.row(&R::said, "said", kind::text(), "As it is typed; of an assumption, why.");

@@ -20,7 +20,7 @@ const Record<Trials>& tried_plan_record() {
 const Record<Trials>& trials_record() {
   static const Record<Trials> record = [] {
     using R = Trials;
-    Record<R> r("Layouts of a plan that were really run.");
+    Record<R> r("Layouts of a plan that were run.");
     r.file_of({"meshwright.trials/1"}, true);
     r.rows_of(
         origin_record(), [](auto& trials) -> auto& { return trials.origin; });

@@ -90,7 +90,7 @@ std::string ranges() {
       "ranges", "Time, cost and speed with their ranges",
       html::figure("compared_ranges",
                    "Each report's time to train, cost and tokens a second, the ends of their "
-                   "ranges as whiskers; the same numbers stand in the first table below."));
+                   "ranges as whiskers; the first table below has the same numbers."));
 }
 
 std::string side_by_side(const Comparison& comparison) {

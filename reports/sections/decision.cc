@@ -11,14 +11,6 @@
 namespace meshwright::reports {
 namespace {
 
-// Of the first row that has a cost.
-std::string currency_of(const Capacity& capacity) {
-  for (const CapacityRow& row : capacity.rows) {
-    if (row.cost && !row.cost->currency.empty()) return row.cost->currency;
-  }
-  return "";
-}
-
 // What a search found, never what a rule alone would admit.
 std::string found_elsewhere(const Capacity& capacity, const Cluster& cluster) {
   for (const CapacityRow& row : capacity.rows) {
@@ -101,7 +93,7 @@ Decision decision_of(const ReportContents& contents) {
           .train_tokens = capacity.train_tokens,
           .tokens_are_the_jobs = plan.job.train_tokens.has_value(),
           .price_per_gpu_hour = plan.cluster.price_per_gpu_hour,
-          .currency = currency_of(capacity),
+          .currency = capacity.currency(),
           .range = "10 to 90 % of cases",
           .verdict = fits ? capacity.verdict : no_layout_verdict(plan, capacity),
           .recommendation = fits ? recommendation(plan) : ""};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted beside measured, of the layouts that were really run.
+// Predicted beside measured, of the layouts that were run.
 #include "reports/records/validation.h"
 
 #include <fmt/format.h>

@@ -175,7 +175,7 @@ Table time_table(const planner::TimeParts& time) {
                {"share", "share of the elapsed time", "", 4, false, percent_text}},
               {}};
   const auto add = [&](std::string_view name, Seconds part) {
-    table.rows.push_back({label_of(std::string(name)), part.value(), part / time.elapsed});
+    table.rows.push_back({spoken(name), part.value(), part / time.elapsed});
   };
   add("productive steps", time.productive);
   for (const auto& [kind, name] : planner::kLostTimeNames) {

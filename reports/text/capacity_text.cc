@@ -116,11 +116,6 @@ const std::string& name_of_case(const planner::CapacityAnswer& answer,
   return asked.label.empty() ? asked.name : asked.label;
 }
 
-std::string label_of(std::string term) {
-  for (char& c : term) c = c == '_' ? ' ' : c;
-  return term;
-}
-
 std::string money_text(double amount, const std::string& currency) {
   if (amount >= kMillion)
     return fmt::format("{} M {}", number_text(amount / kMillion, 3), currency);
@@ -186,7 +181,7 @@ std::string bend_of(const planner::CapacityAnswer& answer, const planner::Scalin
       to.scheduled ? "the schedule" : "batch " + count_text(to.global_batch_size),
       count_text(from.gpus), count_text(to.gpus), device_noun(answer.question.device_kind(), 2),
       100.0 * step.gain * more, 100.0 * more, device_noun(answer.question.device_kind(), 2),
-      100.0 * step.share_of_growth, label_of(step.term));
+      100.0 * step.share_of_growth, spoken(step.term));
 }
 
 }  // namespace meshwright::reports

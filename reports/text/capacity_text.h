@@ -23,8 +23,6 @@ std::string days_text(const planner::Quantiles& days);
 std::string span_text(const planner::Quantiles& quantiles, double unit);
 const std::string& name_of_case(const planner::CapacityAnswer& answer,
                                 const planner::CapacityRow& row);
-// "pipeline_bubble" as "pipeline bubble".
-std::string label_of(std::string term);
 
 // "16,384 GPUs of hgx-h100-400g finish 15.6 T tokens in 78 days (72 to 88), done 2027-03-22
 // (2027-03-16 to 2027-04-01) for 77 M USD (66 to 92). 8,192 GPUs take 146 days and save 4 M USD.
