@@ -3,24 +3,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace meshwright {
 
+namespace {
+
+// Whether a row's key, or one of an amount's two keys, is there.
 bool says(const ObjectReader& reader, const std::string& key, const std::optional<Unit>& unit) {
   if (!unit) return reader.has(key);
   const bool friendly = reader.has(key + std::string(unit->suffix));
   return reader.has(key + std::string(unit->base_suffix)) || friendly;
 }
 
-void fail_missing(ObjectReader& reader, const std::string& key, const std::optional<Unit>& unit) {
+[[noreturn]] void fail_missing(ObjectReader& reader, const std::string& key,
+                               const std::optional<Unit>& unit) {
   reader.fail(unit ? key + std::string(unit->suffix) : key, "is required and missing");
 }
 
+// What a file says of its kind: one of `names`.
 void check_schema_name(ObjectReader& reader, const std::vector<std::string>& names, bool required) {
   if (!required && !reader.has("schema")) return;
   const std::string given = reader.required_string("schema");
   if (std::find(names.begin(), names.end(), given) != names.end()) return;
   reader.fail("schema", fmt::format("is \"{}\"; this version reads \"{}\"", given, names.front()));
 }
+
+}  // namespace
 
 Json object_schema(const std::vector<RowSchema>& rows, const std::string& about) {
   Json properties = Json::object(), required = Json::array(), either = Json::array();
@@ -82,6 +91,155 @@ Json file_schema(std::string_view title, Json object) {
   if (!definitions.empty()) schema["definitions"] = std::move(definitions);
   schema.update(plain);
   return schema;
+}
+
+Json beyond(const Json& all, const Json& common) {
+  Json said = Json::object();
+  for (const auto& [key, value] : all.items()) {
+    if (!common.contains(key) || common[key] != value) said[key] = value;
+  }
+  return said;
+}
+
+bool Rows::same(const Access& value, const void* a, const void* b) {
+  Json of_a = Json::object(), of_b = Json::object();
+  value.write(of_a, "", a);
+  value.write(of_b, "", b);
+  return of_a == of_b;
+}
+
+namespace {
+
+// The value of a part of a record.
+struct PartAccess final : Rows::Access {
+  PartAccess(Rows::Part of, Rows::Value inside) : part(std::move(of)), value(std::move(inside)) {}
+  void read(ObjectReader& reader, const std::string& key, void* record) const override {
+    value->read(reader, key, part(record));
+  }
+  void write(Json& json, const std::string& key, const void* record) const override {
+    value->write(json, key, part(const_cast<void*>(record)));
+  }
+  void assign(void* to, const void* from) const override {
+    value->assign(part(to), part(const_cast<void*>(from)));
+  }
+  Rows::Part part;
+  Rows::Value value;
+};
+
+}  // namespace
+
+void Rows::add(const Rows& base, const Part& part, const Test& only_if) {
+  // A function of the part as one of the record.
+  const auto of_record = [part](const auto& function) {
+    return
+        [part, function](const void* record) { return function(part(const_cast<void*>(record))); };
+  };
+  for (const Row& row : base.rows) {
+    Row& made = rows.emplace_back(row);
+    if (row.value) made.value = std::make_shared<const PartAccess>(part, row.value);
+    made.exists_if = only_if;
+    if (row.exists_if) {
+      made.exists_if = [only_if, exists_if = of_record(row.exists_if)](const void* record) {
+        return (!only_if || only_if(record)) && exists_if(record);
+      };
+    }
+    if (row.written_if) made.written_if = of_record(row.written_if);
+    if (row.derive) made.derive = of_record(row.derive);
+    if (row.complete) {
+      made.complete = [part, complete = row.complete](void* record, ObjectReader& reader) {
+        complete(part(record), reader);
+      };
+    }
+    if (row.check) {
+      made.check = [part, check = row.check](const void* record, ObjectReader& reader) {
+        check(part(const_cast<void*>(record)), reader);
+      };
+    }
+  }
+}
+
+void Rows::require_all() {
+  for (Row& row : rows) row.required = row.required || !(row.written_if || row.exists_if);
+}
+
+void Rows::read(ObjectReader& reader, void* record) const {
+  if (!schema_names.empty()) check_schema_name(reader, schema_names, schema_required);
+  std::vector<std::string_view> unread;
+  for (const Row& row : rows) {
+    if (row.exists_if && !row.exists_if(record)) continue;
+    if (row.check) {
+      row.check(record, reader);
+    } else if (!row.value) {
+      unread.push_back(row.key);
+    } else if (says(reader, row.key, row.unit)) {
+      row.value->read(reader, row.key, record);
+    } else if (row.required && !row.may_lack && !(row.nullable && reader.is_null(row.key))) {
+      fail_missing(reader, row.key, row.unit);
+    } else if (row.complete) {
+      row.complete(record, reader);
+    }
+  }
+  reader.finish(unread);
+}
+
+Json Rows::write(const void* record) const {
+  Json json = Json::object();
+  if (!schema_names.empty()) json["schema"] = schema_names.front();
+  for (const Row& row : rows) {
+    if (row.exists_if && !row.exists_if(record)) continue;
+    if (row.written_if && !row.written_if(record)) continue;
+    if (row.value) row.value->write(json, row.key, record);
+    if (!row.derive) continue;
+    const Json said = row.derive(record);
+    if (!said.is_null()) json[row.key] = said;
+  }
+  return json;
+}
+
+std::vector<RowDifference> Rows::differences(const void* a, const void* b) const {
+  std::vector<RowDifference> found;
+  for (const Row& row : rows) {
+    if (!row.value || same(*row.value, a, b)) continue;
+    Json of_a = Json::object(), of_b = Json::object();
+    row.value->write(of_a, row.key, a);
+    row.value->write(of_b, row.key, b);
+    const auto value = [](const Json& json) { return json.empty() ? Json() : json.front(); };
+    found.push_back({row.key, value(of_a), value(of_b)});
+  }
+  return found;
+}
+
+void Rows::overlay(void* record, const void* given, const std::vector<std::string>& keys,
+                   const std::string& source) const {
+  const Json none = Json::object();
+  ObjectReader reader(none, source);
+  for (const Row& row : rows) {
+    if (row.exists_if && !row.exists_if(record)) continue;
+    if (row.check) {
+      row.check(record, reader);
+    } else if (row.value && std::find(keys.begin(), keys.end(), row.key) != keys.end()) {
+      row.value->assign(record, given);
+    } else if (row.complete) {
+      row.complete(record, reader);
+    }
+  }
+}
+
+Json Rows::schema() const {
+  std::vector<RowSchema> known;
+  if (!schema_names.empty()) {
+    const Json file_name = schema_names.size() == 1 ? Json{{"const", schema_names.front()}}
+                                                    : Json{{"enum", schema_names}};
+    known.push_back({.key = "schema", .value = file_name, .required = schema_required});
+  }
+  for (const Row& row : rows) {
+    if (!row.schema) continue;
+    known.push_back({row.key, row.unit, row.schema(), row.about, row.required && !row.exists_if});
+  }
+  Json made = object_schema(known, about);
+  if (!name.empty()) made["title"] = name;
+  if (!also.is_null()) made.update(also);
+  return made;
 }
 
 }  // namespace meshwright

@@ -8,9 +8,9 @@
 // Reading throws InputError with file, JSON pointer, value, what is allowed and the nearest name.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,20 +30,70 @@ struct RowSchema {
 };
 // A schema of an object that has these rows and no others. An amount stands under either key.
 Json object_schema(const std::vector<RowSchema>& rows, const std::string& about);
-// A file's: with the draft and a title. Named records inside of it become its definitions.
+// A schema of a file: with the draft and a title. Named records inside of it become its
+// definitions.
 Json file_schema(std::string_view title, Json object);
 
-// Whether a row's key, or one of an amount's two keys, is there.
-bool says(const ObjectReader& reader, const std::string& key, const std::optional<Unit>& unit);
-// Throws InputError: the key is required.
-[[noreturn]] void fail_missing(ObjectReader& reader, const std::string& key,
-                               const std::optional<Unit>& unit);
-// What a file says of its kind: one of `names`. Throws InputError.
-void check_schema_name(ObjectReader& reader, const std::vector<std::string>& names, bool required);
+// Members of `all` that `common` has not, or otherwise.
+Json beyond(const Json& all, const Json& common);
 
 struct RowDifference {
   std::string key{};
   Json a, b;  // null where the row is not written
+};
+
+// The rows of a record whose type they do not know: they get its address. Record<T> knows the type
+// and is the one to use; what does not depend on it is compiled once, here.
+class Rows {
+ public:
+  using Test = std::function<bool(const void*)>;
+  // A part of a record, from the record.
+  using Part = std::function<void*(void*)>;
+
+  // How a row reaches its value.
+  struct Access {
+    virtual ~Access() = default;
+    virtual void read(ObjectReader& reader, const std::string& key, void* record) const = 0;
+    virtual void write(Json& json, const std::string& key, const void* record) const = 0;
+    virtual void assign(void* to, const void* from) const = 0;
+  };
+  using Value = std::shared_ptr<const Access>;
+
+  struct Row {
+    std::string key{};
+    std::optional<Unit> unit{};
+    std::string about{};
+    bool required = false;  // in a schema; reading asks for it unless `may_lack`
+    bool may_lack = false;
+    bool nullable = false;
+    Value value{};  // none: a key that is not read, or a check
+    Test exists_if{}, written_if{};
+    std::function<void(void*, ObjectReader&)> complete{};
+    std::function<void(const void*, ObjectReader&)> check{};
+    std::function<Json(const void*)> derive{};
+    std::function<Json()> schema{};
+  };
+
+  explicit Rows(std::string about_record) : about(std::move(about_record)) {}
+
+  // Those of `base`, which is a part of the record, as they are there; with `only_if` where it
+  // holds.
+  void add(const Rows& base, const Part& part, const Test& only_if);
+  void require_all();
+  void read(ObjectReader& reader, void* record) const;
+  [[nodiscard]] Json write(const void* record) const;
+  [[nodiscard]] std::vector<RowDifference> differences(const void* a, const void* b) const;
+  void overlay(void* record, const void* given, const std::vector<std::string>& keys,
+               const std::string& source) const;
+  [[nodiscard]] Json schema() const;
+  // Whether both are written alike.
+  static bool same(const Access& value, const void* a, const void* b);
+
+  std::string about, name{};
+  Json also{};
+  std::vector<std::string> schema_names{};
+  bool schema_required = false;
+  std::vector<Row> rows{};
 };
 
 template <typename T>
@@ -51,18 +101,17 @@ class Record {
  public:
   using Test = std::function<bool(const T&)>;
 
-  explicit Record(std::string about) : about_(std::move(about)) {}
+  explicit Record(std::string about) : rows_(std::move(about)) {}
 
   // Schemas and the types made from them call the record so ("Term").
   Record& named(std::string name) {
-    name_ = std::move(name);
+    rows_.name = std::move(name);
     return *this;
   }
-
   // The record is a file: its "schema" is the first of `names`; the others are older and read, too.
   Record& file_of(std::vector<std::string> names, bool required) {
-    schema_names_ = std::move(names);
-    schema_required_ = required;
+    rows_.schema_names = std::move(names);
+    rows_.schema_required = required;
     return *this;
   }
 
@@ -74,40 +123,55 @@ class Record {
   }
   // What `at` finds in a record; a generic function for const and other records.
   template <typename M, typename At>
-  Record& row_at(At at, std::string_view key, const Kind<M>& kind, std::string_view about);
-
+  Record& row_at(At at, std::string_view key, const Kind<M>& kind, std::string_view about) {
+    Rows::Row& made = rows_.rows.emplace_back();
+    made.key = key;
+    made.unit = kind.unit;
+    made.nullable = kind.nullable;
+    made.about = about;
+    made.value = Rows::Value(static_cast<const Rows::Access*>(new MemberAccess<M, At>(at, kind)));
+    made.schema = kind.schema;
+    return *this;
+  }
   // The rows of a base of T, or of what `at` finds in a record, among those of T. With `only_if`
   // they exist only where the members before them say so.
   template <typename B>
   Record& rows_of(const Record<B>& base, Test only_if = nullptr) {
     return rows_of(
-        base, [](auto& record) -> auto& { return record; }, std::move(only_if));
+        base, [](auto& record) -> B& { return record; }, std::move(only_if));
   }
   template <typename B, typename At>
-  Record& rows_of(const Record<B>& base, At at, Test only_if = nullptr);
+  Record& rows_of(const Record<B>& base, At at, Test only_if = nullptr) {
+    const auto part = [at](void* record) -> void* { return &at(*static_cast<T*>(record)); };
+    rows_.add(base.rows_, part, only_if ? of_address(std::move(only_if)) : nullptr);
+    return *this;
+  }
 
   // Every row so far is required, but for those that are written, or exist, only sometimes.
   Record& all_required() {
-    for (Row& row : rows_) row.required = row.required || !(row.written_if || row.exists_if);
+    rows_.require_all();
     return *this;
   }
   // About the last row. It is always written, and a file of an earlier version may lack it.
   Record& absent_in_older_files() {
-    rows_.back().required = rows_.back().may_lack = true;
+    last().required = last().may_lack = true;
     return *this;
   }
   // About the last row. `required`: a file must say it.
   Record& required() {
-    rows_.back().required = true;
+    last().required = true;
     return *this;
   }
   // Not written where it is as in T{}.
   Record& omitted_at_default() {
-    const auto value = rows_.back().value;
-    return written_if([value](const T& record) { return !value->same(record, T{}); });
+    last().written_if = [value = last().value](const void* record) {
+      const T plain{};
+      return !Rows::same(*value, record, &plain);
+    };
+    return *this;
   }
   Record& written_if(Test test) {
-    rows_.back().written_if = std::move(test);
+    last().written_if = of_address(std::move(test));
     return *this;
   }
   // An older spelling: read, never written.
@@ -116,12 +180,14 @@ class Record {
   }
   // The key exists only where the members before it say so.
   Record& only_if(Test test) {
-    rows_.back().exists_if = std::move(test);
+    last().exists_if = of_address(std::move(test));
     return *this;
   }
   // What a file does not say follows from the members before it.
   Record& default_from(std::function<void(T&, ObjectReader&)> complete) {
-    rows_.back().complete = std::move(complete);
+    last().complete = [complete = std::move(complete)](void* record, ObjectReader& reader) {
+      complete(*static_cast<T*>(record), reader);
+    };
     return *this;
   }
   Record& default_from(std::function<void(T&)> complete) {
@@ -131,12 +197,12 @@ class Record {
 
   // What else a schema says of the whole object, such as that one of two keys is needed.
   Record& also(Json schema) {
-    also_ = std::move(schema);
+    rows_.also = std::move(schema);
     return *this;
   }
   // A key that is allowed and not read here.
   Record& unread(std::string_view key, Json schema, std::string_view about) {
-    Row& made = rows_.emplace_back();
+    Rows::Row& made = rows_.rows.emplace_back();
     made.key = key;
     made.about = about;
     made.schema = [schema = std::move(schema)] { return schema; };
@@ -146,7 +212,7 @@ class Record {
   Record& derived(std::string_view key, Json schema, std::string_view about,
                   std::function<Json(const T&)> value) {
     unread(key, std::move(schema), about);
-    rows_.back().derive = std::move(value);
+    last().derive = of_address(std::move(value));
     return *this;
   }
   // The same of a kind: a value that follows from the record.
@@ -162,27 +228,37 @@ class Record {
   }
   // What must hold of the members before it; throws InputError through the reader.
   Record& check(std::function<void(const T&, ObjectReader&)> test) {
-    rows_.emplace_back().check = std::move(test);
+    rows_.rows.emplace_back().check = [test = std::move(test)](const void* record,
+                                                               ObjectReader& reader) {
+      test(*static_cast<const T*>(record), reader);
+    };
     return *this;
   }
 
   // Over `record`, which holds what a file does not say.
-  void read(ObjectReader& reader, T& record) const;
+  void read(ObjectReader& reader, T& record) const { rows_.read(reader, &record); }
   [[nodiscard]] T read(const Json& json, const std::string& file, const std::string& pointer = "",
                        T record = {}) const {
     ObjectReader reader(json, file, pointer);
     read(reader, record);
     return record;
   }
-  [[nodiscard]] Json write(const T& record) const;
+  [[nodiscard]] Json write(const T& record) const { return rows_.write(&record); }
   // What is written of a record and not, or otherwise, of `plain`.
-  [[nodiscard]] Json write_beyond(const T& record, const T& plain) const;
-  [[nodiscard]] std::vector<RowDifference> differences(const T& a, const T& b) const;
+  [[nodiscard]] Json write_beyond(const T& record, const T& plain) const {
+    return beyond(write(record), write(plain));
+  }
+  [[nodiscard]] std::vector<RowDifference> differences(const T& a, const T& b) const {
+    return rows_.differences(&a, &b);
+  }
   // `record` with those members of `given` whose keys are listed; the others follow as in reading
   // a file that says these keys alone. Throws InputError, which names `source`.
   [[nodiscard]] T overlay(T record, const T& given, const std::vector<std::string>& keys,
-                          const std::string& source) const;
-  [[nodiscard]] Json schema() const;
+                          const std::string& source) const {
+    rows_.overlay(&record, &given, keys, source);
+    return record;
+  }
+  [[nodiscard]] Json schema() const { return rows_.schema(); }
   // As the schema of a file.
   [[nodiscard]] Json schema(std::string_view title) const { return file_schema(title, schema()); }
 
@@ -190,40 +266,34 @@ class Record {
   template <typename Other>
   friend class Record;
 
-  // How a row reaches its value.
-  struct Access {
-    virtual ~Access() = default;
-    virtual void read(ObjectReader& reader, const std::string& key, T& record) const = 0;
-    virtual void write(Json& json, const std::string& key, const T& record) const = 0;
-    // Whether both are written alike.
-    [[nodiscard]] virtual bool same(const T& a, const T& b) const = 0;
-    virtual void assign(T& to, const T& from) const = 0;
-  };
   template <typename M, typename At>
-  struct MemberAccess;
-  template <typename B, typename At>
-  struct BaseAccess;
-
-  struct Row {
-    std::string key{};
-    std::optional<Unit> unit{};
-    std::string about{};
-    bool required = false;  // in a schema; reading asks for it unless `may_lack`
-    bool may_lack = false;
-    bool nullable = false;
-    std::shared_ptr<const Access> value{};  // none: a key that is not read, or a check
-    Test exists_if{}, written_if{};
-    std::function<void(T&, ObjectReader&)> complete{};
-    std::function<void(const T&, ObjectReader&)> check{};
-    std::function<Json(const T&)> derive{};
-    std::function<Json()> schema{};
+  struct MemberAccess final : Rows::Access {
+    MemberAccess(At where, const Kind<M>& of) : at(where), kind(of) {}
+    void read(ObjectReader& reader, const std::string& key, void* record) const override {
+      kind.read(reader, key, member(record));
+    }
+    void write(Json& json, const std::string& key, const void* record) const override {
+      kind.write(json, key, member(const_cast<void*>(record)));
+    }
+    void assign(void* to, const void* from) const override {
+      member(to) = member(const_cast<void*>(from));
+    }
+    // One function for const and other records: `write` leaves the member as it is.
+    M& member(void* record) const { return at(*static_cast<T*>(record)); }
+    At at;
+    Kind<M> kind;
   };
 
-  std::string about_, name_{};
-  Json also_{};
-  std::vector<std::string> schema_names_{};
-  bool schema_required_ = false;
-  std::vector<Row> rows_{};
+  // A function of a record as one of its address.
+  template <typename Result>
+  static std::function<Result(const void*)> of_address(std::function<Result(const T&)> function) {
+    return [function = std::move(function)](const void* record) {
+      return function(*static_cast<const T*>(record));
+    };
+  }
+  Rows::Row& last() { return rows_.rows.back(); }
+
+  Rows rows_;
 };
 
 // Records inside of records. A record is made when it is first used, so that the order in which
@@ -276,194 +346,5 @@ Kind<std::vector<R>> list(RecordOf<R> record) {
 }
 
 }  // namespace kind
-
-template <typename T>
-template <typename M, typename At>
-struct Record<T>::MemberAccess final : Record<T>::Access {
-  MemberAccess(At where, const Kind<M>& of) : at(where), kind(of) {}
-  void read(ObjectReader& reader, const std::string& key, T& record) const override {
-    kind.read(reader, key, at(record));
-  }
-  void write(Json& json, const std::string& key, const T& record) const override {
-    kind.write(json, key, at(record));
-  }
-  [[nodiscard]] bool same(const T& a, const T& b) const override {
-    Json of_a = Json::object(), of_b = Json::object();
-    kind.write(of_a, "", at(a));
-    kind.write(of_b, "", at(b));
-    return of_a == of_b;
-  }
-  void assign(T& to, const T& from) const override { at(to) = at(from); }
-  At at;
-  Kind<M> kind;
-};
-
-template <typename T>
-template <typename B, typename At>
-struct Record<T>::BaseAccess final : Record<T>::Access {
-  using Value = std::shared_ptr<const typename Record<B>::Access>;
-  BaseAccess(At where, Value of) : at(where), value(std::move(of)) {}
-  void read(ObjectReader& reader, const std::string& key, T& record) const override {
-    value->read(reader, key, at(record));
-  }
-  void write(Json& json, const std::string& key, const T& record) const override {
-    value->write(json, key, at(record));
-  }
-  [[nodiscard]] bool same(const T& a, const T& b) const override {
-    return value->same(at(a), at(b));
-  }
-  void assign(T& to, const T& from) const override { value->assign(at(to), at(from)); }
-  At at;
-  Value value;
-};
-
-template <typename T>
-template <typename B, typename At>
-Record<T>& Record<T>::rows_of(const Record<B>& base, At at, Test only_if) {
-  // A function of the base as one of the record.
-  const auto of_record = [at](const auto& function) {
-    return [at, function](const T& record) { return function(at(record)); };
-  };
-  for (const typename Record<B>::Row& row : base.rows_) {
-    Row& made = rows_.emplace_back();
-    made.key = row.key;
-    made.unit = row.unit;
-    made.about = row.about;
-    made.required = row.required;
-    made.may_lack = row.may_lack;
-    made.nullable = row.nullable;
-    made.schema = row.schema;
-    if (row.value) made.value = std::make_shared<const BaseAccess<B, At>>(at, row.value);
-    made.exists_if = only_if;
-    if (row.exists_if) {
-      made.exists_if = [only_if, exists_if = of_record(row.exists_if)](const T& record) {
-        return (!only_if || only_if(record)) && exists_if(record);
-      };
-    }
-    if (row.written_if) made.written_if = of_record(row.written_if);
-    if (row.derive) made.derive = of_record(row.derive);
-    if (row.complete) {
-      made.complete = [at, complete = row.complete](T& record, ObjectReader& reader) {
-        complete(at(record), reader);
-      };
-    }
-    if (row.check) {
-      made.check = [at, check = row.check](const T& record, ObjectReader& reader) {
-        check(at(record), reader);
-      };
-    }
-  }
-  return *this;
-}
-
-template <typename T>
-template <typename M, typename At>
-Record<T>& Record<T>::row_at(At at, std::string_view key, const Kind<M>& kind,
-                             std::string_view about) {
-  Row& made = rows_.emplace_back();
-  made.key = key;
-  made.unit = kind.unit;
-  made.nullable = kind.nullable;
-  made.about = about;
-  made.value = std::make_shared<const MemberAccess<M, At>>(at, kind);
-  made.schema = kind.schema;
-  return *this;
-}
-
-template <typename T>
-void Record<T>::read(ObjectReader& reader, T& record) const {
-  if (!schema_names_.empty()) check_schema_name(reader, schema_names_, schema_required_);
-  std::vector<std::string_view> unread;
-  for (const Row& row : rows_) {
-    if (row.exists_if && !row.exists_if(record)) continue;
-    if (row.check) {
-      row.check(record, reader);
-    } else if (!row.value) {
-      unread.push_back(row.key);
-    } else if (says(reader, row.key, row.unit)) {
-      row.value->read(reader, row.key, record);
-    } else if (row.required && !row.may_lack && !(row.nullable && reader.is_null(row.key))) {
-      fail_missing(reader, row.key, row.unit);
-    } else if (row.complete) {
-      row.complete(record, reader);
-    }
-  }
-  reader.finish(unread);
-}
-
-template <typename T>
-Json Record<T>::write(const T& record) const {
-  Json json = Json::object();
-  if (!schema_names_.empty()) json["schema"] = schema_names_.front();
-  for (const Row& row : rows_) {
-    if (row.exists_if && !row.exists_if(record)) continue;
-    if (row.written_if && !row.written_if(record)) continue;
-    if (row.value) row.value->write(json, row.key, record);
-    if (!row.derive) continue;
-    const Json said = row.derive(record);
-    if (!said.is_null()) json[row.key] = said;
-  }
-  return json;
-}
-
-template <typename T>
-Json Record<T>::write_beyond(const T& record, const T& plain) const {
-  const Json all = write(record), common = write(plain);
-  Json said = Json::object();
-  for (const auto& [key, value] : all.items()) {
-    if (!common.contains(key) || common[key] != value) said[key] = value;
-  }
-  return said;
-}
-
-template <typename T>
-std::vector<RowDifference> Record<T>::differences(const T& a, const T& b) const {
-  std::vector<RowDifference> found;
-  for (const Row& row : rows_) {
-    if (!row.value || row.value->same(a, b)) continue;
-    Json of_a = Json::object(), of_b = Json::object();
-    row.value->write(of_a, row.key, a);
-    row.value->write(of_b, row.key, b);
-    const auto value = [](const Json& json) { return json.empty() ? Json() : json.front(); };
-    found.push_back({row.key, value(of_a), value(of_b)});
-  }
-  return found;
-}
-
-template <typename T>
-T Record<T>::overlay(T record, const T& given, const std::vector<std::string>& keys,
-                     const std::string& source) const {
-  const Json none = Json::object();
-  ObjectReader reader(none, source);
-  for (const Row& row : rows_) {
-    if (row.exists_if && !row.exists_if(record)) continue;
-    if (row.check) {
-      row.check(record, reader);
-    } else if (row.value && std::find(keys.begin(), keys.end(), row.key) != keys.end()) {
-      row.value->assign(record, given);
-    } else if (row.complete) {
-      row.complete(record, reader);
-    }
-  }
-  return record;
-}
-
-template <typename T>
-Json Record<T>::schema() const {
-  std::vector<RowSchema> rows;
-  if (!schema_names_.empty()) {
-    const Json name = schema_names_.size() == 1 ? Json{{"const", schema_names_.front()}}
-                                                : Json{{"enum", schema_names_}};
-    rows.push_back({.key = "schema", .value = name, .required = schema_required_});
-  }
-  for (const Row& row : rows_) {
-    if (!row.schema) continue;
-    rows.push_back({row.key, row.unit, row.schema(), row.about, row.required && !row.exists_if});
-  }
-  Json schema = object_schema(rows, about_);
-  if (!name_.empty()) schema["title"] = name_;
-  if (!also_.is_null()) schema.update(also_);
-  return schema;
-}
 
 }  // namespace meshwright
