@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdlib>
-#include <variant>
 
 #include "sim/json/input_records.h"
 
@@ -103,39 +100,6 @@ const Record<Fit>& fit_record() {
   return record;
 }
 
-const Record<KernelSizes>& sizes_record() {
-  static const Record<KernelSizes> record = [] {
-    using S = KernelSizes;
-    Record<S> r("Sizes of the model whose kernel was timed.");
-    r.row(&S::positions, "positions", kind::wide_integer(), "Tokens of a sequence.").required();
-    r.row(&S::batch, "batch", kind::wide_integer(), "Sequences.").required();
-    r.row(&S::hidden, "hidden", kind::wide_integer(), "Hidden size.").required();
-    r.row(&S::ffn, "ffn", kind::wide_integer(), "Width of the MLP.").required();
-    r.row(&S::heads, "heads", kind::wide_integer(), "Attention heads.").required();
-    r.row(&S::vocab, "vocab", kind::wide_integer(), "Tokens of the vocabulary.").required();
-    return r;
-  }();
-  return record;
-}
-
-const Record<AttentionShape>& attention_shape_record() {
-  static const Record<AttentionShape> record = [] {
-    using A = AttentionShape;
-    Record<A> r("Shape of a fused attention.");
-    r.row(&A::batch, "batch", kind::wide_integer(), "Sequences.").required();
-    r.row(&A::heads, "heads", kind::wide_integer(), "Query heads.").required();
-    r.row(&A::query_groups, "query_groups", kind::wide_integer(), "Key-value heads.").required();
-    r.row(&A::positions, "positions", kind::wide_integer(), "Tokens of a sequence.").required();
-    r.row(&A::head_dim, "head_dim", kind::wide_integer(), "Width of a head.").required();
-    r.row(&A::causal, "causal", kind::flag(), "The masked half is skipped.");
-    r.row(&A::backward, "backward", kind::flag(), "The backward pass was timed.");
-    r.row(&A::version, "version", kind::integer({0, 9}),
-          "Version of FlashAttention; 0: the fastest kernel of the day.");
-    return r;
-  }();
-  return record;
-}
-
 const Record<RankSpeed>& rank_record() {
   static const Record<RankSpeed> record = [] {
     using R = RankSpeed;
@@ -167,229 +131,6 @@ const Record<Straggler>& straggler_record() {
     return r;
   }();
   return record;
-}
-
-// Five digits: more than any clock here repeats, and a profile stays small.
-double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
-
-Kind<double> rounded_number() {
-  Kind<double> number = kind::number();
-  number.write = [](Json& json, const std::string& key, const double& value) {
-    json[key] = rounded(value);
-  };
-  return number;
-}
-Kind<Seconds> rounded_seconds(NumberRange range = kNotNegative) {
-  Kind<Seconds> time = kind::base_amount<Seconds>(range);
-  time.write = [](Json& json, const std::string& key, const Seconds& value) {
-    json[key] = rounded(value.value());
-  };
-  return time;
-}
-
-Kind<unsigned long long> throttle_bits() {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, unsigned long long& bits) {
-                bits = static_cast<unsigned long long>(reader.required_int(key, {0, 0x1FF}));
-              },
-          .write = [](Json& json, const std::string& key,
-                      const unsigned long long& bits) { json[key] = bits; },
-          .schema = kind::integer({0, 0x1FF}).schema};
-}
-
-// Which kind of point: the name of the variant's alternative. Reading makes an empty one.
-template <typename... T>
-Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
-  using V = std::variant<T...>;
-  static const std::vector<std::string_view> names{T::kName...};
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, V& value) {
-                constexpr std::array<V (*)(), sizeof...(T)> fresh{[] { return V(T{}); }...};
-                value = fresh[read_choice(reader, key, names)]();
-              },
-          .write = [](Json& json, const std::string& key,
-                      const V& value) { json[key] = names[value.index()]; },
-          .schema = [] { return choice_schema(names); }};
-}
-
-using P = MeasuredPoint;
-
-// What of a point a row is about. Each returns null where a point of this kind has none.
-const auto kProduct = [](auto& p) { return product_of(p.subject); };
-const auto kVariant = [](auto& p) {
-  auto* product = kProduct(p);
-  return product ? &product->variant : nullptr;
-};
-const auto kShape = [](auto& p) {
-  auto* variant = kVariant(p);
-  return variant ? &variant->shape : nullptr;
-};
-const auto kCall = [](auto& p) { return call_of(p.subject); };
-template <typename T>
-const auto kTimed = [](auto& p) { return std::get_if<T>(&p.subject); };
-
-// A member of such a part; only points that have the part have the key.
-template <typename Find, typename Part, typename M>
-Record<P>& part_row(Record<P>& r, const Find& find, M Part::*member, std::string_view key,
-                    const Kind<M>& kind, std::string_view about) {
-  r.row_at<M>(
-      [=](auto& p) -> auto& { return find(p)->*member; }, key, kind, about);
-  return r.only_if([=](const P& p) { return find(p) != nullptr; });
-}
-
-void add_product_rows(Record<P>& r) {
-  r.row_at<Precision>(
-      [](auto& p) -> auto& {
-        auto* product = kProduct(p);
-        return product != nullptr ? product->precision
-                                  : std::get<timed::Attention>(p.subject).precision;
-      },
-      "precision", kind::choice(kPrecisionNames), "Format of the operands.");
-  r.only_if([](const P& p) { return kProduct(p) != nullptr || p.is<timed::Attention>(); });
-  const auto size = [&r](std::int64_t GemmShape::*member, const char* key, const char* about) {
-    part_row(r, kShape, member, key, kind::wide_integer(), about).required();
-  };
-  size(&GemmShape::batch, "batch", "GEMMs of a batch.");
-  size(&GemmShape::m, "m", "Rows of the result.");
-  size(&GemmShape::n, "n", "Columns of the result.");
-  size(&GemmShape::k, "k", "Length of the sums.");
-  using V = GemmVariant;
-  part_row(r, kVariant, &V::transpose_a, "transpose_a", kind::flag(),
-           "The first operand is stored transposed.");
-  part_row(r, kVariant, &V::transpose_b, "transpose_b", kind::flag(),
-           "The second operand is stored transposed.");
-  part_row(r, kVariant, &V::accumulate, "accumulate", kind::flag(),
-           "The product is added to the result.");
-}
-
-void add_kernel_rows(Record<P>& r) {
-  using K = timed::Kernel;
-  part_row(r, kTimed<K>, &K::name, "kernel", kind::text(), "Name of the kernel.").required();
-  part_row(r, kTimed<K>, &K::launches, "launches", kind::integer(),
-           "Launches that the model charges.");
-  part_row(r, kTimed<K>, &K::sizes, "sizes", kind::optional(kind::object(sizes_record)), "");
-  part_row(r, kTimed<timed::HostLink>, &timed::HostLink::direction, "direction",
-           kind::choice(kHostDirectionNames), "Way to or from the host.");
-  part_row(r, kTimed<timed::Attention>, &timed::Attention::shape, "attention",
-           kind::object(attention_shape_record), "");
-  r.required();
-}
-
-// Written where it is not as in a GroupCall{}.
-template <typename M>
-void add_call_row(Record<P>& r, M GroupCall::*member, const char* key, const Kind<M>& kind,
-                  const char* about) {
-  part_row(r, kCall, member, key, kind, about).written_if([member](const P& p) {
-    return kCall(p)->*member != GroupCall{}.*member;
-  });
-}
-
-void add_collective_rows(Record<P>& r) {
-  using C = GroupCall;
-  part_row(r, kCall, &C::collective, "collective", kind::choice(kCollectiveNames),
-           "Which collective.");
-  part_row(r, kCall, &C::tier, "tier", kind::choice(kTierNames),
-           "Link that the group's traffic crosses.");
-  part_row(r, kCall, &C::group_size, "group_size", kind::integer(), "Ranks of the group.");
-  r.required();
-  add_call_row(r, &C::ranks_per_node, "ranks_per_node", kind::integer(kFromZero),
-               "Ranks of the group on one node; absent: not recorded.");
-  add_call_row(r, &C::groups_per_node, "groups_per_node", kind::integer(kFromZero),
-               "Groups at work at once on a node.");
-  add_call_row(r, &C::stride, "stride", kind::integer(),
-               "From one rank of a group to the next, inside a node.");
-  add_call_row(r, &C::cold, "cold", kind::flag(),
-               "Messages take turns, so that each is in memory.");
-}
-
-template <typename M>
-void add_measurement(Record<P>& r, M Measurement::*member, const char* key, const Kind<M>& kind,
-                     const char* about) {
-  r.row_at<M>(
-      [member](auto& p) -> auto& { return p.measurement.*member; }, key, kind, about);
-}
-template <typename M>
-void add_summary(Record<P>& r, M Summary::*member, const char* key, const Kind<M>& kind,
-                 const char* about) {
-  r.row_at<M>(
-      [member](auto& p) -> auto& { return p.measurement.summary.*member; }, key, std::move(kind),
-      about);
-  r.required();
-}
-template <typename M>
-void add_state(Record<P>& r, M DeviceState::*member, const char* key, const Kind<M>& kind,
-               const char* about) {
-  r.row_at<M>(
-      [member](auto& p) -> auto& { return p.state.*member; }, key, kind, about);
-  r.omitted_at_default();
-}
-
-void add_time_rows(Record<P>& r) {
-  r.row(&P::amount, "amount_bytes", kind::base_amount<Bytes>(),
-        "Payload, or bytes read and written.");
-  r.required();
-  add_summary(r, &Summary::median, "median_seconds", rounded_seconds(), "Median of the samples.");
-  add_summary(r, &Summary::min, "min_seconds", rounded_seconds(), "Least of the samples.");
-  add_summary(r, &Summary::p10, "p10_seconds", rounded_seconds(), "10th percentile.");
-  add_summary(r, &Summary::p90, "p90_seconds", rounded_seconds(), "90th percentile.");
-  add_measurement(r, &Measurement::mean, "mean_seconds", rounded_seconds(),
-                  "Mean of the samples, each of its slowest rank.");
-  r.omitted_at_default();
-  add_measurement(r, &Measurement::rank_mean, "rank_mean_seconds", rounded_seconds(),
-                  "Mean of the rank that is slowest on average.");
-  r.omitted_at_default();
-  add_summary(r, &Summary::relative_spread, "relative_spread", rounded_number(),
-              "Spread of the samples over their median.");
-  add_summary(r, &Summary::count, "samples", kind::integer(), "Number of samples.");
-  add_measurement(r, &Measurement::repetitions, "repetitions", kind::integer(),
-                  "Calls of which a sample is the mean.");
-  add_measurement(r, &Measurement::stopped, "stopped", kind::choice(kStopReasonNames),
-                  "Why sampling stopped.");
-  add_measurement(r, &Measurement::repeated, "repeated", kind::flag(),
-                  "Measured twice; the less noisy run is kept.");
-  r.omitted_at_default();
-  add_measurement(r, &Measurement::noisy, "noisy", kind::flag(), "Both runs were noisy.");
-  r.omitted_at_default();
-}
-
-void add_state_rows(Record<P>& r) {
-  add_state(r, &DeviceState::clock_mhz, "clock_mhz", kind::number(), "Clock after the samples.");
-  add_state(r, &DeviceState::power_watts, "power_watts", kind::number(),
-            "Power after the samples.");
-  add_state(r, &DeviceState::throttle_reasons, "throttle_reasons", throttle_bits(),
-            "Bits as NVML's clock throttle reasons.");
-  r.derived("throttled", kind::flag().schema(), "One of these bits slows the device.",
-            [](const P& p) { return p.throttled() ? Json(true) : Json(); });
-  r.row(&P::in_cache, "in_cache", kind::flag(), "Too small to be in memory.");
-  r.omitted_at_default();
-  r.row(&P::source, "source", kind::text(), "Tool, file and hash; absent: measured here.");
-  r.omitted_at_default();
-  add_call_row(r, &GroupCall::algorithm, "algorithm", kind::text(), "What the library chose.");
-}
-
-void add_overlap_rows(Record<P>& r) {
-  using O = timed::Overlap;
-  const auto time = [&r](Seconds O::*member, const char* key, NumberRange range,
-                         const char* about) {
-    part_row(r, kTimed<O>, member, key, rounded_seconds(range), about).required();
-  };
-  time(&O::product_alone, "product_alone_seconds", kNotNegative, "GEMMs alone.");
-  time(&O::collective_alone, "collective_alone_seconds", kAboveZero, "Collectives alone.");
-  time(&O::product_beside, "product_beside_seconds", kNotNegative, "GEMMs with the others.");
-  time(&O::collective_beside, "collective_beside_seconds", kNotNegative,
-       "Collectives with the others.");
-}
-
-Record<P> make_point_record() {
-  Record<P> r("A measured point.");
-  r.row(&P::subject, "kind", alternative(Subject{}), "What was timed.").required();
-  add_product_rows(r);
-  add_kernel_rows(r);
-  add_collective_rows(r);
-  add_time_rows(r);
-  add_state_rows(r);
-  add_overlap_rows(r);
-  return r;
 }
 
 // A profile stays small on any machine: of a large job only the ranks that are named are kept.
@@ -429,21 +170,9 @@ Record<Profile> make_profile_record() {
 
 }  // namespace
 
-const Record<MeasuredPoint>& point_record() {
-  static const Record<MeasuredPoint> record = make_point_record();
-  return record;
-}
-
 const Record<Profile>& profile_record() {
   static const Record<Profile> record = make_profile_record();
   return record;
-}
-
-Json to_json(const MeasuredPoint& point) { return point_record().write(point); }
-
-MeasuredPoint point_from_json(const Json& json, const std::string& file,
-                              const std::string& pointer) {
-  return point_record().read(json, file, pointer);
 }
 
 Json to_json(const Profile& profile) {

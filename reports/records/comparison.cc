@@ -14,8 +14,8 @@
 #include "reports/records/comparison_text.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
-#include "sim/json/result_records.h"
 #include "sim/layout/short_name.h"
+#include "sim/memory/memory_parts.h"
 
 namespace meshwright::reports {
 namespace {
@@ -283,9 +283,8 @@ void add_memory(const Report& report, const Add& add) {
   const StageMemory& fullest = *std::max_element(
       stages.begin(), stages.end(),
       [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
-  const Json parts = stage_memory_record().write(fullest);
-  for (const auto& [key, amount] : parts.items()) {
-    if (key != "total_bytes") add(key.substr(0, key.rfind("_bytes")), amount.get<double>());
+  for (const MemoryPartName& part : kMemoryParts) {
+    add(std::string(part.name), (fullest.*part.amount).value());
   }
 }
 

@@ -12,7 +12,6 @@
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
 #include "reports/sections/first_screen.h"
-#include "reports/sections/measured_profile.h"
 #include "reports/text/text.h"
 #include "sim/base/text.h"
 
@@ -158,7 +157,8 @@ const Record<RestsOn>& rests_on_record() {
   return record;
 }
 
-std::vector<CertaintyItem> certainty_of(const ReportContents& contents) {
+std::vector<CertaintyItem> certainty_of(const ReportContents& contents,
+                                        const std::optional<NoisePart>& noise) {
   std::vector<CertaintyItem> items;
   const planner::Plan& plan = contents.plan;
   if (plan.ranked.empty()) return items;
@@ -172,9 +172,7 @@ std::vector<CertaintyItem> certainty_of(const ReportContents& contents) {
   if (tried) add("trial", "Trial", trial_text(*contents.validation));
   if (asked && !tried) add("layout", "Layout", layout_text(*answers.confidence));
   add("time", "Time", interval_percent_text(best));
-  CalibrationPart calibrated;
-  fill_from_profile(calibrated, contents.profile);
-  if (calibrated.noise) add("calibration_noise", "Noise", noise_text(*calibrated.noise));
+  if (noise) add("calibration_noise", "Noise", noise_text(*noise));
   if (tried) add("host_noise", "Host", host_noise_text(*contents.validation));
   const Bytes capacity = only_device(plan.cluster).memory;
   const Bytes free = capacity - best.peak_memory();

@@ -20,7 +20,9 @@ const Record<Summary>& summary_record();
 std::string title_of(const ReportContents& contents);
 // The verdict over the capacity answer's rows, and how the recommended row runs.
 Decision decision_of(const ReportContents& contents);
-std::vector<CertaintyItem> certainty_of(const ReportContents& contents);
+// `noise`: of the calibration.
+std::vector<CertaintyItem> certainty_of(const ReportContents& contents,
+                                        const std::optional<NoisePart>& noise);
 // The inputs that the winner uses, the network first.
 std::vector<RestsOn> rests_on_of(const ReportContents& contents);
 // What the model does not know, in sentences.

@@ -15,6 +15,7 @@
 #include "reports/text/text.h"
 #include "sim/json/result_records.h"
 #include "sim/layout/stages.h"
+#include "sim/memory/memory_parts.h"
 
 namespace meshwright::reports {
 namespace {
@@ -53,28 +54,13 @@ void fill_memory(Report& report, const ReportContents& contents) {
   report.memory = memory_of(plan.ranked.front(), plan.model, only_device(plan.cluster));
 }
 
-struct MemoryShare {
-  std::string_view name;
-  Bytes StageMemory::*amount;
-};
-constexpr std::array kMemoryShares{
-    MemoryShare{"weights", &StageMemory::weights},
-    MemoryShare{"gradients", &StageMemory::gradients},
-    MemoryShare{"optimizer", &StageMemory::optimizer},
-    MemoryShare{"activations", &StageMemory::activations},
-    MemoryShare{"recompute_workspace", &StageMemory::recompute_workspace},
-    MemoryShare{"operator_workspace", &StageMemory::operator_workspace},
-    MemoryShare{"logits", &StageMemory::logits},
-    MemoryShare{"communication_buffers", &StageMemory::communication_buffers},
-    MemoryShare{"reserve", &StageMemory::reserve}};
-
-std::vector<MemoryShare> used_shares(const std::vector<StageHolds>& stages) {
-  std::vector<MemoryShare> used;
-  for (const MemoryShare& share : kMemoryShares) {
+std::vector<MemoryPartName> used_parts(const std::vector<StageHolds>& stages) {
+  std::vector<MemoryPartName> used;
+  for (const MemoryPartName& part : kMemoryParts) {
     const bool any = std::any_of(stages.begin(), stages.end(), [&](const StageHolds& stage) {
-      return (stage.*share.amount).value() > 0.0;
+      return (stage.*part.amount).value() > 0.0;
     });
-    if (any) used.push_back(share);
+    if (any) used.push_back(part);
   }
   return used;
 }
@@ -85,17 +71,17 @@ std::string stage_bars(const MemoryPart& memory, std::string_view noun) {
   html::TableRows rows;
   for (const StageHolds& stage : memory.stages) {
     std::vector<html::Segment> segments;
-    for (const MemoryShare& share : kMemoryShares) {
-      const Bytes amount = stage.*share.amount;
-      segments.push_back({std::string(share.name), amount.value(),
-                          fmt::format("{}: {}", spoken(share.name), memory_text(amount))});
+    for (const MemoryPartName& part : kMemoryParts) {
+      const Bytes amount = stage.*part.amount;
+      segments.push_back({std::string(part.name), amount.value(),
+                          fmt::format("{}: {}", spoken(part.name), memory_text(amount))});
     }
     rows.push_back({fmt::format("stage {}", stage.stage),
                     html::bar(segments, memory.capacity.value() * 1.02, memory.capacity.value()),
                     gibibytes_text(stage.total())});
   }
   std::vector<std::string> names;
-  for (const MemoryShare& share : used_shares(memory.stages)) names.emplace_back(share.name);
+  for (const MemoryPartName& part : used_parts(memory.stages)) names.emplace_back(part.name);
   return "<div class=\"bars\">" +
          html::table(fmt::format("Memory of one {} of each stage; the line is {}", noun,
                                  memory_text(memory.capacity)),

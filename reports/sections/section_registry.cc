@@ -105,7 +105,6 @@ Report report_of(const ReportContents& contents) {
   report.title = title_of(contents);
   report.decision = decision_of(contents);
   report.verdict = report.decision.verdict;
-  report.certainty = certainty_of(contents);
   report.rests_on = rests_on_of(contents);
   report.left_out = left_out_of(contents);
   report.summary = summary_of(contents);
@@ -115,6 +114,7 @@ Report report_of(const ReportContents& contents) {
   for (const ReportSection* section : kSections) {
     if (section->fill != nullptr) section->fill(report, contents);
   }
+  report.certainty = certainty_of(contents, report.calibration.noise);
   return report;
 }
 

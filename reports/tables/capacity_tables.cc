@@ -265,7 +265,7 @@ Table assumptions_table(const std::vector<planner::Assumption>& assumptions) {
                {"value", "value", "", 3},
                {"low", "low", "", 3},
                {"high", "high", "", 3},
-               {"basis", "basis", "", 4, false, nullptr, Face::source},
+               {.key = "basis", .heading = "basis", .face = Face::source},
                {"in_interval", "in the range", "", 4, true},
                {"source", "source", ""}},
               {}};

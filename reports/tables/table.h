@@ -15,9 +15,9 @@ namespace meshwright::reports {
 enum class Face { plain, code, name, source };
 
 struct Column {
-  std::string key;                        // CSV heading: snake_case, with the unit
-  std::string heading;                    // for people
-  std::string unit;                       // shown with the heading; empty: none
+  std::string key{};                      // CSV heading: snake_case, with the unit
+  std::string heading{};                  // for people
+  std::string unit{};                     // shown with the heading; empty: none
   int digits = 4;                         // significant, for people; CSV has them all
   bool extra = false;                     // left out of lines that are too long otherwise
   std::string (*text)(double) = nullptr;  // for people, in place of digits

@@ -92,7 +92,7 @@ Table scaling_table(const std::vector<planner::ScalePoint>& points, const Job& j
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   Table table{"",
               {{"gpus", noun + "s", ""},
-               {"layout", "best layout", "", 4, false, nullptr, Face::code},
+               {.key = "layout", .heading = "best layout", .face = Face::code},
                {"step_time_seconds", "step", "s"},
                {"step_time_low_seconds", "low", "s", 4, true},
                {"step_time_high_seconds", "high", "s", 4, true},
@@ -154,7 +154,7 @@ Table ranked_table(const planner::Plan& plan) {
 
 Table rejections_table(const std::vector<RejectionRow>& rejections) {
   Table table{"",
-              {{"rule", "rule", "", 4, false, nullptr, Face::code},
+              {{.key = "rule", .heading = "rule", .face = Face::code},
                {"count", "layouts", ""},
                {"requirement", "what must hold", "", 4, true},
                {"needed", "needed", "", 4, true},
@@ -178,11 +178,11 @@ Table rejections_table(const std::vector<RejectionRow>& rejections) {
 
 Table terms_table(std::span<const Term> terms, Seconds step) {
   Table table{"",
-              {{"term", "term", "", 4, false, nullptr, Face::name},
+              {{.key = "term", .heading = "term", .face = Face::name},
                {"time_ms", "time", "ms"},
                {"share_percent", "share", "%", 3},
                {"relative_spread_percent", "spread (1 sigma)", "%", 3},
-               {"provenance", "source", "", 4, false, nullptr, Face::source}},
+               {.key = "provenance", .heading = "source", .face = Face::source}},
               {}};
   for (const Term& term : terms) {
     if (term.cost.time.value() == 0.0) continue;
@@ -295,8 +295,8 @@ Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pi
 Table validation_table(const planner::Validation& validation) {
   const bool knows_host = validation.median_absolute_error_at_host_speed.has_value();
   Table table{"",
-              {{"layout", "layout", "", 4, false, nullptr, Face::code},
-               {"run_layout", "executed", "", 4, false, nullptr, Face::code},
+              {{.key = "layout", .heading = "layout", .face = Face::code},
+               {.key = "run_layout", .heading = "executed", .face = Face::code},
                {"ranks", "ranks", ""},
                {"predicted_ms", "predicted", "ms"},
                {"predicted_low_ms", "low", "ms", 4, true},

@@ -6,6 +6,7 @@
 #include "sim/json/records.h"
 #include "sim/json/result_records.h"
 #include "sim/layout/short_name.h"
+#include "sim/memory/memory_parts.h"
 
 namespace meshwright {
 namespace {
@@ -14,19 +15,9 @@ Record<StageMemory> make_stage_memory_record() {
   const auto amount = kind::base_amount<Bytes>();
   Record<StageMemory> r("What one rank of a stage holds at its peak.");
   r.named("StageMemory");
-  r.row(&StageMemory::weights, "weights_bytes", amount, "Weights.");
-  r.row(&StageMemory::gradients, "gradients_bytes", amount, "Gradients.");
-  r.row(&StageMemory::optimizer, "optimizer_bytes", amount, "Master weights and moments.");
-  r.row(&StageMemory::activations, "activations_bytes", amount, "Activations held for backward.");
-  r.row(&StageMemory::recompute_workspace, "recompute_workspace_bytes", amount,
-        "Layers that are run again.");
-  r.row(&StageMemory::operator_workspace, "operator_workspace_bytes", amount,
-        "Outputs and gradients of the operator that runs.");
-  r.row(&StageMemory::logits, "logits_bytes", amount, "Logits, softmax and loss.");
-  r.row(&StageMemory::communication_buffers, "communication_buffers_bytes", amount,
-        "Gathered weights, received activations, dispatched tokens.");
-  r.row(&StageMemory::reserve, "reserve_bytes", amount,
-        "Outside the framework's allocator: context and NCCL.");
+  for (const MemoryPartName& part : kMemoryParts) {
+    r.row(part.amount, std::string(part.name) + "_bytes", amount, part.about);
+  }
   r.derived<Bytes>("total_bytes", amount, "The sum.",
                    [](const StageMemory& memory) { return memory.total(); });
   return r.all_required();
