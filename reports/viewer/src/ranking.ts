@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranking table over all layouts of the record: filter by words, sort, and show what a brush in
-// the scatter chart took. The texts of its rows are the page's (reports/html/step_time.cc).
+// the scatter chart took. The texts of its rows are the page's (reports/sections/ranking.cc).
 
 import { copy_button } from "./copy";
 import { kGibibyte, visible } from "./format";
