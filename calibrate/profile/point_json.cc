@@ -89,8 +89,6 @@ Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
           .schema = [] { return choice_schema(names); }};
 }
 
-using P = MeasuredPoint;
-
 // What of a point a row is about. Each returns null where a point of this kind has none.
 const auto kProduct = [](auto& p) { return product_of(p.subject); };
 const auto kVariant = [](auto& p) {
@@ -107,14 +105,14 @@ const auto kTimed = [](auto& p) { return std::get_if<T>(&p.subject); };
 
 // A member of such a part; only points that have the part have the key.
 template <typename Find, typename Part, typename M>
-Record<P>& part_row(Record<P>& r, const Find& find, M Part::*member, std::string_view key,
-                    const Kind<M>& kind, std::string_view about) {
+Record<MeasuredPoint>& part_row(Record<MeasuredPoint>& r, const Find& find, M Part::*member,
+                                std::string_view key, const Kind<M>& kind, std::string_view about) {
   r.row_at<M>(
       [=](auto& p) -> auto& { return find(p)->*member; }, key, kind, about);
-  return r.only_if([=](const P& p) { return find(p) != nullptr; });
+  return r.only_if([=](const MeasuredPoint& p) { return find(p) != nullptr; });
 }
 
-void add_product_rows(Record<P>& r) {
+void add_product_rows(Record<MeasuredPoint>& r) {
   r.row_at<Precision>(
       [](auto& p) -> auto& {
         auto* product = kProduct(p);
@@ -122,7 +120,8 @@ void add_product_rows(Record<P>& r) {
                                   : std::get<timed::Attention>(p.subject).precision;
       },
       "precision", kind::choice(kPrecisionNames), "Format of the operands.");
-  r.only_if([](const P& p) { return kProduct(p) != nullptr || p.is<timed::Attention>(); });
+  r.only_if(
+      [](const MeasuredPoint& p) { return kProduct(p) != nullptr || p.is<timed::Attention>(); });
   const auto size = [&r](std::int64_t GemmShape::*member, const char* key, const char* about) {
     part_row(r, kShape, member, key, kind::wide_integer(), about).required();
   };
@@ -139,7 +138,7 @@ void add_product_rows(Record<P>& r) {
            "The product is added to the result.");
 }
 
-void add_kernel_rows(Record<P>& r) {
+void add_kernel_rows(Record<MeasuredPoint>& r) {
   using K = timed::Kernel;
   part_row(r, kTimed<K>, &K::name, "kernel", kind::text(), "Name of the kernel.").required();
   part_row(r, kTimed<K>, &K::launches, "launches", kind::integer(),
@@ -154,14 +153,14 @@ void add_kernel_rows(Record<P>& r) {
 
 // Written where it is not as in a GroupCall{}.
 template <typename M>
-void add_call_row(Record<P>& r, M GroupCall::*member, const char* key, const Kind<M>& kind,
-                  const char* about) {
-  part_row(r, kCall, member, key, kind, about).written_if([member](const P& p) {
+void add_call_row(Record<MeasuredPoint>& r, M GroupCall::*member, const char* key,
+                  const Kind<M>& kind, const char* about) {
+  part_row(r, kCall, member, key, kind, about).written_if([member](const MeasuredPoint& p) {
     return kCall(p)->*member != GroupCall{}.*member;
   });
 }
 
-void add_collective_rows(Record<P>& r) {
+void add_collective_rows(Record<MeasuredPoint>& r) {
   using C = GroupCall;
   part_row(r, kCall, &C::collective, "collective", kind::choice(kCollectiveNames),
            "Which collective.");
@@ -180,13 +179,13 @@ void add_collective_rows(Record<P>& r) {
 }
 
 template <typename M>
-void add_measurement(Record<P>& r, M Measurement::*member, const char* key, const Kind<M>& kind,
-                     const char* about) {
+void add_measurement(Record<MeasuredPoint>& r, M Measurement::*member, const char* key,
+                     const Kind<M>& kind, const char* about) {
   r.row_at<M>(
       [member](auto& p) -> auto& { return p.measurement.*member; }, key, kind, about);
 }
 template <typename M>
-void add_summary(Record<P>& r, M Summary::*member, const char* key, const Kind<M>& kind,
+void add_summary(Record<MeasuredPoint>& r, M Summary::*member, const char* key, const Kind<M>& kind,
                  const char* about) {
   r.row_at<M>(
       [member](auto& p) -> auto& { return p.measurement.summary.*member; }, key, std::move(kind),
@@ -194,15 +193,15 @@ void add_summary(Record<P>& r, M Summary::*member, const char* key, const Kind<M
   r.required();
 }
 template <typename M>
-void add_state(Record<P>& r, M DeviceState::*member, const char* key, const Kind<M>& kind,
-               const char* about) {
+void add_state(Record<MeasuredPoint>& r, M DeviceState::*member, const char* key,
+               const Kind<M>& kind, const char* about) {
   r.row_at<M>(
       [member](auto& p) -> auto& { return p.state.*member; }, key, kind, about);
   r.omitted_at_default();
 }
 
-void add_time_rows(Record<P>& r) {
-  r.row(&P::amount, "amount_bytes", kind::base_amount<Bytes>(),
+void add_time_rows(Record<MeasuredPoint>& r) {
+  r.row(&MeasuredPoint::amount, "amount_bytes", kind::base_amount<Bytes>(),
         "Payload, or bytes read and written.");
   r.required();
   add_summary(r, &Summary::median, "median_seconds", rounded_seconds(), "Median of the samples.");
@@ -229,22 +228,23 @@ void add_time_rows(Record<P>& r) {
   r.omitted_at_default();
 }
 
-void add_state_rows(Record<P>& r) {
+void add_state_rows(Record<MeasuredPoint>& r) {
   add_state(r, &DeviceState::clock_mhz, "clock_mhz", kind::number(), "Clock after the samples.");
   add_state(r, &DeviceState::power_watts, "power_watts", kind::number(),
             "Power after the samples.");
   add_state(r, &DeviceState::throttle_reasons, "throttle_reasons", throttle_bits(),
             "Bits as NVML's clock throttle reasons.");
   r.derived("throttled", kind::flag().schema(), "One of these bits slows the device.",
-            [](const P& p) { return p.throttled() ? Json(true) : Json(); });
-  r.row(&P::in_cache, "in_cache", kind::flag(), "Too small to be in memory.");
+            [](const MeasuredPoint& p) { return p.throttled() ? Json(true) : Json(); });
+  r.row(&MeasuredPoint::in_cache, "in_cache", kind::flag(), "Too small to be in memory.");
   r.omitted_at_default();
-  r.row(&P::source, "source", kind::text(), "Tool, file and hash; absent: measured here.");
+  r.row(&MeasuredPoint::source, "source", kind::text(),
+        "Tool, file and hash; absent: measured here.");
   r.omitted_at_default();
   add_call_row(r, &GroupCall::algorithm, "algorithm", kind::text(), "What the library chose.");
 }
 
-void add_overlap_rows(Record<P>& r) {
+void add_overlap_rows(Record<MeasuredPoint>& r) {
   using O = timed::Overlap;
   const auto time = [&r](Seconds O::*member, const char* key, NumberRange range,
                          const char* about) {
@@ -257,9 +257,9 @@ void add_overlap_rows(Record<P>& r) {
        "Collectives with the others.");
 }
 
-Record<P> make_point_record() {
-  Record<P> r("A measured point.");
-  r.row(&P::subject, "kind", alternative(Subject{}), "What was timed.").required();
+Record<MeasuredPoint> make_point_record() {
+  Record<MeasuredPoint> r("A measured point.");
+  r.row(&MeasuredPoint::subject, "kind", alternative(Subject{}), "What was timed.").required();
   add_product_rows(r);
   add_kernel_rows(r);
   add_collective_rows(r);

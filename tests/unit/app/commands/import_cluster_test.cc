@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tools say of a machine, as a cluster that plans take; collectives onto a shipped cluster.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,8 +31,7 @@ TEST(ImportCluster, SlurmsWordsMakeACluster) {
       "nodes.txt", "NodeName=gpu[001-128] Gres=gpu:h100:8(S:0-1) State=IDLE Partitions=train\n");
   std::string switches;
   for (int i = 0; i < 8; ++i) {
-    switches += "SwitchName=leaf" + std::to_string(i) + " Nodes=gpu[" + std::to_string(16 * i + 1) +
-                "-" + std::to_string(16 * i + 16) + "]\n";
+    switches += fmt::format("SwitchName=leaf{} Nodes=gpu[{}-{}]\n", i, 16 * i + 1, 16 * i + 16);
   }
   const std::string topology = written("topology.conf", switches);
   const std::string out = testing::TempDir() + "mine.json";
