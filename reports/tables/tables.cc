@@ -94,9 +94,6 @@ Table scaling_table(const std::vector<planner::ScalePoint>& points, const Job& j
               {{"gpus", noun + "s", ""},
                {.key = "layout", .heading = "best layout", .face = Face::code},
                {"step_time_seconds", "step", "s"},
-               {"step_time_low_seconds", "low", "s", 4, true},
-               {"step_time_high_seconds", "high", "s", 4, true},
-               {"tokens_per_second", "tokens/s", "", 4, true},
                {"tokens_per_second_per_gpu", "tokens/s per " + noun, "", 4, true},
                {"efficiency_percent", "efficiency", "%", 3},
                {"model_flops_utilization_percent", "MFU", "%", 3},
@@ -104,7 +101,10 @@ Table scaling_table(const std::vector<planner::ScalePoint>& points, const Job& j
                {"gpu_hours_per_billion_tokens", noun + "-hours per billion tokens", "", 4, true},
                {"train_days", "days", ""},
                {"cost", "cost", ""},
-               {"device_energy_kwh", "energy", "kWh"}},
+               {"device_energy_kwh", "energy", "kWh"},
+               {"step_time_low_seconds", "low", "s", 4, true},
+               {"step_time_high_seconds", "high", "s", 4, true},
+               {"tokens_per_second", "tokens/s", "", 4, true}},
               {}};
   for (const planner::ScalePoint& p : points) {
     if (!p.layout) {
@@ -116,12 +116,12 @@ Table scaling_table(const std::vector<planner::ScalePoint>& points, const Job& j
     const double gpu_hours = p.gpus * p.step_time.value() / 3600.0;
     const double rate = tokens / p.step_time.value();
     table.rows.push_back({static_cast<double>(p.gpus), brief_name(*p.layout), p.step_time.value(),
-                          p.step_time_low.value(), p.step_time_high.value(), rate,
                           p.tokens_per_second_per_gpu, p.efficiency * 100.0,
                           p.model_flops_utilization * 100.0, gibibytes_of(p.peak_memory),
                           gpu_hours * 1e9 / tokens,
                           job.train_tokens ? Cell(*job.train_tokens / rate / 86400.0) : Cell(),
-                          optional_cell(p.cost), optional_cell(p.device_energy_kwh)});
+                          optional_cell(p.cost), optional_cell(p.device_energy_kwh),
+                          p.step_time_low.value(), p.step_time_high.value(), rate});
   }
   return without_empty_columns(table);
 }
@@ -156,11 +156,11 @@ Table rejections_table(const std::vector<RejectionRow>& rejections) {
   Table table{"",
               {{.key = "rule", .heading = "rule", .face = Face::code},
                {"count", "layouts", ""},
+               {"nearest_miss", "nearest miss", ""},
+               {"smallest_change", "smallest change that makes it valid", ""},
                {"requirement", "what must hold", "", 4, true},
                {"needed", "needed", "", 4, true},
-               {"available", "available", "", 4, true},
-               {"nearest_miss", "nearest miss", ""},
-               {"smallest_change", "smallest change that makes it valid", ""}},
+               {"available", "available", "", 4, true}},
               {}};
   // Bytes where memory is missed; else a size or a divisor.
   const auto amount = [](Rule rule, double value) {
@@ -169,9 +169,9 @@ Table rejections_table(const std::vector<RejectionRow>& rejections) {
   };
   for (const RejectionRow& r : rejections) {
     const RuleText& rule = rule_text(r.rule);
-    table.rows.push_back({text(rule.name), static_cast<double>(r.count), text(rule.requirement),
-                          amount(r.rule, r.needed), amount(r.rule, r.available), r.sentence,
-                          r.smallest_change});
+    table.rows.push_back({text(rule.name), static_cast<double>(r.count), r.sentence,
+                          r.smallest_change, text(rule.requirement), amount(r.rule, r.needed),
+                          amount(r.rule, r.available)});
   }
   return table;
 }
@@ -196,7 +196,6 @@ Table terms_table(std::span<const Term> terms, Seconds step) {
 Table memory_table(const std::vector<StageHolds>& stages, Bytes capacity) {
   Table table{"",
               {{"stage", "stage", ""},
-               {"num_layers", "layers", ""},
                {"weights_gib", "weights", "GiB", 3},
                {"gradients_gib", "gradients", "GiB", 3},
                {"optimizer_gib", "optimizer", "GiB", 3},
@@ -207,16 +206,17 @@ Table memory_table(const std::vector<StageHolds>& stages, Bytes capacity) {
                {"communication_buffers_gib", "buffers", "GiB", 3},
                {"reserve_gib", "reserve", "GiB", 3},
                {"total_gib", "total", "GiB", 3},
-               {"free_gib", "free", "GiB", 3}},
+               {"free_gib", "free", "GiB", 3},
+               {"num_layers", "layers", ""}},
               {}};
   for (const StageHolds& m : stages) {
-    table.rows.push_back(
-        {static_cast<double>(m.stage),
-         m.num_layers ? Cell(static_cast<double>(*m.num_layers)) : Cell(), gibibytes_of(m.weights),
-         gibibytes_of(m.gradients), gibibytes_of(m.optimizer), gibibytes_of(m.activations),
-         gibibytes_of(m.recompute_workspace), gibibytes_of(m.operator_workspace),
-         gibibytes_of(m.logits), gibibytes_of(m.communication_buffers), gibibytes_of(m.reserve),
-         gibibytes_of(m.total()), gibibytes_of(capacity - m.total())});
+    table.rows.push_back({static_cast<double>(m.stage), gibibytes_of(m.weights),
+                          gibibytes_of(m.gradients), gibibytes_of(m.optimizer),
+                          gibibytes_of(m.activations), gibibytes_of(m.recompute_workspace),
+                          gibibytes_of(m.operator_workspace), gibibytes_of(m.logits),
+                          gibibytes_of(m.communication_buffers), gibibytes_of(m.reserve),
+                          gibibytes_of(m.total()), gibibytes_of(capacity - m.total()),
+                          m.num_layers ? Cell(static_cast<double>(*m.num_layers)) : Cell()});
   }
   return table;
 }
@@ -299,13 +299,7 @@ Table validation_table(const planner::Validation& validation) {
                {.key = "run_layout", .heading = "executed", .face = Face::code},
                {"ranks", "ranks", ""},
                {"predicted_ms", "predicted", "ms"},
-               {"predicted_low_ms", "low", "ms", 4, true},
-               {"predicted_high_ms", "high", "ms", 4, true},
                {"measured_ms", "measured", "ms"},
-               {"measured_min_ms", "fastest step", "ms", 4, true},
-               {"measured_p10_ms", "10th percentile", "ms", 4, true},
-               {"measured_p90_ms", "90th percentile", "ms", 4, true},
-               {"slower_than_fastest_percent", "slower than fastest run", "%", 3, true},
                {"error_percent", "error", "%", 3},
                {"inside_interval", "inside interval", ""},
                {"memory_error_percent", "memory error", "%", 3},
@@ -315,6 +309,14 @@ Table validation_table(const planner::Validation& validation) {
     table.columns.push_back({"host_time_ratio", "host's time over calibrated", "", 3});
     table.columns.push_back({"error_at_host_speed_percent", "error at host's speed", "%", 3});
   }
+  const std::vector<Column> rest{
+      {"predicted_low_ms", "low", "ms", 4, true},
+      {"predicted_high_ms", "high", "ms", 4, true},
+      {"measured_min_ms", "fastest step", "ms", 4, true},
+      {"measured_p10_ms", "10th percentile", "ms", 4, true},
+      {"measured_p90_ms", "90th percentile", "ms", 4, true},
+      {"slower_than_fastest_percent", "slower than fastest run", "%", 3, true}};
+  table.columns.insert(table.columns.end(), rest.begin(), rest.end());
   // Nothing where the run did not say.
   const auto said = [](Seconds time) {
     return time.value() > 0.0 ? milliseconds_of(time) : Cell();
@@ -325,20 +327,24 @@ Table validation_table(const planner::Validation& validation) {
                                         });
   for (const planner::LayoutComparison& c : validation.layouts) {
     const Observation& o = c.observation;
-    table.rows.push_back({short_name(o.layout), short_name(o.run_layout),
-                          static_cast<double>(o.ranks), milliseconds_of(c.predicted.step_time),
-                          milliseconds_of(c.predicted.step_time_low),
-                          milliseconds_of(c.predicted.step_time_high), milliseconds_of(o.step_time),
-                          said(o.step_time_min), said(o.step_time_p10), said(o.step_time_p90),
-                          (o.step_time / fastest->observation.step_time - 1.0) * 100.0,
-                          c.error * 100.0, text(c.inside_interval ? "yes" : "no"),
-                          c.memory_error * 100.0, text(c.same_bytes ? "yes" : "no")});
-    if (!knows_host) continue;
-    std::vector<Cell>& row = table.rows.back();
-    row.push_back(optional_cell(o.host_time_ratio));
-    std::optional<double> error;
-    if (c.at_host_speed) error = c.at_host_speed->error * 100.0;
-    row.push_back(optional_cell(error));
+    std::vector<Cell> row{short_name(o.layout),
+                          short_name(o.run_layout),
+                          static_cast<double>(o.ranks),
+                          milliseconds_of(c.predicted.step_time),
+                          milliseconds_of(o.step_time),
+                          c.error * 100.0,
+                          text(c.inside_interval ? "yes" : "no"),
+                          c.memory_error * 100.0,
+                          text(c.same_bytes ? "yes" : "no")};
+    if (knows_host) {
+      row.push_back(optional_cell(o.host_time_ratio));
+      row.push_back(c.at_host_speed ? Cell(c.at_host_speed->error * 100.0) : Cell());
+    }
+    row.insert(row.end(), {milliseconds_of(c.predicted.step_time_low),
+                           milliseconds_of(c.predicted.step_time_high), said(o.step_time_min),
+                           said(o.step_time_p10), said(o.step_time_p90),
+                           (o.step_time / fastest->observation.step_time - 1.0) * 100.0});
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
