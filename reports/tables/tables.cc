@@ -156,11 +156,11 @@ Table rejections_table(const std::vector<RejectionRow>& rejections) {
   Table table{"",
               {{.key = "rule", .heading = "rule", .face = Face::code},
                {"count", "layouts", ""},
-               {"nearest_miss", "nearest miss", ""},
-               {"smallest_change", "smallest change that makes it valid", ""},
                {"requirement", "what must hold", "", 4, true},
                {"needed", "needed", "", 4, true},
-               {"available", "available", "", 4, true}},
+               {"available", "available", "", 4, true},
+               {"nearest_miss", "nearest miss", ""},
+               {"smallest_change", "smallest change that makes it valid", ""}},
               {}};
   // Bytes where memory is missed; else a size or a divisor.
   const auto amount = [](Rule rule, double value) {
@@ -169,9 +169,9 @@ Table rejections_table(const std::vector<RejectionRow>& rejections) {
   };
   for (const RejectionRow& r : rejections) {
     const RuleText& rule = rule_text(r.rule);
-    table.rows.push_back({text(rule.name), static_cast<double>(r.count), r.sentence,
-                          r.smallest_change, text(rule.requirement), amount(r.rule, r.needed),
-                          amount(r.rule, r.available)});
+    table.rows.push_back({text(rule.name), static_cast<double>(r.count), text(rule.requirement),
+                          amount(r.rule, r.needed), amount(r.rule, r.available), r.sentence,
+                          r.smallest_change});
   }
   return table;
 }
