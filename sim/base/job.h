@@ -28,6 +28,9 @@ struct TrainingJob : Numerics {
   Precision exp_avg_precision = Precision::fp32;     // Adam's first moment
   Precision exp_avg_sq_precision = Precision::fp32;  // Adam's second moment
   Optimizer optimizer = Optimizer::adam;
+  // fp32 weights that the optimizer updates. Without them it updates 16-bit ones, as Hugging Face's
+  // Trainer does with a model that was loaded in bf16.
+  bool master_weights = true;
   std::optional<double> train_tokens;
 
   bool operator==(const TrainingJob&) const = default;

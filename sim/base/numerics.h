@@ -45,6 +45,31 @@ inline constexpr std::array kKernelFusionNames{EnumName{KernelFusion::fused, "fu
                                                EnumName{KernelFusion::compiled, "compiled"}};
 constexpr std::string_view name_of(KernelFusion v) { return name_in(kKernelFusionNames, v); }
 
+// Linears that LoRA (arXiv 2106.09685) adapts, by Megatron-Bridge's names (peft/lora.py,
+// peft/canonical_lora.py). linear_qkv and linear_fc1 are one adapter each; the names of their parts
+// are one adapter a part, as Hugging Face PEFT has them.
+enum LoraModule : unsigned {
+  kLoraQkv = 1U << 0U,
+  kLoraQ = 1U << 1U,
+  kLoraK = 1U << 2U,
+  kLoraV = 1U << 3U,
+  kLoraProj = 1U << 4U,
+  kLoraFc1 = 1U << 5U,
+  kLoraFc1Up = 1U << 6U,
+  kLoraFc1Gate = 1U << 7U,
+  kLoraFc2 = 1U << 8U
+};
+inline constexpr std::array kLoraModuleNames{
+    EnumName{kLoraQkv, "linear_qkv"},      EnumName{kLoraQ, "linear_q"},
+    EnumName{kLoraK, "linear_k"},          EnumName{kLoraV, "linear_v"},
+    EnumName{kLoraProj, "linear_proj"},    EnumName{kLoraFc1, "linear_fc1"},
+    EnumName{kLoraFc1Up, "linear_fc1_up"}, EnumName{kLoraFc1Gate, "linear_fc1_gate"},
+    EnumName{kLoraFc2, "linear_fc2"}};
+struct LoraModules {
+  unsigned bits = kLoraQkv | kLoraProj;
+  bool operator==(const LoraModules&) const = default;
+};
+
 // Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 and fp4 store
 // activations in bf16 between operators (Transformer Engine) and are narrow inside GEMM operands.
 constexpr double bytes_per_element(Precision p) {
@@ -76,6 +101,13 @@ struct Numerics {
   // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.
   double moe_load_imbalance = 1.01;
   int make_vocab_size_divisible_by = 128;
+  // Rank of LoRA's adapters; 0: all weights are trained. Adapters are 16-bit weights beside frozen
+  // ones, which have neither weight gradients nor optimizer states.
+  int lora_rank = 0;
+  LoraModules lora_target_modules;
+  // How frozen weights of linears are stored: none as others are, fp8, or fp4 for the 4-bit
+  // NormalFloat of QLoRA (arXiv 2305.14314).
+  std::optional<Precision> frozen_weight_precision;
 
   bool operator==(const Numerics&) const = default;
 };
@@ -85,6 +117,7 @@ constexpr double activation_bytes(Precision p) { return is_narrow(p) ? 2.0 : byt
 // Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights, unless
 // fp8_param_gather).
 constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
+constexpr bool freezes_weights(const Numerics& numerics) { return numerics.lora_rank > 0; }
 // fp32 master weights exist beside 16-bit ones.
 constexpr bool has_master_weights(Precision p) {
   return p != Precision::fp32 && p != Precision::tf32;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs as JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "sim/base/job.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
@@ -9,6 +12,41 @@ namespace {
 
 // What tokens travel in.
 constexpr std::array kSentNames{EnumName{Precision::bf16, "bf16"}, EnumName{Precision::fp8, "fp8"}};
+
+// How frozen weights are stored.
+constexpr std::array kFrozenNames{EnumName{Precision::bf16, "bf16"},
+                                  EnumName{Precision::fp8, "fp8"}, EnumName{Precision::fp4, "nf4"}};
+
+Kind<LoraModules> lora_modules() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, LoraModules& modules) {
+                modules.bits = 0;
+                for (const Json& item : reader.required_array(key)) {
+                  unsigned bit = 0;
+                  for (const auto& [value, name] : kLoraModuleNames) {
+                    if (item.is_string() && item.get<std::string>() == name) bit = value;
+                  }
+                  if (bit == 0) {
+                    reader.fail(key,
+                                fmt::format("holds {}, allowed are {}", item.dump(),
+                                            fmt::join(words_of_names(kLoraModuleNames), ", ")));
+                  }
+                  modules.bits |= bit;
+                }
+              },
+          .write =
+              [](Json& json, const std::string& key, const LoraModules& modules) {
+                Json& names = json[key] = Json::array();
+                for (const auto& [value, name] : kLoraModuleNames) {
+                  if ((modules.bits & value) != 0) names.push_back(name);
+                }
+              },
+          .schema =
+              [] {
+                return Json{{"type", "array"},
+                            {"items", choice_schema(words_of_names(kLoraModuleNames))}};
+              }};
+}
 
 Record<Job> make_job_record() {
   constexpr IntRange kSize{1, 100'000'000};
@@ -28,6 +66,23 @@ Record<Job> make_job_record() {
   r.row(&Job::exp_avg_sq_precision, "exp_avg_sq_precision", precision,
         "Format of Adam's second moment.");
   r.row(&Job::optimizer, "optimizer", kind::choice(kOptimizerNames), "Optimizer.");
+  r.row(&Job::master_weights, "master_weights", kind::flag(),
+        "The optimizer updates fp32 weights; false: 16-bit ones.");
+  r.omitted_at_default();
+  r.row(&Job::lora_rank, "lora_rank", kind::integer({0, 65'536}),
+        "Rank of LoRA's adapters; 0: all weights are trained.");
+  r.omitted_at_default();
+  r.row(&Job::lora_target_modules, "lora_target_modules", lora_modules(),
+        "Linears that LoRA adapts; needs lora_rank.");
+  r.omitted_at_default();
+  r.row(&Job::frozen_weight_precision, "frozen_weight_precision",
+        kind::optional(kind::choice(kFrozenNames)),
+        "How LoRA's frozen weights are stored; default: as other weights. nf4: QLoRA's 4 bits.");
+  r.check([](const Job& job, ObjectReader& reader) {
+    if (job.frozen_weight_precision && job.lora_rank == 0) {
+      reader.fail("frozen_weight_precision", "may stand only beside lora_rank");
+    }
+  });
   r.row(&Job::attention_kernel, "attention_kernel", kind::choice(kAttentionKernelNames),
         "Kernel that computes attention.");
   r.row(&Job::kernel_fusion, "kernel_fusion", kind::choice(kKernelFusionNames),
