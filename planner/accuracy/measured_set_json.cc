@@ -182,7 +182,10 @@ class RunReader {
     const Json json = in_our_words(run.layout);
     const Layout layout =
         layout_from_json(json, file_, pointer, read.cluster.framework.defaults.layout);
-    return with_unstated(layout, keys_of(json), read.model, read.job, run.gpus);
+    const StatedKeys keys = keys_of(json);
+    const Layout whole = with_unstated(layout, keys, read.model, read.job, run.gpus);
+    return keys.contains("moe_token_dispatcher_type") ? whole
+                                                      : with_proven_dispatcher(whole, read.cluster);
   }
 
   const std::string& file_;

@@ -130,6 +130,13 @@ void require_links(const Cluster& c, ObjectReader& reader) {
   if (c.num_nodes > 1 && !measured) reader.required_object("inter_node");
 }
 
+// GB200 and GB300 NVL72 have trays of four; no host holds more than 16 devices.
+int usual_tray(const Cluster& c) {
+  constexpr int kMostOfAHost = 16, kUsualTray = 4;
+  const bool rack = c.node_fabric == NodeFabric::nvswitch && c.gpus_per_node > kMostOfAHost;
+  return rack && c.gpus_per_node % kUsualTray == 0 ? kUsualTray : 0;
+}
+
 Record<Cluster> make_cluster_record() {
   using C = Cluster;
   // No more devices than an int counts with room to spare.
@@ -179,6 +186,23 @@ Record<Cluster> make_cluster_record() {
     c.node_fabric =
         c.device.kind == DeviceKind::cpu ? NodeFabric::shared_memory : NodeFabric::nvswitch;
   });
+  r.row(&C::gpus_per_tray, "gpus_per_tray", kind::integer({0, 1000}),
+        "Devices of a compute tray where a node is a rack of trays (NVL72); 0: a node is a host. "
+        "Default: 4 in NVLink domains of more than 16 devices.");
+  r.default_from([](C& c) { c.gpus_per_tray = usual_tray(c); }).omitted_at_default();
+  r.check([](const C& c, ObjectReader& reader) {
+    if (c.gpus_per_tray == 0 || c.gpus_per_node % c.gpus_per_tray == 0) return;
+    // A part of one tray is a host of its own.
+    if (c.gpus_per_node < c.gpus_per_tray && c.num_nodes == 1) return;
+    reader.fail("gpus_per_tray", "must divide gpus_per_node");
+  });
+  r.row(&C::gpus_per_domain, "gpus_per_domain", kind::integer(kCount),
+        "Devices of the NVLink domain where gpus_per_node of them are used; 0: all are.");
+  r.only_if([](const C& c) { return c.gpus_per_tray > 0; }).omitted_at_default();
+  r.check([](const C& c, ObjectReader& reader) {
+    if (c.gpus_per_domain == 0 || c.gpus_per_domain >= c.gpus_per_node) return;
+    reader.fail("gpus_per_domain", "must be 0 or at least gpus_per_node");
+  });
   r.row(&C::network, "network", kind::choice(kNetworkFabricNames),
         "How NICs reach the leaf switches.");
   r.row(&C::nics_per_node, "nics_per_node", kind::integer({0, 100'000}),
@@ -206,6 +230,9 @@ Record<Cluster> make_cluster_record() {
   r.row(&C::fit, "fit", kind::object(machine_fit_record), "");
   r.omitted_at_default();
   r.row(&C::limits, "cannot", limits_kind(), "What does not run over the links, and why.");
+  r.omitted_at_default();
+  r.row(&C::unproven, "unproven", limits_kind(),
+        "What a search leaves out and an answer warns of, and why.");
   r.omitted_at_default();
   return r;
 }
