@@ -33,7 +33,6 @@ std::string csv_error(std::string_view text) {
 }
 
 TEST(Csv, NamesTheLineOfWhatIsWrong) {
-  EXPECT_EQ(csv_error("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cells below a header of 2");
   EXPECT_EQ(csv_error("a,b\n1,\"2\n"), "t.csv: line 2: a quote is never closed");
   EXPECT_EQ(csv_error("a,a\n"), "t.csv: column \"a\" is a duplicate of another one");
   EXPECT_EQ(csv_error("\n"), "t.csv: must start with a row of column names");

@@ -10,7 +10,7 @@ namespace meshwright::interop {
 namespace {
 
 Json convert(const std::string& csv, const char* map) {
-  return measurements_from_csv(read_csv(csv, "t.csv"), "t.csv", Json::parse(map), "map.json");
+  return measurements_from_csv(read_csv(csv, "t.csv"), "t.csv", Json::parse(map), "map.json").set;
 }
 
 constexpr const char* kMap = R"({
