@@ -249,9 +249,7 @@ constexpr std::array<ParameterRow, kNumWhatIfParameters> kParameterRows{{
     {.text = {WhatIfParameter::host_overhead, "host_overhead", "host launch time", "us"},
      .value =
          [](const Scenario& s) {
-           return std::max(only_device(s.cluster).host_launch, s.cluster.framework.host_launch)
-                      .value() /
-                  kMicro;
+           return s.cluster.host_launch().value() / kMicro;
          },
      .relative_spread = launch_spread,
      .provenance = memory_provenance,

@@ -106,6 +106,15 @@ struct MachineFit {
   bool operator==(const MachineFit&) const = default;
 };
 
+// How long the nodes' hosts took to launch a kernel in runs under one framework, over what that
+// framework's own fit says. It is no fit of the whole machine: intervals stay as wide.
+struct HostPace {
+  std::string framework;  // its name; empty: nothing is known
+  std::string source;
+  double launch_time_factor = 1.0;
+  bool operator==(const HostPace&) const = default;
+};
+
 struct Cluster {
   std::string name;
   std::string source;
@@ -133,6 +142,7 @@ struct Cluster {
   // Nobody said that this framework runs here: the file takes it as the likeliest.
   bool framework_assumed = false;
   MachineFit fit;
+  HostPace host;
   FeatureLimits limits;  // what does not run over its links
   // What runs over them only with patches, or lost wherever it was measured. No search takes it
   // unasked; who asks for it is told.
@@ -153,6 +163,12 @@ struct Cluster {
   }
   [[nodiscard]] Seconds micro_batch_overhead() const {
     return framework.micro_batch_overhead + (fit_holds() ? fit.micro_batch_overhead : seconds(0));
+  }
+  // Of the host, a kernel.
+  [[nodiscard]] Seconds host_launch() const {
+    const bool known = !host.framework.empty() && host.framework == framework.name;
+    return std::max(device.host_launch, framework.host_launch) *
+           (known ? host.launch_time_factor : 1.0);
   }
   [[nodiscard]] double relative_spread() const {
     return fit_holds() ? fit.relative_spread : framework.relative_spread;

@@ -123,6 +123,21 @@ const Record<MachineFit>& machine_fit_record() {
   return record;
 }
 
+const Record<HostPace>& host_pace_record() {
+  static const Record<HostPace> record = [] {
+    using H = HostPace;
+    Record<H> r("How fast the nodes' hosts launch kernels, seen in runs under one framework.");
+    r.row(&H::framework, "framework", kind::text(), "Framework of these runs.");
+    r.required();
+    r.row(&H::source, "source", kind::text(), "Where the runs come from.");
+    r.required();
+    r.row(&H::launch_time_factor, "launch_time_factor", kind::number(kTimeFactor),
+          "Factor on the host's time a kernel.");
+    return r;
+  }();
+  return record;
+}
+
 // A measured machine may have no link: nothing was measured between its ranks.
 void require_links(const Cluster& c, ObjectReader& reader) {
   const bool measured = c.source.starts_with("measured");
@@ -228,6 +243,8 @@ Record<Cluster> make_cluster_record() {
         "The framework is assumed; --framework states it.");
   r.only_if([](const C& c) { return !(c.framework == Framework{}); }).omitted_at_default();
   r.row(&C::fit, "fit", kind::object(machine_fit_record), "");
+  r.omitted_at_default();
+  r.row(&C::host, "host", kind::object(host_pace_record), "");
   r.omitted_at_default();
   r.row(&C::limits, "cannot", limits_kind(), "What does not run over the links, and why.");
   r.omitted_at_default();
