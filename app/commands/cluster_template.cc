@@ -185,6 +185,7 @@ std::string cluster_template(const ClusterStart& start) {
   only_device(cluster) = device;
   cluster.framework = {};
   cluster.framework_assumed = false;
+  cluster.host = {};  // of the shipped cluster's nodes
   cluster.gpus_per_node = start.gpus_per_node.value_or(cluster.gpus_per_node);
   cluster.num_nodes = start.num_nodes.value_or(1);
   if (cluster.gpus_per_tray > 0 && cluster.gpus_per_node % cluster.gpus_per_tray != 0) {

@@ -204,7 +204,8 @@ Record<Cluster> make_cluster_record() {
   r.row(&C::gpus_per_tray, "gpus_per_tray", kind::integer({0, 1000}),
         "Devices of a compute tray where a node is a rack of trays (NVL72); 0: a node is a host. "
         "Default: 4 in NVLink domains of more than 16 devices.");
-  r.default_from([](C& c) { c.gpus_per_tray = usual_tray(c); }).omitted_at_default();
+  r.default_from([](C& c) { c.gpus_per_tray = usual_tray(c); });
+  r.written_if([](const C& c) { return c.gpus_per_tray != usual_tray(c); });
   r.check([](const C& c, ObjectReader& reader) {
     if (c.gpus_per_tray == 0 || c.gpus_per_node % c.gpus_per_tray == 0) return;
     // A part of one tray is a host of its own.

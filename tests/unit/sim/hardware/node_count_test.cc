@@ -69,6 +69,19 @@ TEST(NodeCount, APartOfADomainGrowsToAWholeOne) {
   EXPECT_EQ(cluster_from_json(to_json(part), "again.json").domain_size(), 72);
 }
 
+// A rack without trays stays one when it is written and read.
+TEST(NodeCount, TraysOfARackAreUsualUnlessItSaysOtherwise) {
+  Cluster c = racks();
+  c.device.name = "chip";
+  for (const int tray : {0, 4, 8}) {
+    c.gpus_per_tray = tray;
+    EXPECT_EQ(cluster_from_json(to_json(c), "again.json").gpus_per_tray, tray);
+  }
+  Json json = to_json(c);
+  json.erase("gpus_per_tray");
+  EXPECT_EQ(cluster_from_json(json, "old.json").gpus_per_tray, 4);
+}
+
 // 18 NICs, one a tray: 16 in 64 of 72 devices. One a device needs no number.
 TEST(NodeCount, NicsFollowTheirTrays) {
   Cluster few = racks();
