@@ -112,8 +112,7 @@ std::vector<planner::ListedSet> listed_sets(const std::string& list,
     if (!row.framework.empty()) where.framework = load_framework(row.framework);
     const planner::MeasuredSet whole = load_measurements(file, where);
     refuse_unread(whole);
-    sets.push_back(
-        {row.name, fs::path(row.set).stem().string(), planner::runs_of(row, whole)});
+    sets.push_back({row.name, fs::path(row.set).stem().string(), planner::runs_of(row, whole)});
   }
   return sets;
 }

@@ -264,8 +264,7 @@ MeasuredSet measured_set_from_json(const Json& json, const std::string& file,
     const Json& run = json["runs"][i];
     const std::string pointer = fmt::format("/runs/{}", i);
     try {
-      set.runs.push_back(
-          run_reader.read(stated_run_record().read(run, file, pointer), pointer));
+      set.runs.push_back(run_reader.read(stated_run_record().read(run, file, pointer), pointer));
     } catch (const InputError& error) {
       if (!first) first = error;
       set.unread.push_back({file, pointer, id_in(run), reason_of(error, file, pointer)});

@@ -54,8 +54,8 @@ struct MeasuredWhere {
   std::optional<Framework> framework;
 };
 
-// `file` names the source in messages. A run that is wrong is left out (MeasuredSet::unread). Throws
-// InputError where the set itself is wrong, or every run.
+// `file` names the source in messages. A run that is wrong is left out (MeasuredSet::unread).
+// Throws InputError where the set itself is wrong, or every run.
 MeasuredSet measured_set_from_json(const Json& json, const std::string& file,
                                    const NamedRecords& named, const MeasuredWhere& where = {});
 

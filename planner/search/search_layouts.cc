@@ -23,9 +23,9 @@ constexpr std::size_t kClosest = 3;
 // What the searches of all parallel sizes share.
 struct SharedSearch {
   const SearchOptions& options;
-  Bytes limit;        // of memory a device
-  bool front = true;  // whether the Pareto front is wanted
-  Bytes known;        // up to here no layout is priced
+  Bytes limit;            // of memory a device
+  bool front = true;      // whether the Pareto front is wanted
+  Bytes known;            // up to here no layout is priced
   bool unproven = false;  // the user's space names a dispatcher
   // No layout that is slower can be among the fastest: the worst step time of the
   // first list that is full. Which one set it changes the work, not the answer.

@@ -93,9 +93,10 @@ Table scores_table(const Backtest& backtest) {
 }
 
 Table unread_runs_table(const MeasuredSet& set) {
-  Table table{"Left out",
-              {{"file", "file", ""}, {"place", "place", ""}, {"id", "run", ""}, {"reason", "why", ""}},
-              {}};
+  Table table{
+      "Left out",
+      {{"file", "file", ""}, {"place", "place", ""}, {"id", "run", ""}, {"reason", "why", ""}},
+      {}};
   for (const planner::UnreadRun& run : set.unread) {
     table.rows.push_back({run.file, run.place, run.id, run.reason});
   }

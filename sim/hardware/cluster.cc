@@ -52,7 +52,8 @@ Cluster scaled_to(Cluster cluster, int gpus) {
   cluster.gpus_per_node = fill->gpus_per_node;
   cluster.num_nodes = fill->num_nodes;
   cluster.gpus_per_island = std::min(cluster.gpus_per_island, fill->gpus_per_node);
-  if (cluster.gpus_per_tray > 0) cluster.gpus_per_domain = domain > fill->gpus_per_node ? domain : 0;
+  if (cluster.gpus_per_tray > 0)
+    cluster.gpus_per_domain = domain > fill->gpus_per_node ? domain : 0;
   check_links(cluster);
   return cluster;
 }

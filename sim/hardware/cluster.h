@@ -123,7 +123,8 @@ struct Cluster {
   int num_nodes = 1;
   Link intra_node;
   Link inter_node;
-  // Devices of a compute tray, which is a host, where a node is a rack of them; 0: a node is a host.
+  // Devices of a compute tray, which is a host, where a node is a rack of them; 0: a node is a
+  // host.
   int gpus_per_tray = 0;
   // Of the NVLink domain, where a job uses gpus_per_node of them; 0: it uses all.
   int gpus_per_domain = 0;
@@ -216,8 +217,8 @@ inline Device& only_device(Cluster& cluster) { return cluster.device; }
 // training/flex_dispatcher_backend.py, does the same).
 Layout default_layout(const Cluster& cluster);
 
-// A layout that says nothing of its dispatcher: alltoall in place of flex where its expert ranks lie
-// in several NVLink domains, between which the library does not run or is unproven.
+// A layout that says nothing of its dispatcher: alltoall in place of flex where its expert ranks
+// lie in several NVLink domains, between which the library does not run or is unproven.
 Layout with_proven_dispatcher(Layout layout, const Cluster& cluster);
 
 // The same node type with `gpus` devices, on the nodes that node_fill (node_count.h) says. Throws

@@ -153,8 +153,8 @@ TEST(MultiNode, EfaOfFourNodesOfTheSameRate) {
 }
 
 TEST(MultiNode, NcclsAllToAllOnEfa) {
-  // crazyguitar/aws-gpu-communication-benchmark a77f70d, data/nccl_alltoall.csv: p5.48xlarge, 32 MiB
-  // to 2 GiB a rank, out of place, bus bandwidth in GB/s. No number of aws-p5 was set to these.
+  // crazyguitar/aws-gpu-communication-benchmark a77f70d, data/nccl_alltoall.csv: p5.48xlarge, 32
+  // MiB to 2 GiB a rank, out of place, bus bandwidth in GB/s. No number of aws-p5 was set to these.
   struct Row {
     int nodes;
     double gb_per_s[7];

@@ -80,8 +80,7 @@ TEST(MeasurementMap, LeavesAWrongRowOut) {
   EXPECT_EQ(set["runs"].size(), 1U);
   ASSERT_EQ(set["left_out"].size(), 2U);
   EXPECT_EQ(set["left_out"][0]["place"], "row 2, line 3");
-  EXPECT_EQ(set["left_out"][0]["reason"],
-            "/measured/status: \"lost\" is none of the map's values");
+  EXPECT_EQ(set["left_out"][0]["reason"], "/measured/status: \"lost\" is none of the map's values");
   EXPECT_EQ(set["left_out"][1]["reason"], "line 4: 2 cells below a header of 5");
   EXPECT_EQ(map_error("a,b\n1,2\n3\n4\n", R"({"name": "x", "columns": {"/gpus": "a"}})"), "");
 }

@@ -32,9 +32,8 @@ TEST(Backtest, NamesAWrongRunAndPricesTheOthers) {
   unknown["model"] = "no-such-model";
   Json misspelt = run_of("fourth", 8);
   misspelt["layout"]["tensor_paralel_size"] = 2;
-  const std::string file =
-      folder.write("s.json", set_of({run_of("first", 8), run_of("second", 12), unknown, misspelt,
-                                     Json("fifth")}));
+  const std::string file = folder.write("s.json", set_of({run_of("first", 8), run_of("second", 12),
+                                                          unknown, misspelt, Json("fifth")}));
   const ProgramResult result = run_program({"backtest", file, "--format", "json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr(file + ": /runs/1 (\"second\") is left out: 12 devices are no "

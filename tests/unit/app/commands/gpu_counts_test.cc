@@ -12,9 +12,17 @@ namespace {
 using testing::HasSubstr;
 
 TEST(GpuCounts, EstimateSaysTheUsedPartOfADomain) {
-  std::vector<std::string> command{"estimate", "--model", "qwen3-30b-a3b", "--cluster",
-                                   "gb200-nvl72", "--gpus", "256", "--global-batch-size", "512",
-                                   "--layout", "tp=1,pp=1,dp=256,ep=64,mbs=1,zero=1"};
+  std::vector<std::string> command{"estimate",
+                                   "--model",
+                                   "qwen3-30b-a3b",
+                                   "--cluster",
+                                   "gb200-nvl72",
+                                   "--gpus",
+                                   "256",
+                                   "--global-batch-size",
+                                   "512",
+                                   "--layout",
+                                   "tp=1,pp=1,dp=256,ep=64,mbs=1,zero=1"};
   const ProgramResult text = run_program(command);
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.err, HasSubstr("note: 64 of each NVLink domain's 72 GPUs are used."));

@@ -26,10 +26,10 @@ struct Case {
 TEST(NodeCount, TraysFillTheFewestDomainsEvenly) {
   // 1,024 are 14.2 domains; 256 trays divide by 16, not by 15. 2,496 are 34.7; 624 trays divide by
   // 39.
-  for (const Case& c : {Case{1, 1, 1}, Case{4, 1, 4}, Case{8, 1, 8}, Case{36, 1, 36},
-                        Case{64, 1, 64}, Case{72, 1, 72}, Case{96, 2, 48}, Case{128, 2, 64},
-                        Case{144, 2, 72}, Case{256, 4, 64}, Case{512, 8, 64}, Case{576, 8, 72},
-                        Case{1024, 16, 64}, Case{2496, 39, 64}}) {
+  for (const Case& c :
+       {Case{1, 1, 1}, Case{4, 1, 4}, Case{8, 1, 8}, Case{36, 1, 36}, Case{64, 1, 64},
+        Case{72, 1, 72}, Case{96, 2, 48}, Case{128, 2, 64}, Case{144, 2, 72}, Case{256, 4, 64},
+        Case{512, 8, 64}, Case{576, 8, 72}, Case{1024, 16, 64}, Case{2496, 39, 64}}) {
     EXPECT_EQ(node_fill(racks(), c.gpus), (NodeFill{c.used, c.domains})) << c.gpus;
     const Cluster scaled = scaled_to(racks(), c.gpus);
     EXPECT_EQ(scaled.num_gpus(), c.gpus);
@@ -39,12 +39,14 @@ TEST(NodeCount, TraysFillTheFewestDomainsEvenly) {
 
 // 25 trays are no two equal parts, and a fifth of them fills less than half of a domain.
 TEST(NodeCount, WhatIsUnevenIsRefusedWithTheNearestCounts) {
-  EXPECT_EQ(error_and_hint_of([] { scaled_to(racks(), 100); }),
-            "100 devices do not fill NVLink domains of 72 evenly with whole trays of 4 hint: use 96 "
-            "(2 x 48) or 104 (2 x 52) (domains x devices)");
-  EXPECT_EQ(error_and_hint_of([] { scaled_to(racks(), 6); }),
-            "6 devices do not fill NVLink domains of 72 evenly with whole trays of 4 hint: use 4 (1 x "
-            "4) or 8 (1 x 8) (domains x devices)");
+  EXPECT_EQ(
+      error_and_hint_of([] { scaled_to(racks(), 100); }),
+      "100 devices do not fill NVLink domains of 72 evenly with whole trays of 4 hint: use 96 "
+      "(2 x 48) or 104 (2 x 52) (domains x devices)");
+  EXPECT_EQ(
+      error_and_hint_of([] { scaled_to(racks(), 6); }),
+      "6 devices do not fill NVLink domains of 72 evenly with whole trays of 4 hint: use 4 (1 x "
+      "4) or 8 (1 x 8) (domains x devices)");
   EXPECT_FALSE(node_fill(racks(), 0));
 }
 
