@@ -11,12 +11,14 @@ namespace {
 
 // A rack: 72 devices on 18 trays of four.
 Cluster racks() {
-  Cluster c;
-  c.gpus_per_node = 72;
-  c.gpus_per_tray = 4;
-  c.intra_node.bandwidth = gigabytes_per_second(900);
-  c.inter_node.bandwidth = gigabytes_per_second(50);
-  return c;
+  return cluster_from_json(Json::parse(R"({
+    "schema": "meshwright.cluster/1", "name": "racks", "gpus_per_node": 72, "num_nodes": 1,
+    "device": {"schema": "meshwright.device/1", "name": "chip", "num_multiprocessors": 100,
+               "memory_gib": 80, "memory_bandwidth_gb_per_s": 2000, "kernel_launch_us": 2,
+               "gemm": [{"precision": "bf16", "peak_tflops": 300, "provenance": "fitted"}]},
+    "intra_node": {"bandwidth_gb_per_s": 900}, "inter_node": {"bandwidth_gb_per_s": 50}
+  })"),
+                           "racks.json");
 }
 
 struct Case {
@@ -74,7 +76,6 @@ TEST(NodeCount, APartOfADomainGrowsToAWholeOne) {
 // A rack without trays stays one when it is written and read.
 TEST(NodeCount, TraysOfARackAreUsualUnlessItSaysOtherwise) {
   Cluster c = racks();
-  c.device.name = "chip";
   for (const int tray : {0, 4, 8}) {
     c.gpus_per_tray = tray;
     EXPECT_EQ(cluster_from_json(to_json(c), "again.json").gpus_per_tray, tray);
