@@ -155,7 +155,7 @@ reports::ReviewedRun reviewed_run(const LaunchedRun& run, planner::Review review
   reviewed.origin = std::move(origin);
   reviewed.launch = facts_of(run.launch);
   reviewed.layout = run.layout;
-  if (!run.note.empty()) reviewed.notes = {run.note};
+  reviewed.notes = run.notes;
   reviewed.log = facts_of_log(run);
   reviewed.log_refused = run.log_refused;
   reviewed.memory_is_reserved = run.memory_is_reserved;

@@ -258,9 +258,13 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   const int gpus = gpus_of(options, run.launch, run.log, cluster);
   run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
   run.scenario.cluster = scaled_to(cluster, gpus);
+  const auto& said = run.launch.layout_fields;
+  if (std::find(said.begin(), said.end(), "moe_token_dispatcher_type") == said.end()) {
+    run.layout = with_proven_dispatcher(run.layout, run.scenario.cluster);
+  }
   set_global_batch(run);
   assume_unsaid_sizes(run);
-  run.note = note_of(asked, run.scenario.job);
+  run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
   if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
   if (run.log && run.log_refused.empty()) measure(run, cluster.framework);
   return run;

@@ -33,7 +33,7 @@ struct LaunchedRun {
   bool memory_is_reserved = false;  // what the framework prints
   // Why the log was not used; empty: it was, or there is none.
   std::string log_refused{};
-  std::string note{};  // what the cluster's profile has no measurement of, or empty
+  std::vector<std::string> notes{};  // notes_of (app/options/inputs.h)
 };
 
 // The layout of a launch on so many devices: what the launch says, the framework's where it says

@@ -88,6 +88,8 @@ void set_hosts(Overlay& overlay, const Cluster& cluster, const ClusterFacts& fac
   const int domain = facts.hosts_per_domain.value_or(1);
   if (facts.gpus_per_host) {
     overlay.set(&Cluster::gpus_per_node, "gpus_per_node", *facts.gpus_per_host * domain);
+    const bool trays = domain > 1 || cluster.gpus_per_tray == *facts.gpus_per_host;
+    overlay.set(&Cluster::gpus_per_tray, "gpus_per_tray", trays ? *facts.gpus_per_host : 0);
   }
   if (!facts.num_hosts) return;
   // Without the devices of a host, a domain is as large as the cluster has it.

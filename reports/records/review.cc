@@ -278,7 +278,8 @@ const Record<ReviewedRun>& review_record() {
     r.row(&R::cluster, "cluster", kind::object(cluster_record), "The cluster, at the run's size.");
     r.row(&R::job, "job", kind::object(job_record), "The job.");
     r.row(&R::layout, "layout", kind::object(layout_record), "The launched layout.");
-    r.row(&R::notes, "notes", kind::texts(), "What the cluster's profile has no measurement of.")
+    r.row(&R::notes, "notes", kind::texts(),
+          "What was not measured, is unproven, or is used in part.")
         .omitted_at_default();
     add_fit(r);
     add_answers(r);

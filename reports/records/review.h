@@ -67,7 +67,7 @@ struct ReviewedRun : Scenario, planner::Review {
   Origin origin{};
   LaunchFacts launch{};
   Layout layout{};
-  std::vector<std::string> notes{};  // what the cluster's profile has no measurement of
+  std::vector<std::string> notes{};  // what was not measured, is unproven, or used in part
   std::optional<LogFacts> log{};     // none: there is none, or it is another run's
   std::string log_refused{};         // why it is another run's
   bool memory_is_reserved = false;   // what the framework prints
