@@ -30,7 +30,7 @@ bool is_other_work(std::string_view label) {
   constexpr std::array kOthers{"map",    "load",    "download", "fetch",   "token",  "eval",
                                "valid",  "saving",  "generat",  "filter",  "pack",   "convert",
                                "upload", "group",   "shard",    "predict", "drop",   "writing",
-                               "prompt", "process", "extract",  "sanity",  "test",   "captur",
+                               "prompt", "process", "extract",  "sanity",  "testing",   "captur",
                                "adding", "truncat", "creating", "quantiz", "merging"};
   return std::any_of(kOthers.begin(), kOthers.end(),
                      [&](const char* other) { return contains(label, other); });
