@@ -11,6 +11,16 @@
 
 namespace meshwright::interop {
 
+enum class RegexOperation { set, split, jump, save, assertion, done };
+enum class RegexAssertion { line_begin, line_end, word, no_word, number_begin, number_end };
+struct RegexInstruction {
+  RegexOperation operation = RegexOperation::done;
+  std::bitset<256> set;
+  std::size_t next = 0, other = 0;  // a split prefers `next`
+  std::size_t slot = 0;
+  RegexAssertion assertion = RegexAssertion::line_begin;
+};
+
 class LineRegex {
  public:
   // Syntax: . * + ? *? {n} {n,m} [] () (?:) | ^ $ \d \w \s \b and their opposites. Throws
@@ -24,19 +34,10 @@ class LineRegex {
   // an empty one.
   [[nodiscard]] std::optional<std::vector<std::string_view>> match(std::string_view line) const;
 
-  enum class Operation { set, split, jump, save, assertion, done };
-  enum class Assertion { line_begin, line_end, word, no_word, number_begin, number_end };
-  struct Instruction {
-    Operation operation = Operation::done;
-    std::bitset<256> set;
-    std::size_t next = 0, other = 0;  // a split prefers `next`
-    std::size_t slot = 0;
-    Assertion assertion = Assertion::line_begin;
-  };
-
  private:
   std::vector<std::string> names_;
-  std::vector<Instruction> program_;
+  std::vector<RegexInstruction> program_;
+  std::bitset<256> first_;  // bytes with which a match can begin
 };
 
 }  // namespace meshwright::interop

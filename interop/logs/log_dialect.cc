@@ -8,7 +8,7 @@ namespace meshwright::interop {
 namespace {
 
 template <LineReader reader>
-std::unique_ptr<StepSource> lines() {
+std::unique_ptr<StepSource> line_source() {
   return std::make_unique<LineSource>(reader);
 }
 
@@ -49,25 +49,25 @@ StepSeries LineSource::take() {
 
 std::span<const Dialect> log_dialects() {
   static constexpr std::array kDialects{
-      Dialect{"nanotron", lines<nanotron_line>},
-      Dialect{"GPT-NeoX", lines<neox_line>},
-      Dialect{"Megatron-LM", lines<megatron_line>},
-      Dialect{"torchtitan", lines<torchtitan_line>},
-      Dialect{"MaxText", lines<maxtext_line>},
-      Dialect{"NeMo", lines<dllogger_line>},
-      Dialect{"NeMo", lines<nemo_line>},
-      Dialect{"NeMo AutoModel", lines<automodel_line>},
-      Dialect{"OLMo-core", lines<olmo_core_line>},
-      Dialect{"OLMo", lines<olmo_line>},
-      Dialect{"llm-foundry", lines<composer_line>},
-      Dialect{"DeepSpeed", lines<deepspeed_line>},
-      Dialect{"NeMo", lines<nemo_bar_line>},
+      Dialect{"nanotron", line_source<nanotron_line>},
+      Dialect{"GPT-NeoX", line_source<neox_line>},
+      Dialect{"Megatron-LM", line_source<megatron_line>},
+      Dialect{"torchtitan", line_source<torchtitan_line>},
+      Dialect{"MaxText", line_source<maxtext_line>},
+      Dialect{"NeMo", line_source<dllogger_line>},
+      Dialect{"NeMo", line_source<nemo_line>},
+      Dialect{"NeMo AutoModel", line_source<automodel_line>},
+      Dialect{"OLMo-core", line_source<olmo_core_line>},
+      Dialect{"OLMo", line_source<olmo_line>},
+      Dialect{"llm-foundry", line_source<composer_line>},
+      Dialect{"DeepSpeed", line_source<deepspeed_line>},
+      Dialect{"NeMo", line_source<nemo_bar_line>},
       Dialect{"ms-swift", swift_source},
       Dialect{"Hugging Face Trainer", progress_bar_source},
       Dialect{"Hugging Face Trainer", run_time_source},
       // Tokens of the loss only: prompts and padding are not counted.
-      Dialect{"torchtune", lines<torchtune_line>},
-      Dialect{"axolotl", lines<trainer_rate_line>},
+      Dialect{"torchtune", line_source<torchtune_line>},
+      Dialect{"axolotl", line_source<trainer_rate_line>},
   };
   return kDialects;
 }

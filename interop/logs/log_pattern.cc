@@ -23,7 +23,7 @@ void set_iteration(double number, LogPattern::Reading& reading) {
   reading.numbered = true;
 }
 
-struct Placeholder {
+struct PatternPlaceholder {
   std::string_view name;
   bool is_time;
   void (*set)(double number, LogPattern::Reading& reading);
@@ -32,38 +32,40 @@ struct Placeholder {
 constexpr double kBytesOfGibibyte = 1'073'741'824.0;
 
 constexpr std::array kPlaceholders{
-    Placeholder{"step", false, set_iteration},
-    Placeholder{"seconds", true,
-                [](double x, LogPattern::Reading& r) { r.step.time = seconds(x); }},
-    Placeholder{"milliseconds", true,
-                [](double x, LogPattern::Reading& r) { r.step.time = milliseconds(x); }},
-    Placeholder{"steps_per_second", true,
-                [](double x, LogPattern::Reading& r) { r.step.time = seconds(1.0 / x); }},
-    Placeholder{"samples_per_second", true,
-                [](double x, LogPattern::Reading& r) { r.step.samples_per_second = x; }},
-    Placeholder{"tokens_per_second", true,
-                [](double x, LogPattern::Reading& r) { r.step.tokens_per_second = x; }},
-    Placeholder{"tokens_per_second_per_gpu", true,
-                [](double x, LogPattern::Reading& r) { r.step.tokens_per_second_per_gpu = x; }},
-    Placeholder{"global_batch_size", false,
-                [](double x, LogPattern::Reading& r) {
-                  if (x < 1e9) r.step.global_batch_size = static_cast<int>(std::lround(x));
-                }},
-    Placeholder{"memory_gib", false,
-                [](double x, LogPattern::Reading& r) {
-                  if (x < 1e6) r.memory = bytes(x * kBytesOfGibibyte);
-                }},
+    PatternPlaceholder{"step", false, set_iteration},
+    PatternPlaceholder{"seconds", true,
+                       [](double x, LogPattern::Reading& r) { r.step.time = seconds(x); }},
+    PatternPlaceholder{"milliseconds", true,
+                       [](double x, LogPattern::Reading& r) { r.step.time = milliseconds(x); }},
+    PatternPlaceholder{"steps_per_second", true,
+                       [](double x, LogPattern::Reading& r) { r.step.time = seconds(1.0 / x); }},
+    PatternPlaceholder{"samples_per_second", true,
+                       [](double x, LogPattern::Reading& r) { r.step.samples_per_second = x; }},
+    PatternPlaceholder{"tokens_per_second", true,
+                       [](double x, LogPattern::Reading& r) { r.step.tokens_per_second = x; }},
+    PatternPlaceholder{
+        "tokens_per_second_per_gpu", true,
+        [](double x, LogPattern::Reading& r) { r.step.tokens_per_second_per_gpu = x; }},
+    PatternPlaceholder{"global_batch_size", false,
+                       [](double x, LogPattern::Reading& r) {
+                         if (x < 1e9) r.step.global_batch_size = static_cast<int>(std::lround(x));
+                       }},
+    PatternPlaceholder{"memory_gib", false,
+                       [](double x, LogPattern::Reading& r) {
+                         if (x < 1e6) r.memory = bytes(x * kBytesOfGibibyte);
+                       }},
 };
 
-const Placeholder* find_placeholder(std::string_view name) {
-  const auto found = std::find_if(kPlaceholders.begin(), kPlaceholders.end(),
-                                  [&](const Placeholder& known) { return known.name == name; });
+const PatternPlaceholder* find_placeholder(std::string_view name) {
+  const auto found =
+      std::find_if(kPlaceholders.begin(), kPlaceholders.end(),
+                   [&](const PatternPlaceholder& known) { return known.name == name; });
   return found == kPlaceholders.end() ? nullptr : &*found;
 }
 
 std::string placeholders_of_time() {
   std::string list;
-  for (const Placeholder& known : kPlaceholders) {
+  for (const PatternPlaceholder& known : kPlaceholders) {
     if (known.is_time) append_to_list(list, ", ", fmt::format("{{{}}}", known.name));
   }
   return list;
@@ -73,7 +75,7 @@ void check_names(const std::vector<std::string>& names) {
   int times = 0;
   std::vector<std::string> seen;
   for (const std::string& name : names) {
-    const Placeholder* known = find_placeholder(name);
+    const PatternPlaceholder* known = find_placeholder(name);
     if (known == nullptr) {
       throw InputError(
           kPatternOption, "", fmt::format("{{{}}} is no placeholder", name),
@@ -121,7 +123,7 @@ LogPattern::LogPattern(const std::string& text) : text_(text), regex_(text, kPat
 
 std::string LogPattern::placeholders() {
   std::string list;
-  for (const Placeholder& known : kPlaceholders) {
+  for (const PatternPlaceholder& known : kPlaceholders) {
     append_to_list(list, ", ", fmt::format("{{{}}}", known.name));
   }
   return list;
@@ -133,7 +135,7 @@ std::optional<LogPattern::Reading> LogPattern::read(std::string_view line) const
   Reading reading;
   for (std::size_t i = 0; i < found->size(); ++i) {
     const auto number = number_at((*found)[i]);
-    const Placeholder* known = find_placeholder(regex_.names()[i]);
+    const PatternPlaceholder* known = find_placeholder(regex_.names()[i]);
     if (!number || (*number <= 0.0 && known->name != "step")) continue;
     known->set(*number, reading);
   }

@@ -7,7 +7,7 @@
 namespace meshwright::interop {
 namespace {
 
-std::optional<int> whole_count(std::optional<double> number) {
+std::optional<int> nemo_count(std::optional<double> number) {
   if (!number || *number < 0.0 || *number > 1e9) return std::nullopt;
   return static_cast<int>(*number);
 }
@@ -16,10 +16,10 @@ std::optional<int> whole_count(std::optional<double> number) {
 std::optional<int> dllogger_number(std::string_view line) {
   const auto text = value_behind(line, "\"step\"");
   if (!text) return std::nullopt;
-  if (!text->starts_with('[')) return whole_count(number_at(*text));
+  if (!text->starts_with('[')) return nemo_count(number_at(*text));
   const std::string_view list = text->substr(1, text->find(']') - 1);
   const std::size_t last = list.find_last_of(", [");
-  return whole_count(number_at(list.substr(last == std::string_view::npos ? 0 : last + 1)));
+  return nemo_count(number_at(list.substr(last == std::string_view::npos ? 0 : last + 1)));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ LinePart dllogger_line(std::string_view line, LogStep& step) {
   if (iteration) step.iteration = *iteration;
   if (time) step.time = seconds(*time);
   if (samples) step.consumed_samples = samples;
-  if (const auto batch = whole_count(exact_value(line, "\"global_batch_size\""))) {
+  if (const auto batch = nemo_count(exact_value(line, "\"global_batch_size\""))) {
     step.global_batch_size = *batch;
   }
   if (const auto rate = positive_value(line, "\"TFLOPS_per_GPU\"")) step.tflops_per_gpu = rate;
@@ -46,7 +46,7 @@ LinePart dllogger_line(std::string_view line, LogStep& step) {
 LinePart nemo_line(std::string_view line, LogStep& step) {
   const auto time = positive_behind(line, "train_step_timing in s:");
   if (!time) return LinePart::none;
-  auto iteration = whole_count(exact_value(line, "global_step:"));
+  auto iteration = nemo_count(exact_value(line, "global_step:"));
   if (!iteration) iteration = count_behind(line, ", iteration ");
   if (!iteration) return LinePart::none;
   step = {};
@@ -65,7 +65,7 @@ LinePart nemo_bar_line(std::string_view line, LogStep& step) {
   std::string_view rest = line;
   const auto bar = next_progress_bar(rest);
   const auto iteration =
-      bar ? std::optional(bar->done) : whole_count(exact_value(line, "global_step"));
+      bar ? std::optional(bar->done) : nemo_count(exact_value(line, "global_step"));
   if (!iteration) return LinePart::none;
   step = {};
   step.iteration = *iteration;

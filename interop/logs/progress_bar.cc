@@ -22,7 +22,7 @@ std::optional<int> leading_count(std::string_view& text) {
 }
 
 // "03:20", "43:24:54".
-std::optional<Seconds> clock_time(std::string_view text) {
+std::optional<Seconds> bar_time(std::string_view text) {
   double total = 0;
   int parts = 0;
   while (true) {
@@ -38,7 +38,7 @@ std::optional<Seconds> clock_time(std::string_view text) {
 
 // Letters only, so that numbers of an epoch and a loss make no difference. What another bar, a
 // dictionary or a rank's prefix left of it is another's.
-std::string label_of(std::string_view text) {
+std::string bar_label(std::string_view text) {
   const std::size_t other = text.find_last_of("]}");
   if (other != std::string_view::npos) text.remove_prefix(other + 1);
   std::string letters;
@@ -49,7 +49,7 @@ std::string label_of(std::string_view text) {
 }
 
 // "16.73s/it", "1.23it/s", "5000.2 examples/s"; a bar may have no rate.
-void read_rate(std::string_view text, ProgressBar& bar) {
+void read_bar_rate(std::string_view text, ProgressBar& bar) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   const std::size_t digits = std::min(text.find_first_not_of("0123456789.?"), text.size());
   const auto number = number_at(text.substr(0, digits));
@@ -75,10 +75,10 @@ std::optional<ProgressBar> bar_behind(std::string_view text) {
   text.remove_prefix(2);
   bar.done = *done;
   bar.total = *total;
-  bar.elapsed = clock_time(text);
+  bar.elapsed = bar_time(text);
   const std::size_t comma = text.find(", ");
   const std::size_t end = text.find(']');
-  if (comma < end) read_rate(text.substr(comma + 2), bar);
+  if (comma < end) read_bar_rate(text.substr(comma + 2), bar);
   return bar;
 }
 
@@ -95,7 +95,7 @@ std::optional<ProgressBar> next_progress_bar(std::string_view& text) {
     if (closes == std::string_view::npos) return std::nullopt;
     auto bar = bar_behind(text.substr(closes + 1));
     if (!bar) continue;
-    bar->label = label_of(before);
+    bar->label = bar_label(before);
     text.remove_prefix(closes + 1);
     return bar;
   }

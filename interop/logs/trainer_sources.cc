@@ -27,10 +27,10 @@ LogStep timed_step(int iteration, int line, double time) {
 
 // What bars of other work say: data, checkpoints, evaluation.
 bool is_other_work(std::string_view label) {
-  constexpr std::array kOthers{"map",    "load",    "download", "fetch",   "token",  "eval",
-                               "valid",  "saving",  "generat",  "filter",  "pack",   "convert",
-                               "upload", "group",   "shard",    "predict", "drop",   "writing",
-                               "prompt", "process", "extract",  "sanity",  "testing",   "captur",
+  constexpr std::array kOthers{"map",    "load",    "download", "fetch",   "token",   "eval",
+                               "valid",  "saving",  "generat",  "filter",  "pack",    "convert",
+                               "upload", "group",   "shard",    "predict", "drop",    "writing",
+                               "prompt", "process", "extract",  "sanity",  "testing", "captur",
                                "adding", "truncat", "creating", "quantiz", "merging"};
   return std::any_of(kOthers.begin(), kOthers.end(),
                      [&](const char* other) { return contains(label, other); });
