@@ -115,7 +115,7 @@ void read_device(std::string_view line, TrainingLog& log) {
 }
 
 // Hugging Face's Trainer, MaxText and torchtitan say the batch of all devices once.
-void read_batch(std::string_view line, TrainingLog& log) {
+void read_stated_batch(std::string_view line, TrainingLog& log) {
   for (const char* label :
        {"Total train batch size (w. parallel, distributed & accumulation) =",
         "Config param global_batch_size_to_train_on:", ", global batch size "}) {
@@ -127,7 +127,7 @@ void read_batch(std::string_view line, TrainingLog& log) {
 }  // namespace
 
 void read_run_facts(std::string_view line, TrainingLog& log) {
-  read_batch(line, log);
+  read_stated_batch(line, log);
   read_parameters(line, log);
   read_seq_length(line, log);
   read_device(line, log);

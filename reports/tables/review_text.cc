@@ -143,10 +143,9 @@ std::string measured_text(const ReviewedRun& r) {
   const LogFacts log = r.log.value_or(LogFacts{});
   if (log.step_time) {
     text += fmt::format(
-        ", measured {} (median of {} steps of a {} log after {} of warm-up; p10 {}, p90 {}{}{}): "
-        "{}, "
-        "{} the interval",
-        seconds_text(*log.step_time), log.steps, log.software, log.warm_up_steps,
+        ", measured {} ({} log: median of {} steps after {} of warm-up; p10 {}, p90 {}{}{}): {}, {} "
+        "the interval",
+        seconds_text(*log.step_time), log.software, log.steps, log.warm_up_steps,
         seconds_text(*log.p10), seconds_text(*log.p90),
         log.steps_of_other_batches > 0
             ? fmt::format("; {} steps of other batches left out", log.steps_of_other_batches)
