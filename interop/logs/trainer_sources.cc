@@ -109,7 +109,9 @@ class ProgressBarSource : public StepSource {
 
   static double seen(const std::vector<Run>& runs) {
     double sum = 0;
-    for (const Run& run : runs) sum += run.back().elapsed - run.front().elapsed;
+    for (const Run& run : runs) {
+      sum += run.back().elapsed - (run.size() > 1 ? run.front().elapsed : 0.0);
+    }
     return sum;
   }
 
@@ -129,6 +131,11 @@ class ProgressBarSource : public StepSource {
   // The first update may hold a jump to a checkpoint's step, and begins with the slow first step.
   static void append(const Run& run, std::vector<LogStep>& steps) {
     constexpr double kSpans = 10.0, kShortest = 20.0, kLongest = 100.0;
+    constexpr int kFewest = 10;
+    const Update& end = run.back();
+    if (run.size() == 1 && end.done >= kFewest && end.elapsed > 0.0) {
+      steps.push_back(timed_step(end.done, end.line, end.elapsed / end.done));
+    }
     const std::size_t first = run.size() > 2 ? 1 : 0;
     const double whole = run.back().elapsed - run[first].elapsed;
     const double span = std::clamp(whole / kSpans, kShortest, kLongest);

@@ -80,6 +80,13 @@ TEST(ProgressBarSource, TheTrainerSaysItsBatchOnce) {
   EXPECT_FALSE(log.parameters);
 }
 
+// 6,680 s for 400 steps, the first included.
+TEST(ProgressBarSource, ALastBarAloneIsAMean) {
+  const TrainingLog log = read_training_log(bar(400, 400, 6680, "16.73s/it") + "\n");
+  ASSERT_EQ(log.steps.size(), 1U);
+  EXPECT_NEAR(log.steps[0].time->value(), 16.7, 1e-9);
+}
+
 TEST(ProgressBarSource, LlamaFactorysFileHasTheSame) {
   std::string text;
   for (int i = 10; i <= 200; i += 10) {
