@@ -18,6 +18,7 @@ namespace meshwright::app {
 
 struct LaunchedRunOptions {
   std::string from, log, model, cluster, framework;  // empty: not given
+  std::string log_pattern;                           // of the log's steps; empty: known software
   std::vector<std::string> variables;                // "TP=8"
   std::string arguments;                             // of the script: "A3B 1 8"; empty: not given
   int gpus = 0, vocab_size = 0, seq_length = 0;      // 0: as read
