@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A regular expression with {names} that stand for numbers. It is matched in time linear in the
-// line: std::regex backtracks and recurses, and a log's lines may be long.
+// A regular expression with {names} that stand for numbers, by Boost.Regex, which neither recurses
+// nor runs without bound on a long line as std::regex does.
 #pragma once
 
-#include <bitset>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,33 +11,26 @@
 
 namespace meshwright::interop {
 
-enum class RegexOperation { set, split, jump, save, assertion, done };
-enum class RegexAssertion { line_begin, line_end, word, no_word, number_begin, number_end };
-struct RegexInstruction {
-  RegexOperation operation = RegexOperation::done;
-  std::bitset<256> set;
-  std::size_t next = 0, other = 0;  // a split prefers `next`
-  std::size_t slot = 0;
-  RegexAssertion assertion = RegexAssertion::line_begin;
-};
-
 class LineRegex {
  public:
-  // Syntax: . * + ? *? {n} {n,m} [] () (?:) | ^ $ \d \w \s \b and their opposites. Throws
-  // InputError that names `option`.
+  // Perl's syntax. Throws InputError that names `option`.
   LineRegex(std::string_view text, const std::string& option);
+  ~LineRegex();
+  LineRegex(const LineRegex&) = delete;
+  LineRegex& operator=(const LineRegex&) = delete;
 
   // The names in the order in which they stand.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   // The numbers of the leftmost match, by the order of names; an alternative that was not taken has
-  // an empty one.
+  // an empty one. Throws InputError where a line takes the expression too many steps.
   [[nodiscard]] std::optional<std::vector<std::string_view>> match(std::string_view line) const;
 
  private:
+  struct Compiled;
+  std::string option_;
   std::vector<std::string> names_;
-  std::vector<RegexInstruction> program_;
-  std::bitset<256> first_;  // bytes with which a match can begin
+  std::unique_ptr<Compiled> compiled_;
 };
 
 }  // namespace meshwright::interop
