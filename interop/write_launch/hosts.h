@@ -5,15 +5,11 @@
 
 #include <algorithm>
 
+#include "interop/read_launch/tray.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
 
 namespace meshwright::interop {
-
-// An NVLink domain of more devices than a host holds is a rack of trays with four each (GB200 and
-// GB300 NVL72).
-inline constexpr int kMostOfAHost = 16;
-inline constexpr int kDevicesOfATray = 4;
 
 struct Hosts {
   int devices = 0;  // of a host

@@ -7,4 +7,5 @@ meshwright_add_fuzz(log_fuzz interop tests/fuzz/corpus/log tests/unit/app/launch
 meshwright_add_fuzz(huggingface_fuzz interop tests/fuzz/corpus/huggingface)
 meshwright_add_fuzz(table_fuzz interop tests/fuzz/corpus/table)
 meshwright_add_fuzz(measurements_fuzz planner configs/datasets configs/accuracy)
-meshwright_add_fuzz(imported_fuzz calibrate tests/hostile/data)
+meshwright_add_fuzz(imported_fuzz calibrate tests/hostile/data tests/fuzz/corpus/imported)
+meshwright_add_fuzz(machine_fuzz interop tests/fuzz/corpus/machine)

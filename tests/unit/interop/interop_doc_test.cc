@@ -67,6 +67,8 @@ TEST(InteropPage, EveryExampleIsRead) {
                                                  {"torchtitan", 1}}));
   EXPECT_EQ(logs.size(), 5U);
   EXPECT_EQ(machines, (std::map<std::string, int>{{"NCCL topology", 1},
+                                                  {"ibnetdiscover", 1},
+                                                  {"ibstat", 1},
                                                   {"nvidia-smi topo -m", 1},
                                                   {"scontrol show node", 1},
                                                   {"topograph", 1},
