@@ -69,16 +69,16 @@ TEST(Nvbandwidth, ASlowDeviceIsNamedAndMixedLinksAreNotAveraged) {
 
 TEST(Nvbandwidth, JsonIsTheSame) {
   const Imported result = imported(
-      R"({"nvbandwidth": {"GPU Device list": ["0: NVIDIA H100 80GB HBM3 (00000000:18:00)"],
+      R"x({"nvbandwidth": {"GPU Device list": ["0: NVIDIA H100 80GB HBM3 (00000000:18:00)"],
           "testcases": [{"name": "host_to_device_memcpy_ce", "status": "Passed",
             "bandwidth_matrix": [["55.25"]]},
            {"name": "device_to_host_memcpy_ce", "status": "Waived"}]
 }
-})",
+})x",
       "nvb.json");
-ASSERT_EQ(result.points.size(), 1U);
-EXPECT_NEAR(rate_of(result.points[0]), 55.25, 1e-9);
-EXPECT_THAT(result.devices, ElementsAre("NVIDIA H100 80GB HBM3"));
+  ASSERT_EQ(result.points.size(), 1U);
+  EXPECT_NEAR(rate_of(result.points[0]), 55.25, 1e-9);
+  EXPECT_THAT(result.devices, ElementsAre("NVIDIA H100 80GB HBM3"));
 }
 
 }  // namespace
