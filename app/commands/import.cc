@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -28,11 +29,31 @@ struct ImportOptions {
 
 int run_import(const ImportOptions& options) {
   const interop::CsvTable table = interop::read_csv(read_text_file(options.table), options.table);
-  const Json set = interop::measurements_from_csv(table, options.table, read_json_file(options.map),
-                                                  options.map);
+  const interop::ConvertedTable converted = interop::measurements_from_csv(
+      table, options.table, read_json_file(options.map), options.map);
   // What is written must be readable again: each run's model, cluster, job and layout are checked.
-  const planner::MeasuredSet read =
-      measurements_from_json(Json(set), fmt::format("{} as {} says", options.table, options.map));
+  planner::MeasuredSet read = measurements_from_json(
+      converted.set, fmt::format("{} as {} says", options.table, options.map));
+  Json set = converted.set;
+  set["runs"] = Json::array();
+  for (std::size_t i = 0; i < converted.places.size(); ++i) {
+    const std::string pointer = fmt::format("/runs/{}", i);
+    const auto wrong =
+        std::find_if(read.unread.begin(), read.unread.end(),
+                     [&](const planner::UnreadRun& run) { return run.place == pointer; });
+    if (wrong == read.unread.end()) {
+      set["runs"].push_back(converted.set["runs"][i]);
+    } else {
+      *wrong = {options.table, converted.places[i], wrong->id, wrong->reason};
+    }
+  }
+  if (!read.unread.empty()) {
+    set["left_out"] = Json::array();
+    for (const planner::UnreadRun& run : read.unread) {
+      set["left_out"].push_back(planner::unread_run_record().write(run));
+    }
+  }
+  say_unread(read);
   write_file_atomically(options.out, set.dump(1) + "\n");
   say("{} runs of {}\n", read.runs.size(), read.name);
   if (options.out != "-") say_next({{"backtest", options.out}});

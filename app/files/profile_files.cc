@@ -16,7 +16,6 @@
 #include "calibrate/profile/device_spread.h"
 #include "calibrate/profile/merge.h"
 #include "calibrate/profile/profile_json.h"
-#include "interop/read_launch/tray.h"
 #include "reports/fit_page.h"
 #include "reports/records/sha256.h"
 #include "reports/text/text.h"
@@ -88,10 +87,10 @@ void check_device(calibrate::Profile& profile, const calibrate::Imported& import
 bool across_trays(const Cluster& cluster, calibrate::MeasuredPoint& point) {
   auto* collective = std::get_if<calibrate::timed::CollectiveCall>(&point.subject);
   const int domain = cluster.gpus_per_node;
-  if (collective == nullptr || domain <= interop::kMostOfAHost) return false;
+  if (collective == nullptr || cluster.gpus_per_tray == 0) return false;
   calibrate::GroupCall& call = collective->call;
   const bool fits = call.group_size <= domain || call.group_size % domain == 0;
-  if (call.tier != Tier::inter_node || call.ranks_per_node > interop::kDevicesOfATray || !fits) {
+  if (call.tier != Tier::inter_node || call.ranks_per_node > cluster.gpus_per_tray || !fits) {
     return false;
   }
   call.ranks_per_node = std::min(call.group_size, domain);
@@ -111,7 +110,7 @@ void seat_on_trays(calibrate::Profile& profile, calibrate::Imported& imported) {
       fmt::format("{} collectives went over hosts of up to {} ranks, which are trays of one NVLink "
                   "domain of {}: "
                   "they count inside it",
-                  moved, interop::kDevicesOfATray, profile.cluster.gpus_per_node));
+                  moved, profile.cluster.gpus_per_tray, profile.cluster.gpus_per_node));
 }
 
 void import_one(calibrate::Profile& profile, const std::string& file, bool force) {

@@ -14,6 +14,7 @@
 #include "app/files/files.h"
 #include "app/options/inputs.h"
 #include "app/runs/log_check.h"
+#include "interop/logs/log_pattern.h"
 #include "interop/read_launch/read_launch.h"
 #include "planner/accuracy/measured_set_json.h"
 #include "planner/search/space.h"
@@ -178,6 +179,28 @@ void measure(LaunchedRun& run, const Framework& framework) {
   for (const auto& [name, values] : log.timers) run.measured.timers[name] = upper_median_of(values);
 }
 
+[[noreturn]] void fail_without_match(const interop::LogPattern& pattern, const std::string& file,
+                                     const std::string& text) {
+  const std::string nearest = pattern.nearest_line(text);
+  throw InputError("--log-pattern", "",
+                   fmt::format("matches no line of {} with a time above 0", file),
+                   nearest.empty() ? "no line has a word of the pattern"
+                                   : fmt::format("the nearest line is: {}", nearest));
+}
+
+interop::TrainingLog read_log_of(const LaunchedRunOptions& options, const std::string& text) {
+  std::optional<interop::LogPattern> pattern;
+  if (!options.log_pattern.empty()) pattern.emplace(options.log_pattern);
+  interop::TrainingLog log = interop::read_training_log(text, pattern ? &*pattern : nullptr);
+  if (!log.steps.empty() || log.out_of_memory) return log;
+  if (pattern) fail_without_match(*pattern, options.log, text);
+  throw InputError(
+      options.log, "", "found no training steps in this log",
+      fmt::format("supported logs: {}. For others, --log-pattern describes a step's line, for "
+                  "example 'step {{step}} .* {{seconds}}s'",
+                  interop::software_whose_logs_are_read()));
+}
+
 interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,
                                      const std::optional<interop::TrainingLog>& log,
                                      reports::Origin& origin) {
@@ -238,14 +261,12 @@ Layout launched_layout(const interop::LaunchRecord& launch, const Framework& fra
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
   LaunchedRun run;
   std::string log_text;
+  if (!options.log_pattern.empty() && options.log.empty()) {
+    throw InputError("--log-pattern", "", "describes the lines of --log, which is missing");
+  }
   if (!options.log.empty()) {
     log_text = read_named_text("log", options.log, origin);
-    run.log = interop::read_training_log(log_text);
-    if (run.log->steps.empty() && !run.log->out_of_memory) {
-      throw InputError(
-          options.log, "", "holds no training step that is understood",
-          "read are logs of Megatron-LM, torchtitan, DeepSpeed, nanotron, llm-foundry");
-    }
+    run.log = read_log_of(options, log_text);
   }
   run.launch = read_launch_of(options, log_text, run.log, origin);
   const std::string& from = options.from.empty() ? options.log : options.from;
@@ -258,9 +279,13 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   const int gpus = gpus_of(options, run.launch, run.log, cluster);
   run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
   run.scenario.cluster = scaled_to(cluster, gpus);
+  const auto& said = run.launch.layout_fields;
+  if (std::find(said.begin(), said.end(), "moe_token_dispatcher_type") == said.end()) {
+    run.layout = with_proven_dispatcher(run.layout, run.scenario.cluster);
+  }
   set_global_batch(run);
   assume_unsaid_sizes(run);
-  run.note = note_of(asked, run.scenario.job);
+  run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
   if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
   if (run.log && run.log_refused.empty()) measure(run, cluster.framework);
   return run;

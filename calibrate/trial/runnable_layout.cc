@@ -287,6 +287,8 @@ std::string unsupported_layout(const Model& m, const Layout& l) {
 
 std::string unsupported_job(const Model& m, const Job& j) {
   if (j.precision == Precision::fp8) return "fp8";
+  if (freezes_weights(j)) return "LoRA";
+  if (!j.master_weights) return "an optimizer without fp32 weights";
   if (j.optimizer != Optimizer::adam) return "the sgd optimizer";
   if (!j.causal && m.num_attention_heads > 0) return "attention that is not causal";
   if (m.vocab_size > 0 && m.position_embedding == PositionEmbedding::learned &&

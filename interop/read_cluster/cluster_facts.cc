@@ -8,7 +8,6 @@
 #include <cmath>
 #include <type_traits>
 
-#include "interop/read_launch/tray.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
@@ -92,25 +91,22 @@ class Overlay {
 
 // The hosts that facts are of.
 struct HostView {
-  int devices = 0;  // of a host
-  int per_domain = 1;
+  int devices = 0;     // of a host
+  int per_node = 1;    // whose devices are a node's
+  int per_domain = 1;  // that one NVLink domain joins: more where a node uses a part of it
 };
-
-bool is_superchip(const Device& device) {
-  const std::string name = lower_case(device.name);
-  return contains(name, "gb200") || contains(name, "gb300");
-}
 
 // A tool sees the GPUs of one host, and a rack's NVLink domain joins many.
 HostView host_view(const Cluster& cluster, const ClusterFacts& facts, const std::string& file,
                    std::vector<std::string>& notes) {
   const int whole = cluster.gpus_per_node;
-  const bool racks = whole > kMostOfAHost || is_superchip(only_device(cluster));
   if (facts.hosts_per_domain) {
-    return {facts.gpus_per_host.value_or(whole / *facts.hosts_per_domain), *facts.hosts_per_domain};
+    const int hosts = *facts.hosts_per_domain;
+    return {facts.gpus_per_host.value_or(whole / hosts), hosts, hosts};
   }
+  const bool racks = cluster.gpus_per_tray > 0;
   const int devices =
-      facts.gpus_per_host.value_or(racks ? std::min(whole, kDevicesOfATray) : whole);
+      facts.gpus_per_host.value_or(racks ? std::min(whole, cluster.gpus_per_tray) : whole);
   if (!racks || devices >= whole) {
     if (devices < whole) {
       notes.push_back(
@@ -119,9 +115,10 @@ HostView host_view(const Cluster& cluster, const ClusterFacts& facts, const std:
                       "or a job sees only its own",
                       devices, whole));
     }
-    return {devices, 1};
+    return {devices, 1, 1};
   }
-  if (whole % devices != 0) {
+  const int domain = cluster.domain_size();
+  if (whole % devices != 0 || domain % devices != 0) {
     throw InputError(
         file, "",
         fmt::format("hosts of {} devices do not make the cluster's NVLink domain of {}", devices,
@@ -129,30 +126,41 @@ HostView host_view(const Cluster& cluster, const ClusterFacts& facts, const std:
         "--onto a cluster whose gpus_per_node is a multiple of a host's devices");
   }
   notes.push_back(fmt::format(
-      "{} devices a host (a tray){}; the NVLink domain of {} spans {} such hosts, and stays",
-      devices, facts.gpus_per_host ? "" : ", as racks have", whole, whole / devices));
-  return {devices, whole / devices};
+      "{} devices a host (a tray){}; the NVLink domain of {} spans {} such hosts, and stays{}",
+      devices, facts.gpus_per_host ? "" : ", as the cluster has", domain, domain / devices,
+      domain == whole ? "" : fmt::format(", {} of its devices used", whole)));
+  return {devices, whole / devices, domain / devices};
 }
 
-void set_hosts(Overlay& overlay, const ClusterFacts& facts, const HostView& view, int domain_size,
-               const std::string& file) {
-  if (facts.gpus_per_host) {
-    overlay.set(&Cluster::gpus_per_node, "gpus_per_node", view.devices * view.per_domain);
+void set_devices(Overlay& overlay, Cluster& cluster, const ClusterFacts& facts,
+                 const HostView& view) {
+  if (!facts.gpus_per_host) return;
+  const bool trays = view.per_node > 1 || cluster.gpus_per_tray == view.devices;
+  overlay.set(&Cluster::gpus_per_node, "gpus_per_node", view.devices * view.per_node);
+  overlay.set(&Cluster::gpus_per_tray, "gpus_per_tray", trays ? view.devices : 0);
+  if (!trays || cluster.gpus_per_domain < cluster.gpus_per_node) {
+    overlay.set(&Cluster::gpus_per_domain, "gpus_per_domain", 0);
   }
+}
+
+void set_hosts(Overlay& overlay, const ClusterFacts& facts, const HostView& view, int node_size,
+               const std::string& file) {
   if (!facts.num_hosts) return;
-  if (*facts.num_hosts % view.per_domain != 0) {
+  // Hosts of whole domains, or as many of each as a node uses.
+  const int hosts = *facts.num_hosts % view.per_domain == 0 ? view.per_domain : view.per_node;
+  if (*facts.num_hosts % hosts != 0) {
     throw InputError(file, "",
                      fmt::format("{} hosts do not divide into NVLink domains of {}",
                                  *facts.num_hosts, view.per_domain),
                      "name hosts of whole domains: topology.conf or topology.yaml with blocks says "
                      "which they are");
   }
-  overlay.set(&Cluster::num_nodes, "num_nodes", *facts.num_hosts / view.per_domain);
-  if (view.per_domain > 1 && !facts.gpus_per_host && domain_size % view.per_domain != 0) {
+  overlay.set(&Cluster::num_nodes, "num_nodes", *facts.num_hosts / hosts);
+  if (view.per_node > 1 && !facts.gpus_per_host && node_size % view.per_node != 0) {
     throw InputError(file, "",
                      fmt::format("domains of {} hosts, and {} devices a domain of the cluster, do "
                                  "not divide",
-                                 view.per_domain, domain_size),
+                                 view.per_node, node_size),
                      "give `nvidia-smi topo -m` of a host, too");
   }
 }
@@ -192,7 +200,7 @@ void set_nics(Overlay& overlay, Cluster& cluster, const ClusterFacts& facts, con
         fmt::format("{} ports are listed, and {} NICs stand beside GPUs: these are counted",
                     *facts.ports_listed, *facts.nics_per_host));
   }
-  if (nics) overlay.set_nics(*nics * view.per_domain);
+  if (nics) overlay.set_nics(*nics * view.per_node);
   if (!facts.nic_gb_per_s) return;
   const int of_node = cluster.nics_per_node > 0 ? cluster.nics_per_node : cluster.gpus_per_node;
   overlay.set_network(*facts.nic_gb_per_s * of_node / cluster.gpus_per_node, facts.tool);
@@ -276,7 +284,9 @@ OverlaidCluster overlaid(Cluster base, const ClusterFacts& facts, const std::str
   Cluster& c = result.cluster;
   const HostView view = host_view(c, facts, file, result.notes);
   Overlay overlay(c, result.changes);
-  set_hosts(overlay, facts, view, c.gpus_per_node, file);
+  const int node_size = c.gpus_per_node;
+  set_devices(overlay, c, facts, view);
+  set_hosts(overlay, facts, view, node_size, file);
   if (facts.node_fabric) overlay.set_fabric(*facts.node_fabric);
   set_islands(overlay, c, facts, file);
   set_nics(overlay, c, facts, view, result.notes);

@@ -122,9 +122,9 @@ bool trains_adapters(const NotUnderstood& item) {
 
 void check_reading(const LaunchRecord& record, const std::string& file) {
   for (const NotUnderstood& item : record.not_understood) {
-    if (trains_adapters(item)) {
+    if (record.job.lora_rank == 0 && trains_adapters(item)) {
       throw InputError(item.place.exact_text(), "",
-                       item.said + ": adapters are trained, which is not modelled",
+                       item.said + ": not all weights are trained, and how was not understood",
                        "a verdict on training all weights would be false; leave it out to ask for "
                        "that");
     }

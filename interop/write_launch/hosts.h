@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "interop/read_launch/tray.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
 
@@ -19,9 +18,9 @@ struct Hosts {
 
 inline Hosts hosts_of(const Cluster& cluster, const Layout& layout) {
   const int gpus = world_size(layout);
-  const bool racks = cluster.gpus_per_node > kMostOfAHost;
-  const int used = std::min(gpus, racks ? kDevicesOfATray : cluster.gpus_per_node);
-  return {used, (gpus + used - 1) / used, racks ? cluster.gpus_per_node / kDevicesOfATray : 1};
+  const int tray = cluster.gpus_per_tray;
+  const int used = std::min(gpus, tray > 0 ? tray : cluster.gpus_per_node);
+  return {used, (gpus + used - 1) / used, tray > 0 ? std::max(1, cluster.gpus_per_node / tray) : 1};
 }
 
 }  // namespace meshwright::interop

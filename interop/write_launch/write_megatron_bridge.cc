@@ -82,6 +82,7 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
   }
   o.set("train.micro_batch_size", l.micro_batch_size);
   o.set("train.global_batch_size", t.scenario.job.global_batch_size);
+  if (freezes_weights(t.scenario.job)) o.set("peft.dim", t.scenario.job.lora_rank);
   o.set("model.seq_length", t.scenario.job.seq_length);
   o.set("dataset.seq_length", t.scenario.job.seq_length);
   const bool half =
@@ -104,6 +105,9 @@ LaunchFile megatron_bridge(const Training& t) {
       fmt::format("# {}\n{}", short_name(t.layout), yaml_text(megatron_bridge_layout_settings(t)));
   if (is_narrow(t.scenario.job.precision)) {
     launch.notes.emplace_back("mixed_precision is the recipe's: its fp8 and fp4 presets are many.");
+  }
+  if (freezes_weights(t.scenario.job)) {
+    launch.notes.emplace_back("The recipe must be one with LoRA (--peft_scheme lora).");
   }
   launch.notes.emplace_back("Overrides of a recipe of the model, which they leave out.");
   return launch;

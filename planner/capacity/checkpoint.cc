@@ -3,19 +3,25 @@
 
 #include <cmath>
 
+#include "sim/memory/model_state.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::planner {
 
 double checkpoint_bytes_per_parameter(const Job& job, bool with_16_bit_weights) {
   constexpr double kFp32 = 4.0;
+  if (!job.master_weights) return weight_bytes(job.precision) + moment_bytes(job);
   const bool both = with_16_bit_weights && has_master_weights(job.precision);
   return kFp32 + moment_bytes(job) + (both ? weight_bytes(job.precision) : 0.0);
 }
 
 Bytes checkpoint_bytes(const Model& model, const Job& job, bool with_16_bit_weights) {
-  return bytes(static_cast<double>(total_parameters(model)) *
-               checkpoint_bytes_per_parameter(job, with_16_bit_weights));
+  Stage all;
+  all.chunks = {{.first_layer = 0, .num_layers = model.num_layers}};
+  const StageParameters adapters = adapter_parameters(model, job, {}, all);
+  const double trained = freezes_weights(job) ? adapters.dense + adapters.expert
+                                              : static_cast<double>(total_parameters(model));
+  return bytes(trained * checkpoint_bytes_per_parameter(job, with_16_bit_weights));
 }
 
 Seconds young_interval(Seconds pause, Seconds mean_time_between) {

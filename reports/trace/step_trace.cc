@@ -9,6 +9,7 @@
 #include "reports/text/text.h"
 #include "sim/base/error.h"
 #include "sim/layout/short_name.h"
+#include "sim/memory/model_state.h"
 #include "sim/schedule/schedule.h"
 #include "sim/step/composition.h"
 #include "sim/step/cost_table.h"
@@ -55,7 +56,7 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   extras.offload =
       estimate.terms[static_cast<std::size_t>(TermKind::offload)].cost.time / (m * chunks);
   extras.optimizer =
-      optimizer_cost(stage_parameters(table.model(), table.job(), layout, pipeline.stages[stage]),
+      optimizer_cost(trained_parameters(table.model(), table.job(), layout, pipeline.stages[stage]),
                      table.job(), layout, cluster)
           .time;
   return extras;

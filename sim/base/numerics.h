@@ -105,6 +105,10 @@ struct Numerics {
   // ones, which have neither weight gradients nor optimizer states.
   int lora_rank = 0;
   LoraModules lora_target_modules;
+  double lora_dropout = 0.0;  // share of an adapter's input that is dropped
+  // Tensor ranks exchange what row-parallel adapters put out by all-to-all, in place of an
+  // all-gather (Megatron-Bridge a2a_experimental).
+  bool lora_all_to_all = false;
   // How frozen weights of linears are stored: none as others are, fp8, or fp4 for the 4-bit
   // NormalFloat of QLoRA (arXiv 2305.14314).
   std::optional<Precision> frozen_weight_precision;
@@ -118,6 +122,13 @@ constexpr double activation_bytes(Precision p) { return is_narrow(p) ? 2.0 : byt
 // fp8_param_gather).
 constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
 constexpr bool freezes_weights(const Numerics& numerics) { return numerics.lora_rank > 0; }
+// Bytes of one frozen weight of a layer's linear. 4-bit NormalFloat has a byte of scale for 64
+// weights, and an fp32 one for 256 of these: 4.127 bits (arXiv 2305.14314, section 3).
+constexpr double frozen_weight_bytes(const Numerics& numerics) {
+  const auto stored = numerics.frozen_weight_precision;
+  if (stored == Precision::fp4) return 0.5 + 1.0 / 64 + 4.0 / (64.0 * 256.0);
+  return stored == Precision::fp8 ? 1.0 : weight_bytes(numerics.precision);
+}
 // fp32 master weights exist beside 16-bit ones.
 constexpr bool has_master_weights(Precision p) {
   return p != Precision::fp32 && p != Precision::tf32;

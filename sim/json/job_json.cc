@@ -75,6 +75,12 @@ Record<Job> make_job_record() {
   r.row(&Job::lora_target_modules, "lora_target_modules", lora_modules(),
         "Linears that LoRA adapts; needs lora_rank.");
   r.omitted_at_default();
+  r.row(&Job::lora_dropout, "lora_dropout", kind::number({.low = 0.0, .high = 1.0}),
+        "Share of an adapter's input that is dropped.");
+  r.omitted_at_default();
+  r.row(&Job::lora_all_to_all, "lora_all_to_all", kind::flag(),
+        "Tensor ranks exchange the output of row-parallel adapters by all-to-all.");
+  r.omitted_at_default();
   r.row(&Job::frozen_weight_precision, "frozen_weight_precision",
         kind::optional(kind::choice(kFrozenNames)),
         "How LoRA's frozen weights are stored; default: as other weights. nf4: QLoRA's 4 bits.");

@@ -66,9 +66,11 @@ Cost attention_cost(const AttentionCall& call, Precision precision, const Device
           rate->provenance};
 }
 
-// Batched products of two activations have two input gradients and no weight.
+// Batched products of two activations have two input gradients and no weight; a frozen weight has
+// no gradient.
 BackwardCost gemm_backward(const Operator& op, Precision precision, const Device& device) {
   const Cost input = gemm_cost({op.batch, op.m, op.k, op.n}, precision, device);
+  if (op.frozen) return {input, {}};
   const Cost weight = gemm_cost({op.batch, op.k, op.n, op.m}, precision, device);
   if (op.has_weight) return {input, weight};
   return {input + weight, {}};

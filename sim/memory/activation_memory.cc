@@ -81,7 +81,7 @@ Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Nume
   const RankShape shape = rank_shape(numerics, tokens, layout);
   Bytes sum;
   for (const Operator& op : layer_operators(model, kind, numerics, tokens, layout)) {
-    if (op.has_weight) sum += weight_gradient_inputs(op, numerics, shape);
+    if (trains_weight(op)) sum += weight_gradient_inputs(op, numerics, shape);
   }
   return sum;
 }
@@ -173,7 +173,7 @@ Bytes mtp_weight_gradient_bytes(const Model& model, const Numerics& numerics,
   const LayerKind kind = layer_kind(model, model.num_layers - 1);
   Bytes sum = layer_weight_gradient_bytes(model, kind, numerics, tokens, layout);
   for (const Operator& op : mtp_operators(model, numerics, tokens, layout)) {
-    if (op.has_weight)
+    if (trains_weight(op))
       sum += weight_gradient_inputs(op, numerics, rank_shape(numerics, tokens, layout));
   }
   return model.mtp_num_layers * sum;

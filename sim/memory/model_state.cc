@@ -2,8 +2,11 @@
 #include "sim/memory/model_state.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "sim/base/narrow_format.h"
+#include "sim/layout/pipeline_shape.h"
 #include "sim/operators/operators.h"
 
 namespace meshwright {
@@ -12,7 +15,7 @@ namespace {
 // Bytes of optimizer state per parameter.
 double optimizer_bytes(const Job& job) {
   double state = moment_bytes(job);
-  if (has_master_weights(job.precision)) state += 4.0;
+  if (job.master_weights && has_master_weights(job.precision)) state += 4.0;
   // fp16 gradients are unscaled into an fp32 copy: Megatron-LM dist_optimizer.md's 20 bytes.
   const bool fp32_copy =
       job.precision == Precision::fp16 && bytes_per_element(job.gradient_precision) < 4.0;
@@ -23,6 +26,33 @@ double sharded(const StageParameters& parameters, const Layout& layout, int from
   if (layout.zero_stage < from_stage) return parameters.dense + parameters.expert;
   return parameters.dense / zero_shard_group_size(layout) +
          parameters.expert / expert_shard_group_size(layout);
+}
+
+// Parameters of a stage's layers behind the operators that are asked for.
+template <typename Asked>
+StageParameters operator_parameters(const Model& model, const Numerics& numerics,
+                                    const Layout& layout, const Stage& stage, Asked asked) {
+  StageParameters found;
+  // Weights have the same shape however many tokens they meet.
+  const std::int64_t any = layout.tensor_parallel_size;
+  std::array<std::optional<StageParameters>, kLayerKinds> known;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      const LayerKind kind = layer_kind(model, chunk.first_layer + i);
+      std::optional<StageParameters>& of_kind = known[kind_index(kind)];
+      if (!of_kind) {
+        of_kind.emplace();
+        for (const Operator& op : layer_operators(model, kind, numerics, {1, any, any}, layout)) {
+          if (!op.has_weight || !asked(op)) continue;
+          (op.of_expert ? of_kind->expert : of_kind->dense) +=
+              static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
+        }
+      }
+      found.dense += of_kind->dense;
+      found.expert += of_kind->expert;
+    }
+  }
+  return found;
 }
 
 // PyTorch's DistributedDataParallel holds the gradients once more, in the weights' format, in the
@@ -40,12 +70,12 @@ Bytes bucket_bytes(const StageParameters& parameters, const Numerics& numerics,
 // (_fsdp_param_group.py, post_backward; _fsdp_param.py, to_accumulated_grad_if_needed).
 StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
                               const Layout& layout) {
-  constexpr double kMaster = 4.0;
+  const double master = job.master_weights ? 4.0 : weight_bytes(job.precision);
   const double whole = parameters.dense + parameters.expert;
   const double shard = sharded(parameters, layout, 1);
   StageMemory memory;
-  memory.weights = bytes(shard * kMaster);
-  memory.gradients = bytes(shard * kMaster);
+  memory.weights = bytes(shard * master);
+  memory.gradients = bytes(shard * master);
   if (fsdp_below_pipeline(layout)) memory.weights += bytes(whole * weight_bytes(job.precision));
   if (fsdp_reduces_once(layout)) {
     const Bytes summed = bytes(whole * bytes_per_element(job.gradient_precision));
@@ -60,8 +90,9 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
 // unit's input takes the place of its whole gradient, which counts with the states. Below a
 // pipeline only the reduction's input: what else is whole counts with the states.
 Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
-  const double weight = weight_bytes(job.precision);
-  const double gradient = bytes_per_element(job.gradient_precision);
+  const bool frozen = freezes_weights(job);
+  const double weight = frozen ? frozen_weight_bytes(job) : weight_bytes(job.precision);
+  const double gradient = frozen ? 0.0 : bytes_per_element(job.gradient_precision);
   const StageParameters all = stage_parameters(model, job, layout, stage);
   const bool whole = layout.fsdp_unit == FsdpUnit::whole;
   double unit = whole ? all.dense + all.expert : largest_layer_parameters(model, layout, stage);
@@ -83,6 +114,34 @@ Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, con
 Bytes weight_memory(const StageParameters& parameters, const Numerics& numerics,
                     const Layout& layout) {
   return bytes(sharded(parameters, layout, 3) * weight_bytes(numerics.precision));
+}
+
+StageParameters linear_parameters(const Model& model, const Numerics& numerics,
+                                  const Layout& layout, const Stage& stage) {
+  return operator_parameters(model, numerics, layout, stage, is_layer_linear);
+}
+
+StageParameters adapter_parameters(const Model& model, const Numerics& numerics,
+                                   const Layout& layout, const Stage& stage) {
+  if (!freezes_weights(numerics)) return {};
+  return operator_parameters(model, numerics, layout, stage,
+                             [](const Operator& op) { return op.adapter; });
+}
+
+StageParameters trained_parameters(const Model& model, const Numerics& numerics,
+                                   const Layout& layout, const Stage& stage) {
+  return freezes_weights(numerics) ? adapter_parameters(model, numerics, layout, stage)
+                                   : stage_parameters(model, numerics, layout, stage);
+}
+
+StageParameters frozen_bytes(const Model& model, const Numerics& numerics, const Layout& layout,
+                             const Stage& stage) {
+  const StageParameters all = stage_parameters(model, numerics, layout, stage);
+  const StageParameters linears = linear_parameters(model, numerics, layout, stage);
+  const double stored = frozen_weight_bytes(numerics);
+  const double others = weight_bytes(numerics.precision);
+  return {(all.dense - linears.dense) * others + linears.dense * stored,
+          (all.expert - linears.expert) * others + linears.expert * stored};
 }
 
 StageMemory model_state_memory(const StageParameters& parameters, const TrainingJob& job,
@@ -122,38 +181,31 @@ double gathered_narrow_bytes(const Numerics& numerics) {
 
 StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                const Stage& stage) {
-  StageParameters found;
-  if (!is_narrow(numerics.precision)) return found;
-  // Weights have the same shape however many tokens they meet.
-  const std::int64_t any = layout.tensor_parallel_size;
-  for (const Chunk& chunk : stage.chunks) {
-    for (int i = 0; i < chunk.num_layers; ++i) {
-      const LayerKind kind = layer_kind(model, chunk.first_layer + i);
-      for (const Operator& op : layer_operators(model, kind, numerics, {1, any, any}, layout)) {
-        if (!op.has_weight || compute_precision(op, numerics.precision) != numerics.precision)
-          continue;
-        const double elements =
-            static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
-        (op.of_expert ? found.expert : found.dense) += elements;
-      }
-    }
-  }
-  return found;
+  if (!is_narrow(numerics.precision)) return {};
+  return linear_parameters(model, numerics, layout, stage);
 }
 
 Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& layout,
                   const Stage& stage) {
   if (layout.zero_stage == 3 || uses_fsdp(layout)) return {};
   const StageParameters parameters = fp8_parameters(model, numerics, layout, stage);
-  const double instead =
-      gathers_fp8_params(numerics, layout) ? weight_bytes(numerics.precision) : 0.0;
+  double instead = gathers_fp8_params(numerics, layout) ? weight_bytes(numerics.precision) : 0.0;
+  if (freezes_weights(numerics) && numerics.frozen_weight_precision == Precision::fp8) {
+    instead = frozen_weight_bytes(numerics);
+  }
   return bytes((parameters.dense + parameters.expert) *
                (operand_copies(numerics) * operand_bytes(numerics) - instead));
 }
 
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage) {
-  StageMemory memory = model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
+  StageMemory memory =
+      model_state_memory(trained_parameters(model, job, layout, stage), job, layout);
+  if (freezes_weights(job)) {
+    const StageParameters frozen = frozen_bytes(model, job, layout, stage);
+    memory.weights += bytes(sharded(frozen, layout, uses_fsdp(layout) ? 1 : 3));
+    if (fsdp_below_pipeline(layout)) memory.weights += bytes(frozen.dense + frozen.expert);
+  }
   memory.weights += fp8_weights(model, job, layout, stage);
   memory.communication_buffers = zero_3_buffers(model, job, layout, stage);
   return in_whole_bytes(memory);

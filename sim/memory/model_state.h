@@ -19,10 +19,23 @@ Bytes weight_memory(const StageParameters& parameters, const Numerics& numerics,
 StageMemory model_state_memory(const StageParameters& parameters, const TrainingJob& job,
                                const Layout& layout);
 
+// LoRA's adapters on one rank of a stage; none where all weights are trained.
+StageParameters adapter_parameters(const Model& model, const Numerics& numerics,
+                                   const Layout& layout, const Stage& stage);
+// Parameters with gradients and optimizer states: the adapters, or all.
+StageParameters trained_parameters(const Model& model, const Numerics& numerics,
+                                   const Layout& layout, const Stage& stage);
+// Bytes of the frozen weights as they are stored, dense and expert, before ZeRO.
+StageParameters frozen_bytes(const Model& model, const Numerics& numerics, const Layout& layout,
+                             const Stage& stage);
+
 // Buffers that stand as long as the states do: ZeRO-3's and FSDP's gathered units.
 Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
-// The layers' weights that Transformer Engine multiplies in fp8 or fp4; none in other formats.
+// Weights of the layers' linears.
+StageParameters linear_parameters(const Model& model, const Numerics& numerics,
+                                  const Layout& layout, const Stage& stage);
+// Those that Transformer Engine multiplies in fp8 or fp4; none in other formats.
 StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                const Stage& stage);
 // Whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a distributed

@@ -62,7 +62,7 @@ using Shapes = std::vector<std::pair<std::int64_t, std::int64_t>>;
 Shapes weight_shapes(const Operators& operators) {
   Shapes shapes;
   for (const Operator& op : operators) {
-    if (op.has_weight && op.module != Module::router) shapes.emplace_back(op.k, op.n);
+    if (trains_weight(op) && op.module != Module::router) shapes.emplace_back(op.k, op.n);
   }
   return shapes;
 }
@@ -73,6 +73,7 @@ Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kind
                    const Numerics& numerics) {
   if (!has_master_weights(numerics.precision)) return {};
   if (numerics.kernel_fusion != KernelFusion::fused) return {};  // no Transformer Engine
+  if (freezes_weights(numerics)) return {};                      // adapters are not its linears
   Shapes seen;
   double elements = 0.0;
   for (std::size_t k = 0; k < by_kind.size(); ++k) {

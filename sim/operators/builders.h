@@ -52,6 +52,12 @@ void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidde
 void append_experts(Operators& ops, const Model& model, const Layout& layout,
                     const RankShape& shape);
 
+// Freezes the weights of one layer's operators and puts LoRA's adapters beside them (adapters.cc).
+void add_adapters(Operators& ops, const Model& model, const Numerics& numerics,
+                  const RankShape& shape);
+// Takes the weight gradients, and what is kept for them alone, from operators without adapters.
+void freeze_weights(Operators& ops, const RankShape& shape);
+
 // Sets saved_by_op and again_by_op of one layer's operators, in their order (op_recompute.cc).
 void mark_op_recompute(Operators& ops, const Model& model, const Layout& layout,
                        const RankShape& shape);

@@ -55,9 +55,11 @@ Flops model_flops(const Model& model, const Job& job, bool causal_half) {
   per_token +=
       model.mtp_num_layers * (layer_matrix_size(model, last) + 2.0 * h * h + h * model.vocab_size);
   per_sequence += model.mtp_num_layers * layer_attention_flops(model, last, counted, sequence);
-  // 2 FLOPs a multiply-add, and backward twice forward.
+  // 2 FLOPs a multiply-add, and backward twice forward; once for a frozen matrix. LoRA's adapters,
+  // a thousandth of the matrices, are not counted.
   const double sequences = job.global_batch_size;
-  return flops(3.0 * sequences * (2.0 * per_token * job.seq_length + per_sequence));
+  const double passes = freezes_weights(job) ? 2.0 : 3.0;
+  return flops(sequences * (passes * 2.0 * per_token * job.seq_length + 3.0 * per_sequence));
 }
 
 }  // namespace meshwright

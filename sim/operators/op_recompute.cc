@@ -76,7 +76,7 @@ void mark_op_recompute(Operators& ops, const Model& model, const Layout& layout,
       op.again_by_op = 0.0;
     }
     if (op.kind != OperatorKind::gemm || !op.has_weight || op.of_expert) continue;
-    if (op.module == Module::router) continue;
+    if (op.module == Module::router || op.adapter) continue;
     const JointColumns columns = joint_columns(op, model);
     mark_product(op, kept_share(columns, products), reduce_scatter, shape);
     products += columns.count;

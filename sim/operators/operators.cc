@@ -159,6 +159,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
                                 model.hidden_size, shape));
   }
   if (attends) ops.push_back(residual_operator("mlp.residual", model, shape));
+  if (freezes_weights(numerics)) add_adapters(ops, model, numerics, shape);
   if (recomputes_module(layout, kRecomputeOp)) mark_op_recompute(ops, model, layout, shape);
   return ops;
 }
@@ -231,6 +232,7 @@ std::vector<Operator> head_operators(const Model& model, const Numerics& numeric
     loss.backward_bytes = bytes(entries * (cast + 16.0));
   }
   ops.push_back(loss);
+  if (freezes_weights(numerics)) freeze_weights(ops, shape);
   return ops;
 }
 
@@ -245,6 +247,7 @@ std::vector<Operator> mtp_operators(const Model& model, const Numerics& numerics
       gemm_operator("mtp.projection", Module::head, shape.rows,
                     model.hidden_size / shape.tensor_size, 2LL * model.hidden_size, shape)};
   ops.front().saved *= 2.0;  // and its input, the next tokens' embedding
+  if (freezes_weights(numerics)) freeze_weights(ops, shape);
   return ops;
 }
 
@@ -254,9 +257,7 @@ double load_imbalance(const MixtureOfExperts& moe, const Numerics& numerics) {
 
 Precision compute_precision(const Operator& op, Precision precision) {
   if (!is_narrow(precision)) return precision;
-  const bool own_linear = op.kind == OperatorKind::gemm && op.has_weight &&
-                          op.module != Module::router && op.module != Module::head;
-  return own_linear ? precision : Precision::bf16;
+  return is_layer_linear(op) ? precision : Precision::bf16;
 }
 
 unsigned offload_module(const Operator& op, const Model& model, LayerKind kind) {

@@ -70,6 +70,8 @@ struct Operator {
   // positions, n = key positions, k = head width (qk + v)/2.
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool has_weight = false;  // gemm against a parameter: backward has a separate weight gradient
+  bool frozen = false;      // its weight is not trained: backward has no weight gradient
+  bool adapter = false;     // LoRA's, beside a frozen linear; always in 16 bits
   bool of_expert = false;   // works on tokens of experts; its parameter is theirs, a product each
   // Kernels that the host launches forward; backward as many, a GEMM twice.
   std::int64_t launches = 1;
@@ -131,6 +133,15 @@ double load_imbalance(const MixtureOfExperts& moe, const Numerics& numerics);
 // The number format that an operator computes in. Transformer Engine's fp8 recipes work on its own
 // linears: attention (fp8_dpa is off), Megatron-LM's router and output linear stay in bf16.
 Precision compute_precision(const Operator& op, Precision precision);
+
+// A linear of a layer, which recipes of fp8 and quantized weights are about: neither router nor
+// head, and no adapter.
+constexpr bool is_layer_linear(const Operator& op) {
+  return op.kind == OperatorKind::gemm && op.has_weight && !op.adapter &&
+         op.module != Module::router && op.module != Module::head;
+}
+// Whether backward has a product for the weight's gradient.
+constexpr bool trains_weight(const Operator& op) { return op.has_weight && !op.frozen; }
 
 // Whether every row of the matrices of a 16-bit product, and of their transposes, is whole 16
 // bytes, as tensor cores load them: each size a multiple of 8 (NVIDIA Matrix Multiplication

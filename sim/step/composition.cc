@@ -11,6 +11,7 @@ namespace meshwright {
 
 double last_bucket_of(const CostTable& table, const Layout& layout, const Stage& stage) {
   const DataParallelFacts& facts = table.cluster().framework.data_parallel;
+  if (freezes_weights(table.job())) return 0.0;
   if (!stage.has_embedding() || layout.zero_stage > 1 || uses_fsdp(layout)) return 0.0;
   const int tensor = layout.tensor_parallel_size;
   const auto rows = static_cast<double>(
@@ -39,8 +40,8 @@ DataPart data_part(const CostTable& table, const Layout& layout, const PipelineS
                 place(Group::data, layout, table.cluster()).tier()};
   for (const StageRun& run : shape.runs) {
     const Cost cost =
-        optimizer_cost(stage_parameters(table.model(), table.job(), layout, run.stage), table.job(),
-                       layout, table.cluster());
+        optimizer_cost(trained_parameters(table.model(), table.job(), layout, run.stage),
+                       table.job(), layout, table.cluster());
     if (cost.time > part.optimizer.time) part.optimizer = cost;
   }
   return part;

@@ -61,9 +61,12 @@ OperatorCost product_of_experts(const Operator& op, Precision precision, const U
   const ProductRounds forward = rounds(op.m, op.n, op.k), input = rounds(op.m, op.k, op.n),
                       weight = rounds(op.k, op.n, op.m);
   const double buffer = bytes_per_element(unit.scenario.job.gradient_precision);
-  return {times(gemm_cost(forward.shape, precision, device), forward.count),
-          times(gemm_cost(input.shape, precision, device), input.count),
-          times(gradient_cost(weight.shape, precision, buffer, device), weight.count)};
+  OperatorCost cost{times(gemm_cost(forward.shape, precision, device), forward.count),
+                    times(gemm_cost(input.shape, precision, device), input.count), Cost{}};
+  if (trains_weight(op)) {
+    cost.weight = times(gradient_cost(weight.shape, precision, buffer, device), weight.count);
+  }
+  return cost;
 }
 
 // On the average device, alone.

@@ -10,8 +10,10 @@ namespace {
 // Bytes that one optimizer step touches a parameter of the rank's share: it reads gradient, weight
 // and moments and writes weight and moments in their formats, and the 16-bit copy.
 double optimizer_traffic(const Job& job) {
-  const double copy = has_master_weights(job.precision) ? weight_bytes(job.precision) : 0.0;
-  return bytes_per_element(job.gradient_precision) + 2.0 * (4.0 + moment_bytes(job)) + copy;
+  const double stored = weight_bytes(job.precision);
+  const bool master = job.master_weights && has_master_weights(job.precision);
+  return bytes_per_element(job.gradient_precision) +
+         2.0 * ((master ? 4.0 : stored) + moment_bytes(job)) + (master ? stored : 0.0);
 }
 
 }  // namespace

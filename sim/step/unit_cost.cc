@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/unit_cost.h"
 
+#include <algorithm>
+
 #include "sim/base/error.h"
 #include "sim/layout/stages.h"
-#include "sim/memory/stage_parameters.h"
+#include "sim/memory/model_state.h"
 #include "sim/step/launches.h"
 #include "sim/step/operator_cost.h"
 #include "sim/step/unit_communication.h"
@@ -26,8 +28,8 @@ void add_operator(UnitCost& sum, const Operator& op, double recomputed, const Un
   sum.backward_weight = sum.backward_weight + times(cost.weight, count);
   // The norm before an fp8 linear writes fp8 itself: nothing is launched for its input.
   if (forward.time > seconds(0)) sum.forward_launches += count;
-  sum.backward_launches += count * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
-  const bool sums = op.has_weight && unit.scenario.cluster.framework.kernels.adds_gradients;
+  sum.backward_launches += count * (op.kind == OperatorKind::gemm && !op.frozen ? 2.0 : 1.0);
+  const bool sums = trains_weight(op) && unit.scenario.cluster.framework.kernels.adds_gradients;
   if (sums) sum.backward_launches += count;
   if (recomputed > 0.0) {
     sum.recompute = sum.recompute + times(forward, recomputed);
@@ -35,12 +37,26 @@ void add_operator(UnitCost& sum, const Operator& op, double recomputed, const Un
   }
 }
 
+// What adapters add to a layer's kernels forward: two products, a scale and a sum each. Backward
+// has twice as many, and no weight gradients of the frozen linears.
+double adapter_launches(const std::vector<Operator>& ops) {
+  double launches = 0.0;
+  for (const Operator& op : ops) {
+    if (op.adapter) launches += op.kind == OperatorKind::gemm ? 1.0 : 2.0;
+  }
+  return launches;
+}
+
 // Where the framework's kernels of a layer were counted, they are what the host launches for it.
-void count_launches(UnitCost& cost, const KernelFacts& facts, bool recomputed_whole) {
-  if (facts.forward_launches > 0) cost.forward_launches = facts.forward_launches;
+void count_launches(UnitCost& cost, const std::vector<Operator>& ops, const KernelFacts& facts,
+                    bool recomputed_whole) {
+  const double adapters = adapter_launches(ops);
+  if (facts.forward_launches > 0) cost.forward_launches = facts.forward_launches + adapters;
   if (facts.backward_launches <= 0) return;
-  cost.backward_launches =
-      facts.backward_launches + (recomputed_whole ? cost.forward_launches : 0.0);
+  const auto frozen = static_cast<double>(
+      std::count_if(ops.begin(), ops.end(), [](const Operator& op) { return op.frozen; }));
+  cost.backward_launches = facts.backward_launches + 2.0 * adapters - frozen +
+                           (recomputed_whole ? cost.forward_launches : 0.0);
 }
 
 // Where kernels of layers with experts were counted, they are what the host launches.
@@ -69,7 +85,7 @@ void add_gradient_sums(UnitCost& sum, const Chunk& chunk, const UnitScope& unit)
   Stage alone;
   alone.chunks = {chunk};
   const StageParameters parameters =
-      stage_parameters(unit.scenario.model, unit.scenario.job, unit.layout, alone);
+      trained_parameters(unit.scenario.model, unit.scenario.job, unit.layout, alone);
   const double touched = weight_bytes(unit.scenario.job.precision) +
                          2.0 * bytes_per_element(unit.scenario.job.gradient_precision);
   const Bytes traffic = bytes((parameters.dense + parameters.expert) * touched);
@@ -107,7 +123,7 @@ UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind ki
       layer_operators(scenario.model, kind, scenario.job, unit.tokens, unit.layout);
   UnitCost cost;
   add_operators(cost, ops, 1, recomputed_whole, unit);
-  count_launches(cost, scenario.cluster.framework.kernels, recomputed_whole);
+  count_launches(cost, ops, scenario.cluster.framework.kernels, recomputed_whole);
   if (kind.mixture_of_experts) count_expert_launches(cost, ops, recomputed_whole, unit);
   Chunk chunk;
   chunk.first_layer = first_layer_of(scenario.model, kind);

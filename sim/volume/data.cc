@@ -16,30 +16,39 @@ namespace {
 // One kind of parameters of one rank and the ranks that reduce their gradients.
 struct Shard {
   Group group = Group::data;
-  double parameters = 0;
+  double parameters = 0;      // with gradients
   double fp8_parameters = 0;  // of them gathered in one byte
+  double frozen_bytes = 0;    // of LoRA's base, which only ZeRO-3 and FSDP gather
+  double held = 0;            // parameters with the base's
   int group_size = 1;
   int shard_size = 1;  // ranks that share one copy of the sharded state
   [[nodiscard]] Shard part(double share) const {
     Shard of = *this;
     of.parameters *= share;
     of.fp8_parameters *= share;
+    of.frozen_bytes *= share;
+    of.held *= share;
     return of;
   }
 };
 
 std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
   const Layout& layout = scope.layout;
-  const StageParameters parameters = stage_parameters(scope.model, scope.job, layout, stage);
+  const StageParameters parameters = trained_parameters(scope.model, scope.job, layout, stage);
   const int data = gradient_group_size(layout);
   const int expert_data = expert_data_parallel_size(layout);
-  StageParameters small;
-  if (gathers_fp8_params(scope.job, layout)) {
+  StageParameters small, frozen;
+  if (freezes_weights(scope.job)) {
+    const bool gathered = layout.zero_stage == 3 || uses_fsdp(layout);
+    if (gathered) frozen = frozen_bytes(scope.model, scope.job, layout, stage);
+  } else if (gathers_fp8_params(scope.job, layout)) {
     small = fp8_parameters(scope.model, scope.job, layout, stage);
   }
-  return {{{Group::data, parameters.dense, small.dense, data, zero_shard_group_size(layout)},
-           {Group::expert_data, parameters.expert, small.expert, expert_data,
-            expert_shard_group_size(layout)}}};
+  const StageParameters held = stage_parameters(scope.model, scope.job, layout, stage);
+  return {{{Group::data, parameters.dense, small.dense, frozen.dense, held.dense, data,
+            zero_shard_group_size(layout)},
+           {Group::expert_data, parameters.expert, small.expert, frozen.expert, held.expert,
+            expert_data, expert_shard_group_size(layout)}}};
 }
 
 class DataLedger {
@@ -51,7 +60,7 @@ class DataLedger {
         gradients_(bytes(shard.parameters * bytes_per_element(scope.job.gradient_precision))),
         weights_(
             bytes((shard.parameters - shard.fp8_parameters) * weight_bytes(scope.job.precision) +
-                  shard.fp8_parameters * gathered_narrow_bytes(scope.job))) {}
+                  shard.fp8_parameters * gathered_narrow_bytes(scope.job) + shard.frozen_bytes)) {}
 
   void all_reduce_gradients() {
     add(transfer_names::kGradientAllReduce, Collective::all_reduce, Phase::step, shard_.group_size,
@@ -214,7 +223,7 @@ void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& c
     }
     data.reduce_scatter_gradients(Phase::backward);
     if (stage < 3 || !recomputed) continue;
-    const double share = released_share(shard.parameters / std::max(1, chunk.num_layers));
+    const double share = released_share(shard.held / std::max(1, chunk.num_layers));
     const Shard released = shard.part(share);
     DataLedger again(ledger, scope, released);
     again.cut_into_units(static_cast<int>(std::ceil(units * share)));

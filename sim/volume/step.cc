@@ -49,6 +49,7 @@ double head_norm_parameters(const Model& model, const Stage& stage) {
 bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
   const Model& model = scope.model;
   if (scope.layout.pipeline_parallel_size == 1 || model.vocab_size == 0) return false;
+  if (freezes_weights(scope.job)) return false;  // nothing to sum
   const bool predicts = model.mtp_num_layers > 0;
   if (!model.tied_embeddings && !predicts) return false;
   return stage.has_embedding() !=
@@ -59,6 +60,7 @@ bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
 
 void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
   const Layout& layout = scope.layout;
+  if (freezes_weights(scope.job)) return;
   const double summed = layout.sequence_parallel ? replicated_parameters(scope.model, stage)
                                                  : head_norm_parameters(scope.model, stage);
   if (layout.tensor_parallel_size > 1 && summed > 0.0) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor group's calls inside the layers, as Megatron-LM's core/tensor_parallel/layers.py makes
 // them. A block is a column-parallel linear followed by a row-parallel one.
+#include <bit>
+
 #include "sim/volume/parts.h"
 #include "sim/volume/transfer_names.h"
 
@@ -39,7 +41,10 @@ class TensorLedger {
     const bool overlap = scope_.layout.tp_comm_overlap;
     gather(names.input_all_gather, Phase::forward, times.forward, width, formula, overlap);
     gather(names.input_all_gather, Phase::recompute, times.recompute, width, formula, overlap);
-    gather(names.input_all_gather_again, Phase::backward, times.forward, width, formula, true);
+    // Frozen weights have no gradient, and adapters keep their input gathered.
+    if (!freezes_weights(scope_.job)) {
+      gather(names.input_all_gather_again, Phase::backward, times.forward, width, formula, true);
+    }
     add(names.input_gradient_reduce_scatter, Collective::reduce_scatter, Phase::backward,
         times.forward, width, formula, true);
   }
@@ -151,6 +156,71 @@ void add_attention(TensorLedger& tensor, const VolumeScope& scope, Times times) 
   tensor.block(kAttention, times);
 }
 
+int count_of(LoraModules modules, unsigned among) { return std::popcount(modules.bits & among); }
+
+// Beside a column-parallel linear A's columns are gathered. Beside a row-parallel one A's products
+// are summed, and B's columns gathered or exchanged for rows (Megatron-Bridge peft/utils.py,
+// ParallelLinearAdapter). B's input gradient is summed in both.
+class AdapterLedger {
+ public:
+  AdapterLedger(TensorLedger& tensor, const VolumeScope& scope) : tensor_(tensor), scope_(scope) {}
+
+  void columns(Times times, int count) {
+    each(kNames.low_rank_gather, Collective::all_gather, times, count, rank(), kRankFormula);
+    backward(kNames.low_rank_gradient_reduce, Collective::all_reduce, times, count, rank(),
+             kRankFormula);
+  }
+  void rows(Times times, int count) {
+    const double h = scope_.model.hidden_size;
+    const double t = scope_.layout.tensor_parallel_size;
+    each(kNames.low_rank_reduce, Collective::all_reduce, times, count, rank(), kRankFormula);
+    backward(kNames.low_rank_gradient_reduce, Collective::all_reduce, times, count, rank(),
+             kRankFormula);
+    const bool sequence = scope_.layout.sequence_parallel;
+    if (scope_.job.lora_all_to_all && sequence) {
+      each(kNames.output_exchange, Collective::all_to_all, times, count, h / t, "b*s*h*w/(c*t)");
+      backward(kNames.output_gradient_exchange, Collective::all_to_all, times, count, h / t,
+               "b*s*h*w/(c*t)");
+      return;
+    }
+    each(kNames.output_gather, Collective::all_gather, times, count, h, kHiddenFormula);
+    if (!sequence) return;
+    backward(kNames.output_gradient_gather, Collective::all_gather, times, count, h,
+             kHiddenFormula);
+  }
+
+ private:
+  static constexpr transfer_names::AdapterNames kNames = transfer_names::kAdapters;
+  static constexpr std::string_view kRankFormula = "b*s*r*w/c";
+
+  [[nodiscard]] double rank() const { return scope_.job.lora_rank; }
+  void each(std::string_view name, Collective collective, Times times, int count, double width,
+            std::string_view formula) {
+    tensor_.add(name, collective, Phase::forward, times.forward * count, width, formula, false);
+    tensor_.add(name, collective, Phase::recompute, times.recompute * count, width, formula, false);
+  }
+  void backward(std::string_view name, Collective collective, Times times, int count, double width,
+                std::string_view formula) {
+    tensor_.add(name, collective, Phase::backward, times.forward * count, width, formula, false);
+  }
+
+  TensorLedger& tensor_;
+  const VolumeScope& scope_;
+};
+
+void add_adapter_transfers(TensorLedger& tensor, const VolumeScope& scope, Times attention,
+                           Times mlp) {
+  if (!freezes_weights(scope.job)) return;
+  const LoraModules modules = scope.job.lora_target_modules;
+  AdapterLedger adapters(tensor, scope);
+  if (scope.model.num_attention_heads > 0) {
+    adapters.columns(attention, count_of(modules, kLoraQkv | kLoraQ | kLoraK | kLoraV));
+    adapters.rows(attention, count_of(modules, kLoraProj));
+  }
+  adapters.columns(mlp, count_of(modules, kLoraFc1 | kLoraFc1Up | kLoraFc1Gate));
+  adapters.rows(mlp, count_of(modules, kLoraFc2));
+}
+
 }  // namespace
 
 void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
@@ -173,6 +243,7 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
     if (mlp_again) mlp.recompute = mlp.forward;
     tensor.block(kMlp, mlp);
   }
+  add_adapter_transfers(tensor, scope, attention, mlp);
   if (scope.model.moe && scope.model.moe->moe_shared_expert_intermediate_size > 0) {
     Times shared = expert;
     if (recomputes_module(scope.layout, kRecomputeMoe | kRecomputeSharedExperts)) {

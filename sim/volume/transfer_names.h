@@ -46,6 +46,17 @@ inline constexpr ExpertNames kGatheredExperts{
     "expert dispatch gradient reduce-scatter", "expert combine gradient all-gather"};
 inline constexpr std::string_view kRoutingMapGather = "routing map all-gather";
 
+// LoRA's adapters under tensor parallelism.
+struct AdapterNames {
+  std::string_view low_rank_gather, low_rank_reduce, low_rank_gradient_reduce;
+  std::string_view output_gather, output_gradient_gather, output_exchange, output_gradient_exchange;
+};
+inline constexpr AdapterNames kAdapters{
+    "adapter low-rank all-gather",          "adapter low-rank all-reduce",
+    "adapter low-rank gradient all-reduce", "adapter output all-gather",
+    "adapter output gradient all-gather",   "adapter output all-to-all",
+    "adapter output gradient all-to-all"};
+
 inline constexpr BlockNames kAttention{"attention output all-reduce",
                                        "attention input gradient all-reduce",
                                        "attention input all-gather",

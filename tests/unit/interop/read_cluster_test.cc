@@ -266,6 +266,8 @@ Cluster racks(int gpus_per_node) {
   Cluster rack = eight();
   rack.device.name = "NVIDIA GB200 186 GB";
   rack.gpus_per_node = gpus_per_node;
+  rack.gpus_per_tray = 4;
+  if (gpus_per_node == 64) rack.gpus_per_domain = 72;
   return rack;
 }
 
@@ -280,7 +282,9 @@ TEST(OverlaidCluster, ATrayDoesNotShrinkTheDomain) {
   EXPECT_THAT(made.notes.front(),
               HasSubstr("4 devices a host (a tray); the NVLink domain of 72 spans 18 such hosts"));
   EXPECT_EQ(overlaid(racks(64), tray, "f").cluster.num_gpus(), 512);
-  EXPECT_EQ(overlaid(racks(36), {.tool = "t", .gpus_per_host = 2}, "f").cluster.gpus_per_node, 36);
+  const Cluster pairs = overlaid(racks(36), {.tool = "t", .gpus_per_host = 2}, "f").cluster;
+  EXPECT_EQ(pairs.gpus_per_node, 36);
+  EXPECT_EQ(pairs.gpus_per_tray, 2);
   EXPECT_THROW(overlaid(racks(72), {.tool = "t", .gpus_per_host = 5}, "f"), InputError);
 }
 
@@ -290,12 +294,16 @@ TEST(OverlaidCluster, HostsOfRacksAreTrays) {
   const OverlaidCluster made = overlaid(racks(72), slurm, "f");
   EXPECT_EQ(made.cluster.gpus_per_node, 72);
   EXPECT_EQ(made.cluster.num_nodes, 2);
+  // 64 of each rack's 72 are used: 36 hosts are two racks, and 32 hosts two parts of 16.
+  EXPECT_EQ(overlaid(racks(64), slurm, "f").cluster.num_nodes, 2);
+  EXPECT_EQ(overlaid(racks(64), {.tool = "s", .gpus_per_host = 4, .num_hosts = 32}, "f")
+                .cluster.num_nodes,
+            2);
   EXPECT_THROW(overlaid(racks(72), {.tool = "s", .gpus_per_host = 4, .num_hosts = 35}, "f"),
                InputError);
 }
 
-// A superchip's domain spans hosts whatever its size.
-TEST(OverlaidCluster, SuperchipsOfOneHostAreTheWholeDomain) {
+TEST(OverlaidCluster, ATrayAloneIsTheWholeDomain) {
   const OverlaidCluster made = overlaid(racks(4), {.tool = "t", .gpus_per_host = 4}, "f");
   EXPECT_EQ(made.cluster.gpus_per_node, 4);
   EXPECT_TRUE(made.notes.empty());
