@@ -114,7 +114,7 @@ TEST(NvidiaSmiTopo, EscapesAndGluedColumnsDoNotHideTheHeader) {
 // A log holds several tools' words: all of them count.
 TEST(NvidiaSmiTopo, NamesAndPortsBesideItAreRead) {
   const std::string text =
-      "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-2)\n" +
+      "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n" +
       topo(2, 2,
            [](int row, int column) -> std::string {
              return column < 2 ? "NV18" : column - 2 == row ? "PIX" : "NODE";
