@@ -63,6 +63,7 @@ int run_import(const ImportOptions& options) {
 struct ImportedClusterOptions {
   std::vector<std::string> files;
   std::string onto, out = "-";
+  bool force = false;
 };
 
 // What the tools' file said of the machine, beside where the cluster came from.
@@ -75,8 +76,8 @@ int import_cluster(const ImportedClusterOptions& options, const Call& call) {
   }
   const interop::ClusterFacts facts = interop::merged(all);
   const Cluster base = load_cluster(options.onto, nullptr, &origin);
-  interop::OverlaidCluster made =
-      interop::overlaid(base, facts, fmt::format("{}", fmt::join(options.files, ", ")));
+  interop::OverlaidCluster made = interop::overlaid(
+      base, facts, fmt::format("{}", fmt::join(options.files, ", ")), options.force);
   made.cluster.name =
       options.out == "-" ? base.name : std::filesystem::path(options.out).stem().string();
   made.cluster.source = fmt::format("{} Sizes and wiring: {} ({}).", base.source, facts.tool,
@@ -87,6 +88,7 @@ int import_cluster(const ImportedClusterOptions& options, const Call& call) {
     say("{}: {} -> {}\n", change.field, change.before, change.after);
   }
   if (made.changes.empty()) say("{} is as the files say\n", base.name);
+  for (const std::string& note : made.notes) say("{}\n", note);
   for (const std::string& note : facts.notes) say("{}\n", note);
   if (options.out != "-") say_next({{"cluster", "show", options.out}});
   return kDone;
@@ -107,6 +109,9 @@ void add_import_cluster(Commands& commands, Command& import) {
              "clusters")
       ->required();
   cluster.writes("-o,--out", options->out, "The cluster to write; default: standard output");
+  cluster.options().add_flag("--force", options->force,
+                             "Lay the sizes of other devices, or of devices with other links, over "
+                             "the cluster");
   cluster.runs([options](const Call& call) { return import_cluster(*options, call); });
 }
 

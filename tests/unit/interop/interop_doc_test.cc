@@ -77,6 +77,8 @@ TEST(InteropPage, EveryExampleIsRead) {
                                               {"nanotron", 1},
                                               {"torchtitan", 1}}));
   EXPECT_EQ(machines, (std::map<std::string, int>{{"NCCL topology", 1},
+                                                  {"ibnetdiscover", 1},
+                                                  {"ibstat", 1},
                                                   {"nvidia-smi topo -m", 1},
                                                   {"scontrol show node", 1},
                                                   {"topograph", 1},
