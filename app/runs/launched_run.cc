@@ -14,6 +14,7 @@
 #include "app/files/files.h"
 #include "app/options/inputs.h"
 #include "app/runs/log_check.h"
+#include "interop/huggingface.h"
 #include "interop/logs/log_pattern.h"
 #include "interop/read_launch/read_launch.h"
 #include "planner/accuracy/measured_set_json.h"
@@ -74,7 +75,12 @@ int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
   if (options.gpus > 0) return options.gpus;
   if (log && log->world_size) return *log->world_size;
   if (launch.gpus > 0) return launch.gpus;
-  if (!launch.data_parallel_size_follows) return world_size(launch.layout);
+  if (!launch.data_parallel_size_follows) {
+    const int gpus = world_size(launch.layout);
+    assume(launch, "gpus", std::to_string(gpus),
+           "the product of the sizes that the launch states; --gpus says another number");
+    return gpus;
+  }
   assume(launch, "gpus", std::to_string(cluster.num_gpus()),
          "all of the cluster; neither launch nor log says how many, --gpus does");
   return cluster.num_gpus();
@@ -89,7 +95,8 @@ void set_data_parallel_size(Layout& layout, const interop::LaunchRecord& launch,
     if (world_size(layout) == gpus) return;
     throw InputError(
         file, "",
-        fmt::format("its sizes multiply to {} devices, and {} are used", world_size(layout), gpus));
+        fmt::format("its sizes multiply to {} devices, and {} are used", world_size(layout), gpus),
+        fmt::format("--gpus {} asks about its own number", world_size(layout)));
   }
   if (gpus % others != 0) {
     throw InputError(
@@ -147,6 +154,16 @@ void assume_unsaid_sizes(LaunchedRun& run) {
   if (!launch.says_layout("micro_batch_size") && launch.accumulation_of_global == 0) {
     default_of("micro_batch_size", run.layout.micro_batch_size);
   }
+}
+
+// Chunks that a launch says by the layers of each.
+void set_chunks(LaunchedRun& run) {
+  const int each = run.launch.layers_per_chunk;
+  if (each == 0) return;
+  const int ranks = run.layout.pipeline_parallel_size;
+  const int stages = (run.scenario.model.num_layers + each - 1) / each;
+  const int chunks = run.launch.rounds_chunks_up ? (stages + ranks - 1) / ranks : stages / ranks;
+  run.layout.virtual_pipeline_parallel_size = std::max(2, chunks);
 }
 
 Seconds upper_median_of(const std::vector<Seconds>& times) {
@@ -239,6 +256,11 @@ Model model_of(const LaunchedRunOptions& options, const interop::LaunchRecord& l
     }
     return load_model(shipped, &origin);
   }
+  if (!launch.model_config.empty()) {
+    Model model = interop::model_from_huggingface(Json::parse(launch.model_config), from);
+    model.name = "the launched model";
+    return model;
+  }
   if (launch.model.num_layers > 0) return launch.model;
   throw InputError(from, "", "does not say which model is trained", "name it with --model");
 }
@@ -283,6 +305,7 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   if (std::find(said.begin(), said.end(), "moe_token_dispatcher_type") == said.end()) {
     run.layout = with_proven_dispatcher(run.layout, run.scenario.cluster);
   }
+  set_chunks(run);
   set_global_batch(run);
   assume_unsaid_sizes(run);
   run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);

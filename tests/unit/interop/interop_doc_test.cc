@@ -58,13 +58,14 @@ TEST(InteropPage, EveryExampleIsRead) {
                                                  {"Megatron-LM", 2},
                                                  {"GPT-NeoX", 1},
                                                  {"NeMo", 1},
+                                                 {"NeMo AutoModel", 1},
                                                  {"OLMo", 1},
                                                  {"Primus", 1},
                                                  {"accelerate", 1},
                                                  {"llm-foundry", 1},
                                                  {"ms-swift", 1},
                                                  {"nanotron", 1},
-                                                 {"torchtitan", 1}}));
+                                                 {"torchtitan", 2}}));
   EXPECT_EQ(logs, (std::map<std::string, int>{{"DeepSpeed", 1},
                                               {"GPT-NeoX", 1},
                                               {"Hugging Face Trainer", 1},
