@@ -8,6 +8,7 @@
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 
 namespace meshwright::interop {
 namespace {
@@ -380,7 +381,7 @@ class Reader {
 
 LaunchRecord read_torchtitan(std::string_view text, const std::string& file,
                              const LaunchHints& hints) {
-  Values values = values_of_toml(text, file);
+  Values values = with_stated(values_of_toml(text, file), hints);
   LaunchRecord record;
   record.target = "torchtitan";
   LaunchReading reading(values, record);
