@@ -146,29 +146,14 @@ TEST(References, ArePutInFromBesideAboveAndAnywhere) {
 
 TEST(References, ResolversThatComputeAreRun) {
   Values values = with_references(
-      values_of_yaml("m:
-  h: 8192
-  l: 80
-  f: ${multiply:4, ${.h}}
-  half: ${divide:${.h},2}
-"
-                     "  more: ${add:${m.h},64,1}
-  up: ${divide_ceil:${.l}, 3}
-"
-                     "  down: ${int_div:${.l},3}
-  name: run-${.l}-${.h}
-"
-                     "  list: [${.l}, 2]
-  env: ${oc.env:TP,8}
-  none: ${oc.env:PP}
-"
-                     "  either: ${oc.select:m.gone, 7}
-  bad: ${multiply:x, 2}
-"
-                     "  zero: ${divide:1,0}
-  odd: ${lookup:1}
-",
-                     "f.yaml"),
+      values_of_yaml(
+          "m:\n  h: 8192\n  l: 80\n  f: ${multiply:4, ${.h}}\n  half: ${divide:${.h},2}\n"
+          "  more: ${add:${m.h},64,1}\n  up: ${divide_ceil:${.l}, 3}\n"
+          "  down: ${int_div:${.l},3}\n  name: run-${.l}-${.h}\n"
+          "  list: [\"${.l}\", 2]\n  env: ${oc.env:TP,8}\n  none: ${oc.env:PP}\n"
+          "  either: ${oc.select:m.gone, 7}\n  bad: ${multiply:x, 2}\n"
+          "  zero: ${divide:1,0}\n  odd: ${lookup:1}\n",
+          "f.yaml"),
       {{"TP", "4"}});
   EXPECT_EQ(integer_of(*values.find("m.f"), {}), 32768);
   EXPECT_EQ(integer_of(*values.find("m.half"), {}), 4096);
