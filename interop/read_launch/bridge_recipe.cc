@@ -187,12 +187,8 @@ std::optional<BridgeRecipeName> bridge_recipe_name(std::string_view text) {
 Values over_recipe(const BridgeRecipe& recipe, const Values& overrides, const LaunchHints& hints,
                    LaunchRecord& record) {
   const std::string text = word_of(recipe.said);
-  const auto name = bridge_recipe_name(text);
-  if (!name) {
-    fail_at(
-        recipe.said, "is no recipe's name that is understood",
-        "state the recipe's sizes as overrides: model.tensor_model_parallel_size=... and so on");
-  }
+  auto name = bridge_recipe_name(text);
+  if (!name) name = BridgeRecipeName{.task = "pretrain"};  // of its user's own
   if (name->task == "dpo") {
     fail_at(recipe.said, "preferences are trained (DPO), which is not modelled");
   }

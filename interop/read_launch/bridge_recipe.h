@@ -15,11 +15,11 @@ namespace meshwright::interop {
 
 // "qwen3_8b_pretrain_16gpu_h100_bf16_config".
 struct BridgeRecipeName {
-  std::string model;      // "qwen3-8b"
-  std::string task;       // pretrain, sft, peft or dpo
-  int gpus = 0;           // 0: not said
-  std::string chip;       // "h100"; empty: not said
-  std::string precision;  // a preset of mixed_precision; empty: not said
+  std::string model{};      // "qwen3-8b"
+  std::string task{};       // pretrain, sft, peft or dpo
+  int gpus = 0;             // 0: not said
+  std::string chip{};       // "h100"; empty: not said
+  std::string precision{};  // a preset of mixed_precision; empty: not said
 };
 // nothing: it is no name of a recipe.
 std::optional<BridgeRecipeName> bridge_recipe_name(std::string_view name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/read_launch/bridge_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "interop/read_launch/megatron_arguments.h"
@@ -8,11 +10,42 @@
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
+namespace {
+
+struct ModelKey {
+  const char* key;
+  int Model::*member;
+};
+constexpr ModelKey kModelKeys[] = {{"model.num_layers", &Model::num_layers},
+                                   {"model.hidden_size", &Model::hidden_size},
+                                   {"model.num_attention_heads", &Model::num_attention_heads},
+                                   {"model.num_query_groups", &Model::num_query_groups}};
+
+}  // namespace
+
+void check_bridge_model(Values& values, const LaunchHints& hints) {
+  for (const ModelKey& each : kModelKeys) {
+    const Value* value = values.find(each.key);
+    if (value == nullptr) continue;
+    const int said = integer_of(*value, {1, 100'000'000});
+    if (hints.needs_model()) {
+      fail_at(*value, "it changes the recipe's model",
+              "name the model that it makes with --model, as a config.json of those sizes");
+    }
+    const int named = *hints.model.*each.member;
+    if (said != named) {
+      fail_at(*value, fmt::format("the named model has {}", named),
+              "name a model of that size with --model");
+    }
+  }
+}
 
 // Keys of Megatron Core that change no cost, by the list of Megatron-LM's options, and sections and
 // switches of the kernels that are the release's.
 void pass_over_bridge(Values& values) {
-  for (const char* section : {"scheduler.",
+  for (const char* section : {"_target_",
+                              "model._target_",
+                              "scheduler.",
                               "logger.",
                               "checkpoint.",
                               "dataset.",

@@ -324,6 +324,7 @@ void read_megatron_bridge_values(Values typed, const LaunchHints& hints, LaunchR
   read_bridge_context(reading);
   read_bridge_offload(reading);
   read_megatron_bridge_job(reading, hints);
+  check_bridge_model(values, hints);
   pass_over_bridge(values);
   reading.list_unused("no override of Megatron-Bridge that is known here");
 }

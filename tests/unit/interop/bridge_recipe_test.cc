@@ -38,7 +38,7 @@ std::string refusal_of(const std::string& text) {
   try {
     read_script(text);
   } catch (const InputError& error) {
-    return error.what();
+    return error.what() + error.hint();
   }
   return "";
 }
@@ -121,6 +121,19 @@ constexpr const char* kOverrides =
 
 LaunchRecord read_yaml(const std::string& more) {
   return read_megatron_bridge(kOverrides + more, "b.yaml", {});
+}
+
+TEST(BridgeRecipe, SizesOfAnotherModelThanTheNamedOneAreRefused) {
+  LaunchHints hints;
+  hints.model = Model{};
+  hints.model->num_layers = 48;
+  const auto read = [&](const std::string& layers) {
+    return read_megatron_bridge("model: { tensor_model_parallel_size: 1, num_layers: " + layers +
+                                    " }\ntrain: { micro_batch_size: 1 }\n",
+                                "b.yaml", hints);
+  };
+  EXPECT_THAT(read("48").not_understood, IsEmpty());
+  EXPECT_THROW(read("4"), InputError);
 }
 
 TEST(BridgePrecision, TypesOfStatesCountWithThePrecisionAwareOptimizer) {

@@ -92,7 +92,7 @@ TEST(Nemo, WhatItCannotSayIsNamed) {
   text.replace(text.find("fast-swiglu"), 11, "reglu");
   EXPECT_THAT(error(text, with_vocabulary()), HasSubstr("must be gelu, swiglu"));
   text = config("");
-  text.replace(text.find("${.encoder_seq_length}"), 22, "${multiply:2,1024}");
+  text.replace(text.find("${.encoder_seq_length}"), 22, "${lookup:2,1024}");
   EXPECT_THAT(error(text, with_vocabulary()), HasSubstr("gpt.yaml:19"));
   const LaunchRecord r =
       read_launch(config("") + "  fsdp: True\n  of_tomorrow: 1\n", "g", with_vocabulary());
@@ -110,7 +110,8 @@ TEST(Overrides, AreReadFromACommand) {
       "\\\n"
       "  model.recompute_granularity=selective 'model.recompute_modules=[core_attn,moe_act]' \\\n"
       "  train.micro_batch_size=2 train.global_batch_size=128 dataset.seq_length=4096 "
-      "model.virtual_pipeline_model_parallel_size=null\n",
+      "model.virtual_pipeline_model_parallel_size=null model.pipeline_model_parallel_size=1 "
+      "model.context_parallel_size=1\n",
       "run.sh", {});
   EXPECT_EQ(bridge.target, "Megatron-Bridge");
   EXPECT_EQ(bridge.gpus, 32);
