@@ -70,6 +70,16 @@ bool is_tuner_key(std::string_view key) {
   return std::find(std::begin(kTunerKeys), std::end(kTunerKeys), key) != std::end(kTunerKeys);
 }
 
+// Of data, prompts and where models come from. Padding-free batches are its default.
+constexpr const char* kNoCostOfSwift[] = {
+    "split_dataset_ratio", "model_author", "model_name",
+    "model_type",          "use_hf",       "system",
+    "padding_free",        "template",     "agent_template",
+    "loss_scale",          "add_version",  "streaming",
+    "lazy_tokenize",       "ddp_timeout",  "truncation_strategy",
+    "cached_dataset",      "columns",      "enable_thinking",
+    "response_prefix",     "attn_impl"};
+
 // What concerns adapters, and changes no cost beside rank and linears.
 constexpr std::string_view kLoraKeys[] = {
     "lora_rank",  "target_modules", "lora_alpha",     "lora_dropout",     "use_rslora",
@@ -179,6 +189,7 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   read_tuner(tuner, record);
   reading.list_unused("no argument of Megatron-LM that is known here");
   LaunchReading beside(others, record);
+  for (const char* name : kNoCostOfSwift) others.pass_over("--" + std::string(name));
   beside.list_unused("no option of ms-swift that is known here");
   return record;
 }
