@@ -93,7 +93,7 @@ LaunchRecord read_launch(std::string_view text, const std::string& file, const L
                          const ReadNamedFile& read) {
   if (has_megatron_argument_block(text)) return read_megatron_argument_block(text, file, hints);
   LaunchText launch = launch_text(text, file);
-  launch.document = with_stated(launch.document, hints);
+  if (is_document(launch)) launch.document = with_stated(launch.document, hints);
   refuse_foreign_launch(launch, hints);
   std::optional<LaunchRecord> record;
   if (const LaunchFormat* format = format_of(launch)) {
