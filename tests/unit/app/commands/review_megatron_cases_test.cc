@@ -109,7 +109,7 @@ TEST_F(MegatronCases, ARecipeByItsName) {
   EXPECT_EQ(json["job"]["global_batch_size"], 1024);
   EXPECT_TRUE(json["without"].empty()) << json["without"];
   // 24.2 s; 25.07 s were measured.
-  EXPECT_NEAR(json["predicted"]["step_seconds"].get<double>(), 24.2, 0.7);
+  EXPECT_NEAR(json["estimate"]["step_time_seconds"].get<double>(), 24.2, 0.7);
   const ProgramResult asked =
       review("r.sh", "./train.sh --recipe qwen9_8b_pretrain_16gpu_h100_bf16_config a.b=1\n",
              {"--cluster", "hgx-h100-400g", "--model", "qwen3-8b"});
