@@ -6,6 +6,7 @@
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
 #include "sim/model/parameters.h"
 
@@ -141,7 +142,7 @@ void read_nanotron_layout(LaunchReading& r) {
 
 LaunchRecord read_nanotron(std::string_view text, const std::string& file,
                            const LaunchHints& hints) {
-  Values values = values_of_yaml(text, file);
+  Values values = with_stated(values_of_yaml(text, file), hints);
   LaunchRecord record;
   record.target = "nanotron";
   record.framework = "nanotron-2024";

@@ -8,6 +8,7 @@
 #include "interop/read_launch/launch_text.h"
 #include "interop/read_launch/megatron.h"
 #include "interop/read_launch/reading_check.h"
+#include "interop/read_launch/stated_values.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -108,7 +109,8 @@ bool log_says_launch(std::string_view log) { return has_megatron_argument_block(
 LaunchRecord read_launch(std::string_view text, const std::string& file, const LaunchHints& hints,
                          const ReadNamedFile& read) {
   if (has_megatron_argument_block(text)) return read_megatron_argument_block(text, file, hints);
-  const LaunchText launch = launch_text(text, file);
+  LaunchText launch = launch_text(text, file);
+  if (is_document(launch)) launch.document = with_stated(launch.document, hints);
   refuse_foreign_launch(launch, hints);
   std::optional<LaunchRecord> record;
   if (const LaunchFormat* format = format_of(launch)) {

@@ -9,6 +9,7 @@
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 #include "interop/read_launch/torchtitan_parts.h"
 
 namespace meshwright::interop {
@@ -288,7 +289,8 @@ void read_torchtitan_values(Values values, const LaunchHints& hints, TitanForm f
 LaunchRecord read_torchtitan(std::string_view text, const std::string& file,
                              const LaunchHints& hints) {
   LaunchRecord record;
-  read_torchtitan_values(values_of_toml(text, file), hints, TitanForm::toml, record);
+  read_torchtitan_values(with_stated(values_of_toml(text, file), hints), hints, TitanForm::toml,
+                         record);
   return record;
 }
 

@@ -138,7 +138,7 @@ TEST(Refusal, AConfigurationThatOverridesName) {
   EXPECT_THAT(refusal("python pretrain.py --config-name=my_gpt trainer.devices=8 "
                       "model.tensor_model_parallel_size=2 model.micro_batch_size=1\n"),
               HasSubstr("--config-name my_gpt"));
-  EXPECT_THAT(refusal("torchrun pretrain.py peft=lora model.tensor_model_parallel_size=2 "
+  EXPECT_THAT(refusal("torchrun pretrain.py peft=dora model.tensor_model_parallel_size=2 "
                       "train.micro_batch_size=1\n"),
               HasSubstr("adapters"));
 }
