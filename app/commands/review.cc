@@ -142,6 +142,7 @@ bool refuse_impossible_log(LaunchedRun& run, const planner::Review& review) {
   if (!review.estimate || !run.measured.step_time) return false;
   run.log_refused = why_step_is_impossible(*review.estimate, *run.measured.step_time);
   if (run.log_refused.empty()) return false;
+  run.log_refused += what_log_says(*run.log);
   run.measured = {};
   run.steps.reset();
   return true;

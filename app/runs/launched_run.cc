@@ -178,6 +178,11 @@ void measure(LaunchedRun& run, const Framework& framework) {
   run.steps = interop::measured_steps(
       log, {job.seq_length, job.global_batch_size, run.scenario.cluster.num_gpus()});
   run.measured.out_of_memory = log.out_of_memory && !run.steps;
+  if (run.steps) run.log_refused = why_steps_are_anothers(*run.steps, run.scenario, run.layout);
+  if (!run.log_refused.empty()) {
+    run.steps.reset();
+    return;
+  }
   if (run.steps) {
     run.measured.step_time = run.steps->median;
     run.measured.p10 = run.steps->p10;
@@ -311,6 +316,7 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
   if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
   if (run.log && run.log_refused.empty()) measure(run, cluster.framework);
+  if (!run.log_refused.empty()) run.log_refused += what_log_says(*run.log);
   return run;
 }
 

@@ -62,6 +62,33 @@ std::string why_log_is_anothers(const interop::TrainingLog& log, const Scenario&
   return other_parameters(log, scenario, layout);
 }
 
+std::string why_steps_are_anothers(const interop::MeasuredSteps& steps, const Scenario& scenario,
+                                   const Layout& layout) {
+  const int batch = steps.global_batch_size;
+  const int ranks = layout.data_parallel_size * layout.micro_batch_size;
+  if (!steps.batch_by_tokens || batch == scenario.job.global_batch_size) return "";
+  if (ranks > 0 && batch % ranks == 0) return "";
+  return fmt::format(
+      "its steps have {} sequences by their time and tokens a second, and the launch's have {}",
+      batch, scenario.job.global_batch_size);
+}
+
+std::string what_log_says(const interop::TrainingLog& log) {
+  std::string text;
+  if (const auto steps = interop::measured_steps(log, {})) {
+    text += fmt::format("; it says {} a step (median of {})", reports::seconds_text(steps->median),
+                        steps->used);
+  }
+  if (log.peak_allocated) {
+    text +=
+        fmt::format("; {} are allocated at the peak", reports::memory_text(*log.peak_allocated));
+  }
+  if (log.peak_reserved) {
+    text += fmt::format("; {} are reserved at the peak", reports::memory_text(*log.peak_reserved));
+  }
+  return text;
+}
+
 std::string why_step_is_impossible(const Estimate& estimate, Seconds measured) {
   const double used = estimate.model_flops_utilization * (estimate.step_time / measured);
   if (used <= 1.0) return "";

@@ -26,6 +26,7 @@ LinePart maxtext_line(std::string_view line, LogStep& step) {
   step.iteration = *iteration;
   step.time = seconds(*time);
   step.tflops_per_gpu = positive_behind(line, "TFLOP/s/device:");
+  step.tokens_per_second_per_gpu = positive_behind(line, "Tokens/s/device:");
   step.global_batch_size = count_behind(line, "global_batch_size:").value_or(0);
   step.tokens = positive_behind(line, "total_weights:");  // those with a target
   return LinePart::begins;

@@ -187,20 +187,38 @@ class LogReader {
   bool timers_follow_ = false;
 };
 
-// Sequences of a step, as the log says them, or by its tokens where they are whole sequences; 0:
-// not said.
-int batch_of(const LogStep& step, const StepSize& size) {
-  if (step.global_batch_size > 0 || !step.tokens || size.seq_length <= 0) {
-    return step.global_batch_size;
+// Sequences of a step by its tokens: the rate of a device over the step's time, or all tokens that
+// had a target where they are whole sequences. 0: not known.
+int batch_by_tokens(const TrainingLog& log, const StepSize& size) {
+  if (size.seq_length <= 0) return 0;
+  std::vector<double> batches;
+  bool whole = false;
+  for (const LogStep& step : log.steps) {
+    if (step.time && step.tokens_per_second_per_gpu && size.gpus > 0) {
+      batches.push_back(*step.tokens_per_second_per_gpu * step.time->value() * size.gpus /
+                        size.seq_length);
+    } else if (step.tokens) {
+      whole = true;
+      batches.push_back(*step.tokens / size.seq_length);
+    }
   }
-  const double batch = *step.tokens / size.seq_length;
-  return batch >= 1.0 && batch <= 1e9 && batch == std::floor(batch) ? static_cast<int>(batch) : 0;
+  if (batches.empty()) return 0;
+  const double batch = interpolated_quantile(batches, 0.5);
+  if (batch < 0.5 || batch > 1e9 || (whole && batch != std::floor(batch))) return 0;
+  // Rates are rounded.
+  const double launched = size.global_batch_size;
+  if (std::abs(batch - launched) <= 0.01 * launched) return size.global_batch_size;
+  return static_cast<int>(std::lround(batch));
+}
+
+int batch_of(const LogStep& step, int by_tokens) {
+  return step.global_batch_size > 0 ? step.global_batch_size : by_tokens;
 }
 
 std::optional<double> seconds_of(const LogStep& step, const StepSize& size) {
   if (step.time) return step.time->value();
-  const int said = batch_of(step, size);
-  const double sequences = said > 0 ? said : size.global_batch_size;
+  const double sequences =
+      step.global_batch_size > 0 ? step.global_batch_size : size.global_batch_size;
   if (step.samples_per_second && sequences > 0) return sequences / *step.samples_per_second;
   if (step.tokens_per_second && sequences > 0 && size.seq_length > 0) {
     return sequences * size.seq_length / *step.tokens_per_second;
@@ -212,11 +230,11 @@ std::optional<double> seconds_of(const LogStep& step, const StepSize& size) {
 }
 
 // The batch of the most steps; the later of two with as many.
-int usual_batch(const std::vector<LogStep>& steps, const StepSize& size) {
+int usual_batch(const std::vector<LogStep>& steps, int by_tokens) {
   std::map<int, int> counts;
   int best = 0;
   for (const LogStep& step : steps) {
-    const int batch = batch_of(step, size);
+    const int batch = batch_of(step, by_tokens);
     if (++counts[batch] >= counts[best]) best = batch;
   }
   return best;
@@ -247,7 +265,9 @@ std::string software_whose_logs_are_read() {
 
 std::optional<MeasuredSteps> measured_steps(const TrainingLog& log, const StepSize& size) {
   MeasuredSteps found;
-  found.global_batch_size = usual_batch(log.steps, size);
+  const int by_tokens = batch_by_tokens(log, size);
+  found.global_batch_size = usual_batch(log.steps, by_tokens);
+  found.batch_by_tokens = by_tokens > 0 && found.global_batch_size == by_tokens;
   found.restarts = static_cast<int>(log.starts.size());
   std::vector<std::size_t> begins{0};
   begins.insert(begins.end(), log.starts.begin(), log.starts.end());
@@ -258,7 +278,7 @@ std::optional<MeasuredSteps> measured_steps(const TrainingLog& log, const StepSi
     found.warm_up += static_cast<int>(warm_up);
     for (std::size_t i = begins[k] + warm_up; i < begins[k + 1]; ++i) {
       const LogStep& step = log.steps[i];
-      if (batch_of(step, size) != found.global_batch_size) {
+      if (batch_of(step, by_tokens) != found.global_batch_size) {
         ++found.other_batch;
       } else if (const auto time = seconds_of(step, size)) {
         times.push_back(*time);

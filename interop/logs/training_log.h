@@ -65,7 +65,8 @@ std::string software_whose_logs_are_read();
 struct MeasuredSteps {
   Seconds median, p10, p90;
   int used = 0, warm_up = 0, other_batch = 0;
-  int global_batch_size = 0;  // 0: the log does not say
+  int global_batch_size = 0;     // 0: the log does not say
+  bool batch_by_tokens = false;  // it follows from tokens, not from a number of the log
   int restarts = 0;
 };
 

@@ -9,12 +9,13 @@ namespace {
 
 constexpr double kGib = 1073741824.0;
 
-// 8,000 tokens are two sequences of 4,000.
+// Without devices to multiply by, 8,000 tokens are two sequences of 4,000. With 4 devices, 1,000
+// tokens a second and device for 15.7 s (the median) are 62,800: 15.7 sequences.
 TEST(OtherLines, MaxtextsTokensAreItsBatch) {
   std::string text;
   for (int i = 0; i < 5; ++i) {
     text += fmt::format(
-        "completed step: {}, seconds: {:.3f}, TFLOP/s/device: 506.597, Tokens/s/device: 1052.266, "
+        "completed step: {}, seconds: {:.3f}, TFLOP/s/device: 506.597, Tokens/s/device: 1000.000, "
         "total_weights: 8000, loss: 12.1\n",
         i, 15.5 + 0.1 * i);
   }
@@ -25,6 +26,7 @@ TEST(OtherLines, MaxtextsTokensAreItsBatch) {
   EXPECT_NEAR(steps->median.value(), 15.75, 1e-9);  // of 15.6 to 15.9
   EXPECT_EQ(steps->global_batch_size, 2);
   EXPECT_EQ(measured_steps(log, {4096, 0, 0})->global_batch_size, 0);  // padding is not counted
+  EXPECT_EQ(measured_steps(log, {4000, 0, 4})->global_batch_size, 16);
 }
 
 TEST(OtherLines, MaxtextSaysItsSizesFirst) {

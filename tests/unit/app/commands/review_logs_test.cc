@@ -74,6 +74,7 @@ TEST_F(ReviewLogs, Nemo2WithABatchOfItsOwn) {
   EXPECT_EQ(batch_, 512);
 }
 
+// 1,055.949 tokens a second for 15.54 s on each of 16 devices are 64 sequences.
 TEST_F(ReviewLogs, Maxtext) {
   std::string log;
   for (int i = 0; i < 20; ++i) {
@@ -85,9 +86,10 @@ TEST_F(ReviewLogs, Maxtext) {
   const Json json = measured(log);
   EXPECT_NEAR(json["step_seconds"].get<double>(), 15.54, 1e-9);
   EXPECT_EQ(json["software"], "MaxText");
-  EXPECT_EQ(batch_, 4194304 / 4096);
+  EXPECT_EQ(batch_, 64);
 }
 
+// 13,422 tokens a second for 1 / 0.0512 s on 16 devices are 1,024 sequences.
 TEST_F(ReviewLogs, OlmoCore) {
   std::string log;
   for (int i = 1; i <= 30; ++i) {
@@ -99,6 +101,23 @@ TEST_F(ReviewLogs, OlmoCore) {
   const Json json = measured(log);
   EXPECT_NEAR(json["step_seconds"].get<double>(), 1 / 0.0512, 1e-9);
   EXPECT_NEAR(json["peak_memory_bytes"].get<double>(), 61.2 * 1073741824, 1.0);
+  EXPECT_EQ(batch_, 1024);
+}
+
+// 46,012 tokens a second for 1.814 s on 16 devices are 326 sequences, which 16 ranks cannot share.
+TEST_F(ReviewLogs, ALogOfAnotherRunIsNotUsedButSaysWhatItHas) {
+  std::string log;
+  for (int i = 1; i <= 30; ++i) {
+    log += fmt::format(
+        "INFO [step={}/1000,epoch=1]\n    throughput/device/BPS=0.5512\n"
+        "    throughput/device/TPS=46,012\n    system/Peak GPU active memory (GiB)=61.2\n",
+        i);
+  }
+  const ProgramResult result = review(log);
+  const std::string refused = Json::parse(result.out)["log_refused"];
+  EXPECT_THAT(refused, HasSubstr("326 sequences"));
+  EXPECT_THAT(refused, HasSubstr("1.814 s a step (median of 27)"));
+  EXPECT_THAT(refused, HasSubstr("61.2 GiB are allocated"));
 }
 
 // Reserved memory is not held against what is predicted to be allocated.
