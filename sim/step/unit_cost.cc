@@ -92,7 +92,7 @@ void pace_launches(UnitCost& cost, const Cluster& cluster) {
   if (host.framework.empty() || host.framework != cluster.framework.name) return;
   for (double* launches : {&cost.forward_launches, &cost.backward_launches, &cost.forward_waited,
                            &cost.backward_waited}) {
-    *launches *= host.launch_time_factor;
+    *launches *= host.expert_launch_time_factor;
   }
 }
 
