@@ -106,12 +106,13 @@ struct MachineFit {
   bool operator==(const MachineFit&) const = default;
 };
 
-// How long the nodes' hosts took to launch a kernel in runs under one framework, over what that
-// framework's own fit says. It is no fit of the whole machine: intervals stay as wide.
+// How long the nodes' hosts took to launch a kernel of a layer with experts in runs under one
+// framework, over what that framework's own fit says. It is no fit of the whole machine: intervals
+// stay as wide.
 struct HostPace {
   std::string framework;  // its name; empty: nothing is known
   std::string source;
-  double launch_time_factor = 1.0;
+  double expert_launch_time_factor = 1.0;
   bool operator==(const HostPace&) const = default;
 };
 
@@ -164,12 +165,6 @@ struct Cluster {
   }
   [[nodiscard]] Seconds micro_batch_overhead() const {
     return framework.micro_batch_overhead + (fit_holds() ? fit.micro_batch_overhead : seconds(0));
-  }
-  // Of the host, a kernel.
-  [[nodiscard]] Seconds host_launch() const {
-    const bool known = !host.framework.empty() && host.framework == framework.name;
-    return std::max(device.host_launch, framework.host_launch) *
-           (known ? host.launch_time_factor : 1.0);
   }
   [[nodiscard]] double relative_spread() const {
     return fit_holds() ? fit.relative_spread : framework.relative_spread;

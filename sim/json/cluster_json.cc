@@ -131,8 +131,8 @@ const Record<HostPace>& host_pace_record() {
     r.required();
     r.row(&H::source, "source", kind::text(), "Where the runs come from.");
     r.required();
-    r.row(&H::launch_time_factor, "launch_time_factor", kind::number(kTimeFactor),
-          "Factor on the host's time a kernel.");
+    r.row(&H::expert_launch_time_factor, "expert_launch_time_factor", kind::number(kTimeFactor),
+          "Factor on the host's time a kernel in layers with experts.");
     return r;
   }();
   return record;

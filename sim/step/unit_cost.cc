@@ -102,6 +102,16 @@ int first_layer_of(const Model& model, LayerKind kind) {
   return 0;
 }
 
+// Hosts that take so many times as long for a launch are as if they launched so many times as much.
+void pace_launches(UnitCost& cost, const Cluster& cluster) {
+  const HostPace& host = cluster.host;
+  if (host.framework.empty() || host.framework != cluster.framework.name) return;
+  for (double* launches : {&cost.forward_launches, &cost.backward_launches, &cost.forward_waited,
+                           &cost.backward_waited}) {
+    *launches *= host.expert_launch_time_factor;
+  }
+}
+
 // What the cost of a layer does not read is set to its default; ZeRO's traffic is a stage's.
 Layout layout_of_layer(Layout layout, bool recomputed_whole) {
   layout.zero_stage = 0;
@@ -131,6 +141,7 @@ UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind ki
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
   add_waiting(cost, unit);
+  if (kind.mixture_of_experts) pace_launches(cost, scenario.cluster);
   return cost;
 }
 

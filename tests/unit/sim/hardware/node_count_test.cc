@@ -21,17 +21,18 @@ Cluster racks() {
                            "racks.json");
 }
 
-struct Case {
+struct CountCase {
   int gpus, domains, used;
 };
 
 TEST(NodeCount, TraysFillTheFewestDomainsEvenly) {
   // 1,024 are 14.2 domains; 256 trays divide by 16, not by 15. 2,496 are 34.7; 624 trays divide by
   // 39.
-  for (const Case& c :
-       {Case{1, 1, 1}, Case{4, 1, 4}, Case{8, 1, 8}, Case{36, 1, 36}, Case{64, 1, 64},
-        Case{72, 1, 72}, Case{96, 2, 48}, Case{128, 2, 64}, Case{144, 2, 72}, Case{256, 4, 64},
-        Case{512, 8, 64}, Case{576, 8, 72}, Case{1024, 16, 64}, Case{2496, 39, 64}}) {
+  for (const CountCase& c :
+       {CountCase{1, 1, 1}, CountCase{4, 1, 4}, CountCase{8, 1, 8}, CountCase{36, 1, 36},
+        CountCase{64, 1, 64}, CountCase{72, 1, 72}, CountCase{96, 2, 48}, CountCase{128, 2, 64},
+        CountCase{144, 2, 72}, CountCase{256, 4, 64}, CountCase{512, 8, 64}, CountCase{576, 8, 72},
+        CountCase{1024, 16, 64}, CountCase{2496, 39, 64}}) {
     EXPECT_EQ(node_fill(racks(), c.gpus), (NodeFill{c.used, c.domains})) << c.gpus;
     const Cluster scaled = scaled_to(racks(), c.gpus);
     EXPECT_EQ(scaled.num_gpus(), c.gpus);
