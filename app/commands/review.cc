@@ -43,8 +43,10 @@ planner::ReviewOptions review_options(const ReviewOptions& options, const Launch
   review.search.memory_headroom = planner::default_headroom(run.scenario.cluster.framework.memory);
   review.search.target = search_target(run.launch.target, run.scenario);
   // Models of transformers choose their attention themselves.
-  const bool of_transformers =
-      run.launch.target == "DeepSpeed" || run.launch.target == "accelerate";
+  const std::string& target = run.launch.target;
+  const bool of_transformers = target == "DeepSpeed" || target == "accelerate" ||
+                               target == "axolotl" || target == "LLaMA-Factory" || target == "TRL" ||
+                               target == "ms-swift's Trainer";
   review.attention_is_assumed = of_transformers && !run.launch.says_job("attention_kernel");
   return review;
 }

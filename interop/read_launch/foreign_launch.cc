@@ -40,14 +40,11 @@ constexpr ForeignSoftware kForeign[] = {
      {}},
     {"ms-swift's RLHF", kReinforcement, {"megatron rlhf", "swift rlhf", "--rlhf_type"}, {}},
     {"TRL", kReinforcement, {"trl grpo", "trl ppo", "trl dpo", "--num_generations"}, {}},
+    {"TRL", kReinforcement, {"trl kto", "trl rloo", "trl reward", "--reward_model_path"}, {}},
     {"NeMo-RL", kReinforcement, {}, {"policy.", "grpo."}},
     {"NeMo-RL", kReinforcement, {}, {"policy.", "dpo."}},
     {"ROLL", kReinforcement, {}, {"actor_train.", "actor_infer."}},
     {"Megatron-LM's RL", kReinforcement, {"--perform-rl-step", "train_rl.py"}, {}},
-    {"axolotl", kNotRead, {"axolotl train", "axolotl.cli"}, {"base_model", "sequence_len"}},
-    {"axolotl", kNotRead, {}, {"base_model", "datasets."}},
-    {"axolotl", kNotRead, {}, {"base_model", "micro_batch_size"}},
-    {"LLaMA-Factory", kNotRead, {"llamafactory-cli"}, {"finetuning_type", "stage"}},
     {"MaxText",
      kNotRead,
      {"maxtext/train.py", "MaxText/train.py", "MaxText.train", "maxtext.train"},
@@ -246,10 +243,10 @@ void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints) {
   }
   const std::vector<Value> sizes = sizes_in(settings_in(text, hints));
   const std::string known =
-      "read are: a command line or script of Megatron-LM, ms-swift, torchtitan, DeepSpeed or "
-      "accelerate, the argument block of Megatron-LM's log, DeepSpeed's JSON, torchtitan's TOML, "
-      "YAML of nanotron, llm-foundry, OLMo, GPT-NeoX, accelerate, NeMo, NeMo AutoModel, "
-      "Megatron-Bridge and Primus";
+      "read are: a command line or script of Megatron-LM, ms-swift, torchtitan, DeepSpeed, "
+      "accelerate, axolotl, LLaMA-Factory or TRL, the argument block of Megatron-LM's log, "
+      "DeepSpeed's JSON, torchtitan's TOML, YAML of nanotron, llm-foundry, OLMo, GPT-NeoX, "
+      "accelerate, axolotl, LLaMA-Factory, TRL, NeMo, NeMo AutoModel, Megatron-Bridge and Primus";
   if (text.kind == LaunchTextKind::json && has_key(text, "model_type")) {
     throw InputError(text.file, "", "is a model's config.json and no launch",
                      "name it with --model, and the launch with --from");

@@ -1,176 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command that starts Hugging Face's Trainer (training_args.py), with the file of DeepSpeed or
-// accelerate that it names, or a here-document of the script that writes one.
+// Commands that fine-tune with Hugging Face's Trainer: a program and its options, axolotl,
+// LLaMA-Factory and TRL, with the YAML that they name, and the files of DeepSpeed or accelerate
+// that say the sharding, or here-documents of the script that write them.
 #include <algorithm>
 #include <array>
 
 #include "interop/read_launch/command_values.h"
-#include "interop/read_launch/document.h"
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/fine_tuning.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/read_launch/trainer.h"
+#include "interop/read_launch/trainer_command.h"
 #include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/record/parse.h"
 
 namespace meshwright::interop {
 namespace {
 
-constexpr std::array kHarmlessTrainer{"--output_dir",
-                                      "--learning_rate",
-                                      "--num_train_epochs",
-                                      "--save_steps",
-                                      "--logging_steps",
-                                      "--warmup_ratio",
-                                      "--warmup_steps",
-                                      "--weight_decay",
-                                      "--lr_scheduler_type",
-                                      "--report_to",
-                                      "--evaluation_strategy",
-                                      "--save_strategy",
-                                      "--save_total_limit",
-                                      "--data_path",
-                                      "--dataset_name",
-                                      "--train_file",
-                                      "--validation_file",
-                                      "--seed",
-                                      "--max_steps",
-                                      "--tf32",
-                                      "--do_train",
-                                      "--do_eval",
-                                      "--overwrite_output_dir",
-                                      "--per_device_eval_batch_size",
-                                      "--local_rank",
-                                      "--max_grad_norm",
-                                      "--dataloader_num_workers",
-                                      "--preprocessing_num_workers",
-                                      "--ddp_timeout",
-                                      "--save_on_each_node"};
-
-// Of transformers: eager stores the scores, sdpa and FlashAttention do not.
-void read_attention_implementation(LaunchReading& r) {
-  for (const char* key : {"--attn_implementation", "--attn_impl", "--flash_attn",
-                          "--use_flash_attn", "--use_flash_attention_2"}) {
-    const Value* value = r.find(key);
-    if (value == nullptr) continue;
-    const std::string word = value->words.empty() ? "true" : lower_case(word_of(*value));
-    const bool eager = word == "eager" || word == "false" || word == "disabled";
-    r.record().job.attention_kernel = eager ? AttentionKernel::unfused : AttentionKernel::flash;
-    r.note("attention_kernel", eager ? "unfused" : "flash", *value);
-    r.settle_job("attention_kernel");
-  }
-}
-
-// What the command says where the JSON says "auto".
-void read_trainer(LaunchReading& r) {
-  LaunchRecord& record = r.record();
-  const bool has_global = record.says_job("global_batch_size");
-  int micro = 0;
-  int accumulation = 0;
-  if (r.integer(micro, "micro_batch_size", "--per_device_train_batch_size", kCounts)) {
-    record.layout.micro_batch_size = micro;
-    r.settle_layout("micro_batch_size");
-    if (record.micro_batches_a_rank == 0 && !has_global) record.micro_batches_a_rank = 1;
-  }
-  if (r.integer(accumulation, "gradient_accumulation_steps", "--gradient_accumulation_steps",
-                kCounts) &&
-      !has_global) {
-    record.micro_batches_a_rank = accumulation;
-  }
-  for (const char* key : {"--model_max_length", "--max_seq_length", "--max_seq_len", "--block_size",
-                          "--cutoff_len", "--max_length", "--seq_length"}) {
-    if (r.integer(record.job.seq_length, "seq_length", key, kCounts)) r.settle_job("seq_length");
-  }
-  if (r.is_on("--gradient_checkpointing")) r.recompute_switch("--gradient_checkpointing");
-  r.settle_layout("recompute_granularity");
-  for (const auto& [key, precision] :
-       {std::pair{"--bf16", Precision::bf16}, {"--fp16", Precision::fp16}}) {
-    if (!r.is_on(key)) continue;
-    record.job.precision = precision;
-    r.note("precision", std::string(name_of(precision)), *r.find(key));
-    r.settle_job("precision");
-  }
-  if (const Value* model = r.find("--model_name_or_path")) {
-    record.model_name = word_of(*model);
-    r.note("model", record.model_name, *model);
-  }
-  read_attention_implementation(r);
-  for (const char* key : kHarmlessTrainer) r.values().pass_over(key);
-}
-
 bool is_trainer_option(std::string_view word) {
-  return word == "--deepspeed" || word == "--deepspeed_config" || word == "--config_file" ||
-         word == "--per_device_train_batch_size" || word == "--gradient_accumulation_steps";
+  for (const char* option :
+       {"--deepspeed", "--deepspeed_config", "--config_file", "--per_device_train_batch_size",
+        "--gradient_accumulation_steps", "--accelerate_config", "--finetuning_type",
+        "--use_deepspeed", "--use_fsdp", "--model_name_or_path", "--use_peft"}) {
+    if (word == option) return true;
+  }
+  return false;
 }
 
-// A file that the command names: beside the script, or written by it.
-struct NamedFile {
-  std::string name, text;
-  bool is_json = false;
-};
-
-bool says_sharding(const std::string& text) {
-  return contains(text, "zero_optimization") || contains(text, "distributed_type:");
+bool starts_fine_tuning(const ShellCommand& command) {
+  return names_a_program(command, {"axolotl", "axolotl.cli.train", "axolotl.cli.main", "trl",
+                                   "llamafactory-cli", "llamafactory.launcher", "accelerate"});
 }
 
-NamedFile named_file(const std::string& name, const ShellScript& script, const std::string& file,
-                     const ReadNamedFile& read) {
-  NamedFile found{name, "", false};
-  const auto beside = name.empty() || !read ? std::nullopt : read(name);
-  if (beside) found.text = *beside;
-  for (const HereDocument& document : script.here_documents) {
-    if (beside || !says_sharding(document.text.text())) continue;
-    const bool named = document.file.text() == name;
-    if (named || found.text.empty()) found = {file, document.text.text(), false};
-    if (named) break;
-  }
-  if (found.text.empty()) {
-    throw InputError(file, "",
-                     name.empty() ? "names no file of DeepSpeed or accelerate that is known"
-                                  : name + " is not there to be read",
-                     "keep it beside the script, by the name that the script has");
-  }
-  found.is_json = looks_like_json(found.text);
-  return found;
+bool is_of_tool(const ShellCommand& command) {
+  return command.words.size() > 1 && starts_fine_tuning(command) &&
+         std::none_of(command.words.begin(), command.words.end(), [](const MarkedText& word) {
+           return word.text() == "preprocess" || word.text() == "axolotl.cli.preprocess" ||
+                  word.text() == "export" || word.text() == "merge-lora";
+         });
 }
 
-void read_named_file(const NamedFile& named, LaunchRecord& record) {
-  Values values = named.is_json ? values_of_json(named.text, named.name)
-                                : values_of_yaml(named.text, named.name);
-  LaunchReading reading(values, record);
-  if (named.is_json) {
-    read_deepspeed_json(reading);
-    reading.list_unused("no key of DeepSpeed that is known here");
-  } else {
-    read_accelerate_yaml(reading);
-    reading.list_unused("no key of accelerate that is known here");
+const ShellCommand* fine_tuning_command(const ShellScript& script, const std::string& file,
+                                        LaunchRecord& record) {
+  const ShellCommand* best = launch_command(script, is_trainer_option, file, record);
+  if (best != nullptr) return best;
+  for (const ShellCommand& command : script.commands) {
+    if (best == nullptr && is_of_tool(command)) best = &command;
+  }
+  return best;
+}
+
+// Of the program that is started: "scripts/run_dpo.py" is "run_dpo".
+std::string program_of(const ShellCommand& command) {
+  for (const MarkedText& word : command.words) {
+    const std::string& text = word.text();
+    if (!text.ends_with(".py")) continue;
+    const std::string name = text.substr(text.find_last_of('/') + 1);
+    return name.substr(0, name.size() - 3);
+  }
+  return "";
+}
+
+void refuse_preference_program(const ShellCommand& command, const std::string& file) {
+  std::string words = lower_case(program_of(command));
+  std::replace_if(
+      words.begin(), words.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, ' ');
+  for (const std::string& word : split_words(words)) {
+    for (const char* name : {"dpo", "grpo", "ppo", "kto", "orpo", "cpo", "rloo", "simpo", "gkd",
+                             "reward", "ipo", "rlhf"}) {
+      if (word != name) continue;
+      throw InputError(Place{file, command.words.front().line(), 0}.text(), "",
+                       program_of(command) +
+                           ".py: preference or reinforcement training, which is "
+                           "not modelled",
+                       "ask about its training step by hand: meshwright estimate");
+    }
   }
 }
 
-// The options of the program, and of accelerate the file that it is configured by.
-Values options_of_command(const ShellCommand& command, const ShellScript& script,
-                          const std::string& file, std::string& named) {
-  Values options;
-  const std::size_t program = first_program_word(command);
-  for (Value& option : options_of(command, 0, script, file)) {
-    const bool of_accelerate =
-        option.key.starts_with("--fsdp_") || option.key.starts_with("--parallelism_config_") ||
-        option.key.starts_with("--offload_") || option.key.starts_with("--use_") ||
-        option.key == "--mixed_precision" || option.key == "--zero_stage" ||
-        option.key == "--dynamo_backend";
-    if (of_accelerate && option.place.line > 0) options.add(option);
-    const bool names_it = option.key == "--deepspeed" || option.key == "--deepspeed_config" ||
-                          option.key == "--config_file";
-    if (names_it && !option.words.empty() && option.unknown.empty()) named = option.words.front();
+FineTuner tuner_of(const ShellCommand& command) {
+  if (names_a_program(command, {"axolotl", "axolotl.cli.train", "axolotl.cli.main"})) {
+    return FineTuner::axolotl;
   }
-  for (Value& option : options_of(command, program, script, file)) {
-    option.used = option.key == "--deepspeed" || option.key == "--deepspeed_config" ||
-                  option.key == "--config_file";
-    options.add(std::move(option));
+  const auto has = [&](std::string_view option) {
+    return std::any_of(command.words.begin(), command.words.end(), [&](const MarkedText& word) {
+      return word.text() == option || word.text().starts_with(std::string(option) + "=");
+    });
+  };
+  if (names_a_program(command, {"llamafactory-cli", "llamafactory.launcher"}) ||
+      has("--finetuning_type") || has("--cutoff_len")) {
+    return FineTuner::llama_factory;
   }
-  return options;
+  if (names_a_program(command, {"swift"})) return FineTuner::swift;
+  const std::string program = program_of(command);
+  const bool of_trl = names_a_program(command, {"trl"}) || program == "sft" ||
+                      program == "run_sft" || has("--use_peft");
+  return of_trl ? FineTuner::trl : FineTuner::trainer;
 }
 
 }  // namespace
@@ -212,30 +139,47 @@ LaunchRecord read_trainer_script(std::string_view text, const std::string& file,
                                  const LaunchHints& hints, const ReadNamedFile& read) {
   const ShellScript script = read_shell_script(text, file, shell_inputs(hints, read));
   LaunchRecord record;
-  const ShellCommand* command = launch_command(script, is_trainer_option, file, record);
+  const ShellCommand* command = fine_tuning_command(script, file, record);
   if (command == nullptr) {
-    throw InputError(file, "", "has no command with --deepspeed FILE or --config_file FILE");
+    throw InputError(file, "", "has no command with options of Hugging Face's Trainer",
+                     "read are axolotl, llamafactory-cli, trl sft, accelerate launch, torchrun and "
+                     "deepspeed");
   }
-  for (const MarkedText& word : command->words) record.command.push_back(word.text());
-  std::string name;
-  Values options = options_of_command(*command, script, file, name);
-  read_named_file(named_file(name, script, file, read), record);
-  read_launcher(*command, script, file, record);  // overrules the file
-  read_environment(script, *command, file, record);
-  LaunchReading of_command(options, record);
-  read_trainer(of_command);
-  assume_batch(record, "neither the command nor its file says it");
-  set_sequence_beside(record, hints, file);
-  of_command.list_unused("no option that is known here");
+  refuse_preference_program(*command, file);
+  const FineTuner tuner = tuner_of(*command);
+  // A file that the script writes counts as one that stands beside it.
+  const ReadNamedFile beside = [&](const std::string& name) -> std::optional<std::string> {
+    auto found = read ? read(name) : std::nullopt;
+    for (const HereDocument& document : script.here_documents) {
+      const bool named = document.file.text() == name;
+      const bool may_be = document.file.empty() || document.file.unknown();
+      const bool shards = contains(document.text.text(), "zero_optimization");
+      if (!found && (named || (may_be && shards))) found = document.text.text();
+    }
+    return found;
+  };
+  const FineTuningInputs inputs{&hints, &beside, file};
+  read_accelerate_part(*command, script, inputs, record);
+  Values options = options_of_program(*command, script, tuner, inputs);
+  read_start(*command, script, file, record);  // overrules accelerate's file
+  read_environment_counts(script, record);
+  read_visible_devices(*command, script, file, record);
+  LaunchReading of_program(options, record);
+  read_fine_tuning(of_program, fine_tuner_defaults(tuner), inputs);
   return record;
 }
 
 namespace {
 
 bool is_trainer_script(const LaunchText& text) {
-  return is_script(text) && (contains(text.text, "--deepspeed") ||
-                             contains(text.text, "--per_device_train_batch_size") ||
-                             contains(text.text, "accelerate launch"));
+  if (!is_script(text)) return false;
+  for (const char* words :
+       {"--deepspeed", "--per_device_train_batch_size", "--gradient_accumulation_steps",
+        "--model_name_or_path", "accelerate launch", "axolotl train", "axolotl.cli.train",
+        "llamafactory-cli train", "llamafactory.launcher", "trl sft", "--finetuning_type"}) {
+    if (contains(text.text, words)) return true;
+  }
+  return false;
 }
 
 }  // namespace

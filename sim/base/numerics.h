@@ -39,10 +39,17 @@ constexpr std::string_view name_of(Fp8Recipe v) { return name_in(kFp8RecipeNames
 // What the kernels between the products keep. Eager: every operator of PyTorch is a kernel of its
 // own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them). Compiled:
 // torch.compile fuses each block, and the loss runs eagerly in fp32 (torchtitan, 2024).
-enum class KernelFusion { fused, eager, compiled };
+// Transformers: eager as the models of Hugging Face transformers are, whose norms work in fp32.
+enum class KernelFusion { fused, eager, compiled, transformers };
 inline constexpr std::array kKernelFusionNames{EnumName{KernelFusion::fused, "fused"},
                                                EnumName{KernelFusion::eager, "eager"},
-                                               EnumName{KernelFusion::compiled, "compiled"}};
+                                               EnumName{KernelFusion::compiled, "compiled"},
+                                               EnumName{KernelFusion::transformers,
+                                                        "transformers"}};
+// Every operator of PyTorch is a kernel of its own.
+constexpr bool is_eager(KernelFusion fusion) {
+  return fusion == KernelFusion::eager || fusion == KernelFusion::transformers;
+}
 constexpr std::string_view name_of(KernelFusion v) { return name_in(kKernelFusionNames, v); }
 
 // Linears that LoRA (arXiv 2106.09685) adapts, by Megatron-Bridge's names (peft/lora.py,

@@ -130,7 +130,9 @@ LogitsBytes logits_bytes(const Model& model, const Numerics& numerics, const Tok
     sizes.weight_gradient = bytes(static_cast<double>(op.n) * static_cast<double>(op.k) * width);
     if (width < 4.0 && !numerics.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
     // Eager: the fp32 logits beside their softmax, and the copy that the micro-batch before holds.
-    if (numerics.kernel_fusion == KernelFusion::eager) {
+    // Of transformers (loss_utils.py): torch's cross-entropy, whose gradient by the log-softmax and
+    // by the logits are two tensors in fp32 beside it.
+    if (is_eager(numerics.kernel_fusion) && !numerics.cross_entropy_loss_fusion) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
     }
     if (numerics.kernel_fusion == KernelFusion::compiled) {

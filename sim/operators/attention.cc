@@ -218,6 +218,11 @@ struct UnfusedRotary {
   std::int64_t launches = 12;
 };
 constexpr UnfusedRotary kUnfusedRotary;
+constexpr UnfusedRotary kFusedRotary{2, 2, 1};
+// transformers (modeling_llama.py, apply_rotary_pos_emb) rotates whole heads: forward the negated
+// half and its joining 3, two products 4, their sum 3; backward two products 4, the halves'
+// negation 1, their gradients in zeros 4, three sums 5. Backward needs sines and cosines alone.
+constexpr UnfusedRotary kTransformersRotary{10, 14, 10};
 
 }  // namespace
 
@@ -250,17 +255,22 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
   if (model.qk_layernorm) {
     ops.push_back(norm_operator("attention.qk_norm", Module::norm, model, shape.rows,
                                 (heads.heads + heads.groups) * heads.key_width, shape));
+    // The rotation behind it keeps no input.
+    if (casts_in_norm(model, shape)) ops.back().saved = bytes(query_key * (4.0 + shape.width));
   }
   if (model.position_embedding == PositionEmbedding::rope) {
-    if (shape.eager) append_repacking(ops, heads, shape);
+    if (numerics.kernel_fusion == KernelFusion::eager) append_repacking(ops, heads, shape);
     // Latent attention's up projections and their rotation are run again together.
     const bool unfused =
         model.rotary_mscale != 1.0 && numerics.kernel_fusion == KernelFusion::fused;
+    const UnfusedRotary rotary = shape.transformers ? kTransformersRotary
+                                 : unfused          ? kUnfusedRotary
+                                                    : kFusedRotary;
     ops.push_back(memory_operator("attention.rotary",
                                   model.mla ? Module::mla_up_projection : Module::attention_linear,
-                                  kernel::kRotary, query_key, unfused ? kUnfusedRotary.forward : 2,
-                                  unfused ? kUnfusedRotary.backward : 2, shape));
-    if (unfused) ops.back().launches = kUnfusedRotary.launches;
+                                  kernel::kRotary, query_key, rotary.forward, rotary.backward,
+                                  shape));
+    ops.back().launches = rotary.launches;
   }
   if (numerics.attention_kernel == AttentionKernel::flash) {
     ops.push_back(fused_attention(model, kind, numerics, tokens, layout, heads, shape));

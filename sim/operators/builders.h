@@ -19,6 +19,7 @@ struct RankShape {
   double cast = 0, cast_after_norm = 0;  // bytes that casting one number of 16 bits moves
   double activation_input = 2;  // bytes of a gated activation's input, kept for its backward
   bool eager = false;           // the job's kernel_fusion
+  bool transformers = false;    // eager as Hugging Face transformers
   double mask = 0;              // bytes of a dropout mask's entry: 1 with dropout, else 0
 };
 RankShape rank_shape(const Numerics& numerics, const TokenShape& tokens, const Layout& layout);
@@ -34,6 +35,8 @@ Operator gemm_operator(std::string_view name, Module module, std::int64_t m, std
 Operator memory_operator(std::string_view name, Module module, std::string_view kernel,
                          double elements, double forward_touches, double backward_touches,
                          const RankShape& shape);
+// Whether norms work on an fp32 copy of their input, which backward needs.
+bool casts_in_norm(const Model& model, const RankShape& shape);
 Operator norm_operator(std::string_view name, Module module, const Model& model, std::int64_t rows,
                        std::int64_t width, const RankShape& shape);
 // Residual addition (and dropout): its output is the next norm's input.

@@ -14,7 +14,25 @@ Flops product_flops(double batch, double m, double n, double k) {
   return flops(2.0 * batch * m * n * k);
 }
 
+// transformers' RMSNorm (modeling_llama.py, LlamaRMSNorm) is six kernels: the cast to fp32, its
+// square, their mean, the product with the root's inverse, the cast back, the product with the
+// weight. Autograd keeps the fp32 copy of the input, the normalised number in the model's format
+// and, for the linear behind, the output. A number: forward 6 + 8 + 4 + 8 + 6 + 4 bytes in 16 bits;
+// backward the weight's product 10, the cast 6, the product with the inverse 20, the mean and the
+// square 16, the sum of both gradients 12, the cast 6.
+void cast_in_norm(Operator& op, double elements, const RankShape& shape) {
+  const double w = shape.width;
+  op.launches = 6;
+  op.forward_bytes = bytes(elements * (24.0 + 6.0 * w));
+  op.backward_bytes = bytes(elements * (52.0 + 9.0 * w));
+  op.saved = bytes(elements * (4.0 + 2.0 * w));
+}
+
 }  // namespace
+
+bool casts_in_norm(const Model& model, const RankShape& shape) {
+  return shape.transformers && model.normalization == Normalization::rms_norm;
+}
 
 RankShape rank_shape(const Numerics& numerics, const TokenShape& tokens, const Layout& layout) {
   RankShape shape;
@@ -32,7 +50,8 @@ RankShape rank_shape(const Numerics& numerics, const TokenShape& tokens, const L
     if (!format.norm_casts) shape.cast_after_norm = format.reads_after_norm * shape.width + written;
   }
   shape.activation_input = numerics.activation_func_fp8_input_store ? 1.0 : shape.width;
-  shape.eager = numerics.kernel_fusion == KernelFusion::eager;
+  shape.eager = is_eager(numerics.kernel_fusion);
+  shape.transformers = numerics.kernel_fusion == KernelFusion::transformers;
   shape.mask = numerics.dropout ? 1.0 : 0.0;
   return shape;
 }
@@ -99,6 +118,7 @@ Operator norm_operator(std::string_view name, Module module, const Model& model,
   // Forward reads x and writes y; backward reads dy and x and writes dx.
   Operator op = memory_operator(name, module, kernel, elements, 2, 3, shape);
   op.saved = bytes(elements * shape.width);
+  if (casts_in_norm(model, shape)) cast_in_norm(op, elements, shape);
   return op;
 }
 
@@ -106,7 +126,9 @@ Operator residual_operator(std::string_view name, const Model& model, const Rank
   const double elements = static_cast<double>(shape.sequence_rows) * model.hidden_size;
   // Forward reads two and writes one; backward adds the branch's gradient to the stream's.
   Operator op = memory_operator(name, Module::residual, kernel::kAdd, elements, 3, 3, shape);
-  op.saved = bytes(elements * (shape.width + shape.mask));
+  // Where norms cast, no operator keeps the sum itself: the next norm counts its fp32 copy.
+  const double sum = casts_in_norm(model, shape) ? 0.0 : shape.width;
+  op.saved = bytes(elements * (sum + shape.mask));
   return op;
 }
 
@@ -194,7 +216,8 @@ std::vector<Operator> head_operators(const Model& model, const Numerics& numeric
   if (model.normalization != Normalization::none) {
     ops.push_back(norm_operator("final_norm", Module::norm, model, shape.sequence_rows,
                                 model.hidden_size, shape));
-    ops.back().saved *= 2.0;  // and its input, the last layer's output
+    // And its input, the last layer's output, unless the norm counted a copy of it.
+    if (!casts_in_norm(model, shape)) ops.back().saved *= 2.0;
   }
   const std::int64_t vocab =
       padded_vocab_size(model, numerics.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
@@ -218,14 +241,15 @@ std::vector<Operator> head_operators(const Model& model, const Numerics& numeric
     loss.backward_bytes = loss.forward_bytes;
     loss.saved = bytes(entries * shape.width);
   }
-  if (shape.eager) {
+  if (numerics.kernel_fusion == KernelFusion::eager) {
     // One kernel each: cast, maximum, difference, exponential, sum, quotient; backward scales and
     // casts (Nanotron's tensor_parallel/functional.py).
     loss.forward_bytes = bytes(entries * (cast + 32.0));
     loss.backward_bytes = bytes(entries * (cast + 8.0));
     loss.saved = bytes(entries * 4.0);
   }
-  if (numerics.kernel_fusion == KernelFusion::compiled && !numerics.cross_entropy_loss_fusion) {
+  const bool of_torch = numerics.kernel_fusion == KernelFusion::compiled || shape.transformers;
+  if (of_torch && !numerics.cross_entropy_loss_fusion) {
     // torch's: cast, log-softmax (reads twice, writes), pick; backward fills the picked entries'
     // gradient, takes it and the log-softmax to the logits' gradient, casts.
     loss.forward_bytes = bytes(entries * (cast + 12.0));

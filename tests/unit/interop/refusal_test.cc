@@ -37,9 +37,8 @@ constexpr const char* kMegatron =
 
 TEST(Refusal, SoftwareThatIsKnownByNameOnly) {
   for (const auto& [text, name] :
-       {std::pair{"base_model: x\nsequence_len: 2048\nmicro_batch_size: 2\n", "axolotl"},
-        {"stage: sft\nfinetuning_type: full\ncutoff_len: 2048\n", "LLaMA-Factory"},
-        {"policy:\n  train_micro_batch_size: 4\ngrpo: { num_prompts_per_step: 32 }\n", "NeMo-RL"},
+       {std::pair{"policy:\n  train_micro_batch_size: 4\ngrpo: { num_prompts_per_step: 32 }\n",
+                  "NeMo-RL"},
         {"python train.py --rollout-batch-size 32 --tensor-model-parallel-size 2\n", "slime"},
         {"deepspeed --module openrlhf.cli.train_ppo --zero_stage 3\n", "OpenRLHF"},
         {"deepspeed --module openrlhf.cli.train_sft --zero_stage 3\n", "OpenRLHF's SFT"},

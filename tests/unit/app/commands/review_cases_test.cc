@@ -392,5 +392,45 @@ TEST_F(ReviewCases, AStepThatNoDeviceCanMakeIsNotUsed) {
   EXPECT_FALSE(json.contains("step_error"));
 }
 
+// Shards of 4, 2 copies and 2 tensor ranks are 16 devices.
+TEST_F(ReviewCases, AxolotlsMeshIsRead) {
+  const auto json = read(
+      "base_model: meta-llama/Llama-3.1-8B\ndp_shard_size: 4\ndp_replicate_size: 2\n"
+      "tensor_parallel_size: 2\nfsdp_version: 2\nfsdp_config:\n  offload_params: false\n"
+      "  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  reshard_after_forward: true\n"
+      "sequence_len: 2048\nsample_packing: true\ngradient_accumulation_steps: 1\n"
+      "micro_batch_size: 1\noptimizer: adamw_torch_fused\nbf16: true\n",
+      "a.yaml", {"--cluster", "hgx-h100-400g", "--gpus", "16"});
+  EXPECT_EQ(json["launch"]["target"], "axolotl");
+  EXPECT_EQ(json["layout"]["tensor_parallel_size"], 2);
+  EXPECT_EQ(json["layout"]["data_parallel_size"], 8);
+  EXPECT_EQ(json["layout"]["zero_shard_size"], 4);
+  EXPECT_EQ(json["layout"]["zero_stage"], 3);
+  EXPECT_EQ(json["job"]["seq_length"], 2048);
+  EXPECT_EQ(json["job"]["global_batch_size"], 8);
+  EXPECT_TRUE(json["launch"]["not_understood"].empty());
+}
+
+// A layer of 16,384 tokens keeps 56h bytes a token (activation_memory_test.cc), 24 layers of 2,048
+// columns 45.1 GB; the loss has 12 bytes for each of 16,384 x 49,152 logits, 9.7 GB.
+TEST_F(ReviewCases, EagerModelsOfTransformersKeepMore) {
+  const std::string model = written_.file(
+      "smol.json",
+      R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+          "hidden_size": 2048, "intermediate_size": 8192, "max_position_embeddings": 8192,
+          "num_attention_heads": 32, "num_hidden_layers": 24, "num_key_value_heads": 32,
+          "tie_word_embeddings": true, "vocab_size": 49152})");
+  const std::string text =
+      "base_model: a/b\nsequence_len: 16384\nsample_packing: true\nmicro_batch_size: 1\n"
+      "gradient_accumulation_steps: 1\noptimizer: adamw_8bit\nbf16: auto\n"
+      "flash_attention: true\ngradient_checkpointing: ";
+  const std::vector<std::string> on{"--model", model, "--cluster", "h100-8", "--gpus", "1"};
+  const auto without = read(text + "false\n", "a.yaml", on);
+  EXPECT_EQ(without["job"]["kernel_fusion"], "transformers");
+  EXPECT_EQ(without["job"]["exp_avg_precision"], "fp8");
+  EXPECT_EQ(without["job"]["master_weights"], false);
+  EXPECT_EQ(read(text + "true\n", "a.yaml", on)["fits"], true);
+}
+
 }  // namespace
 }  // namespace meshwright::test

@@ -381,5 +381,36 @@ TEST(EagerKernels, KeepTheActivatedGateAndAGatheredInput) {
   EXPECT_NEAR(layer_over_sbh(setup), 2 * (24 + 7) / 8.0 + log_sum_exp / 8, 1e-9);
 }
 
+// The same layer as models of transformers run it (modeling_llama.py), in units of sbh: each norm
+// keeps an fp32 copy of its input, what it normalised and its output, 4 + 2 + 2; q, k, v and
+// attention's output 8; gate, up, activated gate and product 4 x 8. No sum is kept.
+TEST(TransformersKernels, KeepFp32CopiesOfNormInputs) {
+  PublishedRun setup = korthikanti_22b();
+  setup.model.activation = Activation::swiglu;
+  setup.model.normalization = Normalization::rms_norm;
+  setup.job.attention_kernel = AttentionKernel::flash;
+  setup.job.kernel_fusion = KernelFusion::transformers;
+  setup.job.dropout = false;
+  setup.layout.tensor_parallel_size = 1;
+  setup.layout.sequence_parallel = false;
+  setup.layout.recompute_granularity = RecomputeGranularity::none;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 8 + 8 + 32 + 4.0 * 64 / 6144, 1e-9);
+  // The log-softmax in fp32, and beside it the gradients by it and by the fp32 logits.
+  const double entries = 4.0 * 2048 * 51200;
+  const LogitsBytes logits = logits_bytes(
+      setup.model, setup.job, micro_batch_tokens(setup.job, setup.layout), setup.layout);
+  EXPECT_EQ(logits.kept, bytes(4 * entries));
+  EXPECT_EQ(logits.beside, bytes(8 * entries));
+}
+
+// A layer norm is one kernel, which keeps its input and output.
+TEST(TransformersKernels, LayerNormsAreOneKernel) {
+  PublishedRun setup = korthikanti_22b();
+  setup.job.kernel_fusion = KernelFusion::eager;
+  const double eager = layer_over_sbh(setup);
+  setup.job.kernel_fusion = KernelFusion::transformers;
+  EXPECT_EQ(layer_over_sbh(setup), eager);
+}
+
 }  // namespace
 }  // namespace meshwright
