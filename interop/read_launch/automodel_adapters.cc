@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // nemo_automodel/components/_peft/lora.py, PeftConfig, and module_matcher.py.
 #include <algorithm>
-#include <array>
 
 #include "interop/read_launch/automodel_parts.h"
-#include "sim/base/text.h"
+#include "interop/read_launch/lora.h"
 
 namespace meshwright::interop {
 namespace {
 
-struct AdaptedLinear {
-  std::string_view name;
-  unsigned modules;
-};
-// Hugging Face's names of linears.
-constexpr std::array kAdaptedLinears{
-    AdaptedLinear{"q_proj", kLoraQ},      AdaptedLinear{"k_proj", kLoraK},
-    AdaptedLinear{"v_proj", kLoraV},      AdaptedLinear{"qkv_proj", kLoraQkv},
-    AdaptedLinear{"o_proj", kLoraProj},   AdaptedLinear{"gate_proj", kLoraFc1Gate},
-    AdaptedLinear{"up_proj", kLoraFc1Up}, AdaptedLinear{"gate_up_proj", kLoraFc1},
-    AdaptedLinear{"down_proj", kLoraFc2}};
-constexpr unsigned kAdaptsAll =
-    kLoraQ | kLoraK | kLoraV | kLoraProj | kLoraFc1Gate | kLoraFc1Up | kLoraFc2;
-
 // "*.q_proj", "*_proj" and "q_proj".
 unsigned adapted_by(const std::string& pattern) {
-  std::string name =
-      pattern.substr(pattern.rfind('.') == std::string::npos ? 0 : pattern.rfind('.') + 1);
-  std::erase(name, '*');
-  if (name == "_proj" || name.empty()) return kAdaptsAll;
-  for (const AdaptedLinear& linear : kAdaptedLinears) {
-    if (linear.name == name) return linear.modules;
-  }
-  return 0;
+  const bool all = pattern.ends_with('*') || pattern.ends_with("*_proj");
+  return all ? kAllPeftLinears : lora_linear(pattern);
 }
 
 }  // namespace
@@ -48,7 +27,7 @@ void read_automodel_adapters(LaunchReading& r) {
   }
   const Value* modules = automodel_value(r, {"peft.target_modules"});
   const Value* all = automodel_value(r, {"peft.match_all_linear"});
-  unsigned bits = all != nullptr && flag_of(*all) ? kAdaptsAll : 0;
+  unsigned bits = all != nullptr && flag_of(*all) ? kAllPeftLinears : 0;
   if (modules != nullptr) {
     for (const std::string& word : modules->words) {
       const unsigned adapted = adapted_by(word);
@@ -59,8 +38,8 @@ void read_automodel_adapters(LaunchReading& r) {
     }
   }
   const Value* from = modules != nullptr ? modules : all;
-  job.lora_target_modules = {bits == 0 ? kAdaptsAll : bits};
-  if (from != nullptr) r.note("lora_target_modules", from->said, *from);
+  job.lora_target_modules = {bits == 0 ? kAllPeftLinears : bits};
+  if (from != nullptr) r.note("lora_target_modules", lora_text(job.lora_target_modules), *from);
   const Value* exclude = automodel_value(r, {"peft.exclude_modules"});
   if (exclude != nullptr && !exclude->words.empty()) {
     r.not_understood(*exclude, "counted as adapted", OptionEffect::memory);

@@ -4,44 +4,10 @@
 #include <array>
 
 #include "interop/read_launch/fine_tuning.h"
+#include "interop/read_launch/lora.h"
 
 namespace meshwright::interop {
 namespace {
-
-struct PeftModule {
-  std::string_view names;
-  unsigned bits;
-};
-constexpr std::array kPeftModules{
-    PeftModule{"q_proj query", kLoraQ},
-    PeftModule{"k_proj key", kLoraK},
-    PeftModule{"v_proj value", kLoraV},
-    PeftModule{"o_proj out_proj dense wo", kLoraProj},
-    PeftModule{"gate_proj w1", kLoraFc1Gate},
-    PeftModule{"up_proj w3", kLoraFc1Up},
-    PeftModule{"down_proj w2 dense_4h_to_h", kLoraFc2},
-    PeftModule{"gate_up_proj dense_h_to_4h", kLoraFc1},
-    PeftModule{"qkv_proj query_key_value c_attn W_pack Wqkv", kLoraQkv}};
-constexpr unsigned kAllLinears =
-    kLoraQ | kLoraK | kLoraV | kLoraProj | kLoraFc1Gate | kLoraFc1Up | kLoraFc2;
-
-std::string adapted_names(unsigned bits) {
-  std::string text;
-  for (const auto& [bit, name] : kLoraModuleNames) {
-    if ((bits & bit) != 0) append_to_list(text, " ", name);
-  }
-  return text;
-}
-
-unsigned peft_module(const std::string& word) {
-  const std::string name = word.substr(word.find_last_of('.') + 1);
-  for (const PeftModule& module : kPeftModules) {
-    for (const std::string& each : split_words(module.names)) {
-      if (name == each) return module.bits;
-    }
-  }
-  return 0;
-}
 
 // A regular expression: "...(mlp|self_attn).(up|down|gate|q|k|v|o)_proj".
 unsigned modules_of_expression(const std::string& text) {
@@ -82,7 +48,7 @@ unsigned adapted_modules(LaunchReading& r, const Value& value) {
   unsigned bits = 0;
   std::string others;
   for (const std::string& word : listed_words(value)) {
-    const unsigned known = means_all(word) ? kAllLinears : peft_module(word);
+    const unsigned known = means_all(word) ? kAllPeftLinears : lora_linear(word);
     bits |= known;
     if (known == 0) append_to_list(others, ", ", word);
   }
@@ -105,14 +71,14 @@ void read_adapted_linears(LaunchReading& r, const FineTunerDefaults& d) {
     from = target;
   }
   if (linear != nullptr && says_yes(*linear)) {
-    bits = kAllLinears;
+    bits = kAllPeftLinears;
     from = linear;
   }
   if (from != nullptr) {
-    r.note("lora_target_modules", adapted_names(bits), *from);
+    r.note("lora_target_modules", lora_text({bits}), *from);
   } else {
-    bits = d.all_linears ? kAllLinears : kLoraQ | kLoraV;
-    r.assume("lora_target_modules", adapted_names(bits),
+    bits = d.all_linears ? kAllPeftLinears : kLoraQ | kLoraV;
+    r.assume("lora_target_modules", lora_text({bits}),
              d.all_linears ? fmt::format("{}'s default", d.name) : "PEFT's default for Llama");
   }
   job.lora_target_modules.bits = bits;

@@ -9,44 +9,44 @@ namespace meshwright::interop {
 namespace {
 
 struct LinearName {
-  std::string_view name;
+  std::string_view names;
   unsigned bits;
 };
 constexpr unsigned kAllLinearBits = kLoraQkv | kLoraProj | kLoraFc1 | kLoraFc2;
 // Beside those of kLoraModuleNames.
-constexpr LinearName kOtherNames[] = {{"all", kAllLinearBits},
-                                      {"all_linear", kAllLinearBits},
-                                      {"attention_qkv", kLoraQkv},
-                                      {"attention_dense", kLoraProj},
-                                      {"attention_kv", kLoraK | kLoraV},
-                                      {"attention", kLoraQkv | kLoraProj},
-                                      {"mlp", kLoraFc1 | kLoraFc2},
-                                      {"mlp_fc1", kLoraFc1},
-                                      {"mlp_fc2", kLoraFc2},
-                                      {"q_proj", kLoraQ},
-                                      {"k_proj", kLoraK},
-                                      {"v_proj", kLoraV},
-                                      {"o_proj", kLoraProj},
-                                      {"gate_proj", kLoraFc1Gate},
-                                      {"up_proj", kLoraFc1Up},
-                                      {"down_proj", kLoraFc2},
-                                      {"qkv_proj", kLoraQkv},
-                                      {"dense_h_to_4h", kLoraFc1},
-                                      {"dense_4h_to_h", kLoraFc2},
-                                      {"query_key_value", kLoraQkv},
-                                      {"self_attention.linear_qkv", kLoraQkv},
-                                      {"self_attention.linear_proj", kLoraProj},
-                                      {"mlp.linear_fc1", kLoraFc1},
-                                      {"mlp.linear_fc2", kLoraFc2}};
+// Beside those of kLoraModuleNames: NeMo 1, GPT-NeoX and Hugging Face models.
+constexpr LinearName kOtherNames[] = {
+    {"all", kAllLinearBits},
+    {"all_linear", kAllLinearBits},
+    {"attention_qkv qkv_proj query_key_value c_attn W_pack Wqkv", kLoraQkv},
+    {"attention_dense o_proj out_proj dense wo", kLoraProj},
+    {"attention_kv", kLoraK | kLoraV},
+    {"attention", kLoraQkv | kLoraProj},
+    {"mlp", kLoraFc1 | kLoraFc2},
+    {"q_proj query", kLoraQ},
+    {"k_proj key", kLoraK},
+    {"v_proj value", kLoraV},
+    {"gate_proj w1", kLoraFc1Gate},
+    {"up_proj w3", kLoraFc1Up},
+    {"mlp_fc1 gate_up_proj dense_h_to_4h", kLoraFc1},
+    {"mlp_fc2 down_proj w2 dense_4h_to_h", kLoraFc2}};
 
-unsigned bits_of_linear(std::string name) {
+}  // namespace
+
+unsigned lora_linear(std::string_view typed) {
+  const std::size_t behind = typed.find_last_of('.') + 1;
+  // "layers.0.q_proj" is of one layer alone.
+  if (typed.substr(0, behind).find_first_of("0123456789") != std::string_view::npos) return 0;
+  std::string name(typed.substr(behind));
   std::replace(name.begin(), name.end(), '-', '_');
-  if (name.starts_with("*.")) name.erase(0, 2);
+  std::erase(name, '*');
   for (const auto& [value, known] : kLoraModuleNames) {
     if (known == name) return value;
   }
   for (const LinearName& each : kOtherNames) {
-    if (each.name == name) return each.bits;
+    for (const std::string& known : split_words(each.names)) {
+      if (known == name) return each.bits;
+    }
   }
   return 0;
 }
@@ -59,14 +59,12 @@ std::string lora_text(const LoraModules& modules) {
   return text;
 }
 
-}  // namespace
-
 LoraModules lora_modules_of(const Value& modules) {
   LoraModules found{0};
   for (const std::string& typed : modules.words) {
     for (const std::string& word : split(typed, ',')) {
       if (word.empty()) continue;
-      const unsigned bits = bits_of_linear(word);
+      const unsigned bits = lora_linear(word);
       if (bits == 0) {
         fail_at(modules, fmt::format("LoRA of \"{}\" is not modelled", word),
                 "known are linear_qkv, linear_proj, linear_fc1, linear_fc2 and their parts");

@@ -4,11 +4,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "interop/read_launch/launch_reading.h"
 
 namespace meshwright::interop {
 
+// One linear by any launcher's name, as it stands or behind "model.layers.*.mlp."; 0: none is
+// known.
+unsigned lora_linear(std::string_view name);
+// Hugging Face PEFT's seven adapters of a layer: one for each product.
+inline constexpr unsigned kAllPeftLinears =
+    kLoraQ | kLoraK | kLoraV | kLoraProj | kLoraFc1Gate | kLoraFc1Up | kLoraFc2;
+// "linear_qkv+linear_proj".
+std::string lora_text(const LoraModules& modules);
 // Throws InputError at a name that no linear of sim/base/numerics.h has.
 LoraModules lora_modules_of(const Value& modules);
 
