@@ -45,7 +45,7 @@ class MegatronCases : public testing::Test {
   std::filesystem::path folder_;
 };
 
-const std::string kNemo =
+const std::string kNemoOf175B =
     "trainer: { devices: 8, precision: bf16 }\n"
     "model:\n  mcore_gpt: true\n  micro_batch_size: 1\n  global_batch_size: 1024\n"
     "  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 4\n"
@@ -62,16 +62,16 @@ const std::string kNemo =
 TEST_F(MegatronCases, AResolverOfNemoAndAStatedKey) {
   const std::vector<std::string> where{"--cluster", "h200-512", "--gpus", "256"};
   const auto resolved =
-      read("n.yaml", kNemo + "  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n", where);
+      read("n.yaml", kNemoOf175B + "  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n", where);
   EXPECT_EQ(resolved["model"]["ffn_hidden_size"], 32768);
   EXPECT_EQ(resolved["job"]["fp8_param_gather"], true);
   EXPECT_TRUE(resolved["without"].empty()) << resolved["without"];
   for (const char* key : {"model.ffn_hidden_size=32768", "ffn_hidden_size=32768"}) {
     std::vector<std::string> with = where;
     with.insert(with.end(), {"--set", key});
-    const auto stated =
-        read("n.yaml", kNemo + "  ffn_hidden_size: ${lookup:4, ${.hidden_size}}\n", with);
-    EXPECT_EQ(stated["model"]["ffn_hidden_size"], 32768);
+    const auto with_key =
+        read("n.yaml", kNemoOf175B + "  ffn_hidden_size: ${lookup:4, ${.hidden_size}}\n", with);
+    EXPECT_EQ(with_key["model"]["ffn_hidden_size"], 32768);
   }
 }
 
