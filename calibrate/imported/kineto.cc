@@ -124,7 +124,7 @@ bool is_gemm_kernel(const std::string& name) {
 // "[0, 1, 2, 3]"; long lists are cut: "[0, 8, ..., 56]". A list of numbers, too.
 std::vector<int> ranks_in(const Json& value, int group_size) {
   std::vector<int> ranks;
-  constexpr double kMostRanks = 1e6;
+  constexpr double kHighestRank = 1e6;
   std::vector<std::string> words;
   if (value.is_array()) {
     for (const auto& rank : value) words.push_back(rank.dump());
@@ -136,12 +136,12 @@ std::vector<int> ranks_in(const Json& value, int group_size) {
   for (const std::string& word : words) {
     const auto rank = number_in(word);
     cut = cut || !rank;
-    if (rank && *rank >= 0.0 && *rank <= kMostRanks) ranks.push_back(static_cast<int>(*rank));
+    if (rank && *rank >= 0.0 && *rank <= kHighestRank) ranks.push_back(static_cast<int>(*rank));
   }
   if (!cut || ranks.size() < 3) return cut ? std::vector<int>{} : ranks;
   const int stride = ranks[1] - ranks[0];
   std::vector<int> all;
-  for (int i = 0; i < group_size && i <= static_cast<int>(kMostRanks); ++i) {
+  for (int i = 0; i < group_size && i <= static_cast<int>(kHighestRank); ++i) {
     all.push_back(ranks[0] + i * stride);
   }
   return all.empty() || all.back() != ranks.back() ? std::vector<int>{} : all;

@@ -198,6 +198,7 @@ TEST(Launch, SlurmGetsNodesRanksAndSwitches) {
 std::string racks_job(int gpus) {
   Example example = llama();
   example.cluster.gpus_per_node = 72;
+  example.cluster.gpus_per_tray = 4;
   example.cluster.num_nodes = 2;
   example.model.moe = MixtureOfExperts{};
   example.layout = {.data_parallel_size = gpus, .expert_parallel_size = 64};
