@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first line is a pattern, the others a log: a pattern is read or refused, and each of its steps
-// has a time.
+// The first line is a pattern, the others a log: a pattern is read or refused, and each of its
+// steps has a time.
 #include "interop/logs/log_pattern.h"
 #include "tests/fuzz/fuzz.h"
 
