@@ -81,7 +81,7 @@ CsvTable read_csv(std::string_view text, const std::string& file) {
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)
     text.remove_prefix(kByteOrderMark.size());
   CsvScanner scanner(text, file);
-  CsvTable table{.file = file, .columns = {}, .rows = {}};
+  CsvTable table{.file = file, .columns = {}, .rows = {}, .lines = {}};
   while (!scanner.done()) {
     const int line = scanner.line();
     std::vector<std::string> cells = scanner.row();
@@ -91,15 +91,11 @@ CsvTable read_csv(std::string_view text, const std::string& file) {
       check_header(table.columns, file);
       continue;
     }
-    if (cells.size() != table.columns.size()) {
-      throw InputError(file, "",
-                       fmt::format("line {}: {} cells below a header of {}", line, cells.size(),
-                                   table.columns.size()));
-    }
     if (table.rows.size() == kMostRows) {
       throw InputError(file, "", fmt::format("line {}: at most {} rows are read", line, kMostRows));
     }
     table.rows.push_back(std::move(cells));
+    table.lines.push_back(line);
   }
   if (table.columns.empty()) throw InputError(file, "", "must start with a row of column names");
   return table;

@@ -158,10 +158,44 @@ void complete(Json& run, std::size_t index) {
   if (measured.is_object() && !measured.contains("status")) measured["status"] = "ok";
 }
 
+// Whose values are a row's cells; the map's own mistakes are not the row's.
+Json run_of_row(const std::vector<Field>& fields, const Json& common,
+                const std::vector<std::optional<Json>>& values, const std::string& map_file) {
+  Json run = common;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (values[i]) member_at(run, fields[i].target, map_file) = *values[i];
+  }
+  return run;
+}
+
+std::vector<std::optional<Json>> values_of_row(const std::vector<Field>& fields,
+                                               const CsvTable& table, std::size_t row,
+                                               const std::string& where) {
+  const std::vector<std::string>& cells = table.rows[row];
+  if (cells.size() != table.columns.size()) {
+    throw InputError(where, "",
+                     fmt::format("line {}: {} cells below a header of {}", table.lines[row],
+                                 cells.size(), table.columns.size()));
+  }
+  std::vector<std::optional<Json>> values;
+  for (const Field& field : fields) values.push_back(value_of(field, cells, where));
+  return values;
+}
+
+// The cell of /id where it can be read, else the row's number.
+std::string id_of_row(const std::vector<Field>& fields, const CsvTable& table, std::size_t row) {
+  const std::vector<std::string>& cells = table.rows[row];
+  for (const Field& field : fields) {
+    if (field.pointer != "/id" || cells.size() != table.columns.size()) continue;
+    if (const std::string id = joined_cells(field, cells); !id.empty()) return id;
+  }
+  return std::to_string(row + 1);
+}
+
 }  // namespace
 
-Json measurements_from_csv(const CsvTable& table, const std::string& table_file, const Json& map,
-                           const std::string& map_file) {
+ConvertedTable measurements_from_csv(const CsvTable& table, const std::string& table_file,
+                                     const Json& map, const std::string& map_file) {
   ObjectReader reader(map, map_file);
   Json set{{"schema", "meshwright.measurements/1"},
            {"name", reader.required_string("name")},
@@ -177,18 +211,32 @@ Json measurements_from_csv(const CsvTable& table, const std::string& table_file,
     fields.push_back(read_field(target, source, table, map_file));
   reader.finish();
 
-  set["runs"] = Json::array();
+  ConvertedTable result{std::move(set), {}};
+  Json left_out = Json::array();
+  std::optional<InputError> first;
+  result.set["runs"] = Json::array();
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    Json run = common;
-    for (const Field& field : fields) {
-      const auto value =
-          value_of(field, table.rows[i], fmt::format("{} (row {})", table_file, i + 1));
-      if (value) member_at(run, field.target, map_file) = *value;
+    std::vector<std::optional<Json>> values;
+    const std::string where = fmt::format("{} (row {})", table_file, i + 1);
+    const std::string place = fmt::format("row {}, line {}", i + 1, table.lines[i]);
+    try {
+      values = values_of_row(fields, table, i, where);
+    } catch (const InputError& error) {
+      if (!first) first = error;
+      left_out.push_back({{"file", table_file},
+                          {"place", place},
+                          {"id", id_of_row(fields, table, i)},
+                          {"reason", std::string(error.what()).substr(where.size() + 2)}});
+      continue;
     }
+    Json run = run_of_row(fields, common, values, map_file);
     complete(run, i + 1);
-    set["runs"].push_back(std::move(run));
+    result.set["runs"].push_back(std::move(run));
+    result.places.push_back(place);
   }
-  return set;
+  if (first && result.places.empty()) throw *first;
+  if (!left_out.empty()) result.set["left_out"] = std::move(left_out);
+  return result;
 }
 
 }  // namespace meshwright::interop

@@ -14,15 +14,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "interop/csv.h"
 #include "sim/record/json.h"
 
 namespace meshwright::interop {
 
-// Throws InputError: an unknown column, a cell that its "values" do not list, a cell to be scaled
-// that is no number.
-Json measurements_from_csv(const CsvTable& table, const std::string& table_file, const Json& map,
-                           const std::string& map_file);
+struct ConvertedTable {
+  Json set;                         // with "left_out", where a row cannot be read
+  std::vector<std::string> places;  // of each run in the table: "row 2, line 3"
+};
+
+// A row is left out, with its place and why, that has another number of cells than the header, a
+// cell that its "values" do not list, or a cell to be scaled that is no number. Throws InputError:
+// an unknown column or another mistake of the map, or no row that can be read.
+ConvertedTable measurements_from_csv(const CsvTable& table, const std::string& table_file,
+                                     const Json& map, const std::string& map_file);
 
 }  // namespace meshwright::interop

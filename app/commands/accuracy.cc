@@ -69,7 +69,9 @@ reports::AccuracyResult result_of(const planner::AccuracyRow& row, const std::st
   planner::MeasuredWhere where;
   if (!row.cluster.empty()) where.cluster = load_cluster(row.cluster);
   if (!row.framework.empty()) where.framework = load_framework(row.framework);
-  const planner::MeasuredSet set = planner::runs_of(row, load_measurements(file, where));
+  const planner::MeasuredSet whole = load_measurements(file, where);
+  refuse_unread(whole);
+  const planner::MeasuredSet set = planner::runs_of(row, whole);
   reports::AccuracyResult result{row, planner::backtest(set).overall, {}, false};
   const std::string stem = fs::path(row.set).stem().string();
   std::set<std::string> frameworks;
@@ -108,8 +110,9 @@ std::vector<planner::ListedSet> listed_sets(const std::string& list,
     planner::MeasuredWhere where;
     if (!row.cluster.empty()) where.cluster = load_cluster(row.cluster);
     if (!row.framework.empty()) where.framework = load_framework(row.framework);
-    sets.push_back({row.name, fs::path(row.set).stem().string(),
-                    planner::runs_of(row, load_measurements(file, where))});
+    const planner::MeasuredSet whole = load_measurements(file, where);
+    refuse_unread(whole);
+    sets.push_back({row.name, fs::path(row.set).stem().string(), planner::runs_of(row, whole)});
   }
   return sets;
 }

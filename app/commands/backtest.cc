@@ -48,7 +48,9 @@ planner::MeasuredSet load_set(const std::string& path, const BacktestOptions& op
   planner::MeasuredWhere where;
   if (!options.cluster.empty()) where.cluster = load_cluster(options.cluster);
   if (!options.framework.empty()) where.framework = load_framework(options.framework);
-  return load_measurements(path, where);
+  planner::MeasuredSet set = load_measurements(path, where);
+  say_unread(set);
+  return set;
 }
 
 // Learns the terms on one set; prints them in the words of a cluster file's "framework".
@@ -81,7 +83,7 @@ planner::MeasuredSet rest_after(planner::MeasuredSet set, int count) {
     throw InputError("--learn", "", "needs runs of one training software", "give --framework");
   }
   const std::vector<FrameworkScalar> scalars = planner::all_framework_scalars();
-  planner::MeasuredSet known{set.name, set.source, set.assumed, {}};
+  planner::MeasuredSet known{set.name, set.source, set.assumed, {}, {}};
   std::vector<std::size_t> picked = planner::runs_to_make(set, scalars, count);
   for (const std::size_t i : picked) {
     known.runs.push_back(set.runs[i]);
@@ -130,8 +132,11 @@ int run_backtest(const BacktestOptions& options) {
     say("{} of {} runs have a layout that breaks a rule; see --format json\n", illegal,
         result.runs.size());
   }
+  std::vector<reports::Table> tables{reports::scores_table(result),
+                                     reports::worst_runs_table(set, result)};
+  if (!set.unread.empty()) tables.push_back(reports::unread_runs_table(set));
   write_output(
-      options.output, {reports::scores_table(result), reports::worst_runs_table(set, result)},
+      options.output, tables,
       reports::backtest_file_record().write(reports::backtest_file_of(set, result)).dump(2) + "\n");
   if (illegal == static_cast<int>(result.runs.size())) {
     say("No run could be predicted.\n");

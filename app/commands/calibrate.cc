@@ -192,9 +192,11 @@ void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& option
   });
   command.reads("--check", options->check,
                 "PROFILE: measures a tenth of it again; exit code 1 when it has drifted");
-  command.reads("--import", options->imports,
-                "Results of nccl-tests (text or JSON), ib_write_bw, BabelStream, flash-attention's "
-                "benchmark or scripts/gpu-reference --attention, to add");
+  command.reads(
+      "--import", options->imports,
+      "Results of nccl-tests (text or JSON), ib_write_bw, nvbandwidth, mamf-finder, BabelStream, "
+      "flash-attention's benchmark, PyTorch's profiler (a trace) or scripts/gpu-reference "
+      "--attention, to add");
   command.reads("--onto", options->onto,
                 "A cluster, such as hgx-h100-400g: what is measured or imported overwrites its "
                 "numbers, all others stay; with --import also a profile to add to",

@@ -40,6 +40,8 @@ const std::map<std::string_view, std::string_view>& places() {
       {"node_fabric",
        "nvidia-smi topo -m: NV# between all devices is nvswitch; PIX, PHB and SYS are "
        "pcie."},
+      {"gpus_per_tray", "nvidia-smi -L on one compute tray of a rack; 0 for servers."},
+      {"gpus_per_domain", "The rack's size, where your job gets a part of it; else 0."},
       {"network", "Your network plan: whether NIC 1 of all nodes meets on one switch (rails)."},
       {"nics_per_node",
        "ibstat -l, or ls /sys/class/infiniband; count those of the GPUs' network."},
@@ -183,8 +185,12 @@ std::string cluster_template(const ClusterStart& start) {
   only_device(cluster) = device;
   cluster.framework = {};
   cluster.framework_assumed = false;
+  cluster.host = {};  // of the shipped cluster's nodes
   cluster.gpus_per_node = start.gpus_per_node.value_or(cluster.gpus_per_node);
   cluster.num_nodes = start.num_nodes.value_or(1);
+  if (cluster.gpus_per_tray > 0 && cluster.gpus_per_node % cluster.gpus_per_tray != 0) {
+    cluster.gpus_per_tray = 0;
+  }
   cluster.nics_per_node = start.nics.value_or(cluster.gpus_per_node);
   if (cluster.gpus_per_island > 0 && cluster.gpus_per_node % cluster.gpus_per_island != 0) {
     cluster.gpus_per_island = 0;

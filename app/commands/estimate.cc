@@ -105,6 +105,7 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
       reports::memory_of(found, inputs.model, only_device(inputs.cluster));
   const std::vector<reports::Table> tables{reports::terms_table(found.terms, found.step_time),
                                            reports::memory_table(memory.stages, memory.capacity)};
+  const std::vector<std::string> notes = notes_of(inputs.note, inputs, &layout);
   if (options.output.format == Format::table) {
     write_file_atomically(
         options.output.out,
@@ -114,12 +115,12 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
             "\n" + tables_text(tables, Format::table));
   } else {
     reports::EstimateAnswer answer{inputs, call.text(), inputs.defaults, {}, verdict, found};
-    if (!inputs.note.empty()) answer.notes = {inputs.note};
+    answer.notes = notes;
     write_output(options.output, tables,
                  reports::estimate_answer_record().write(answer).dump(2) + "\n");
   }
   if (!options.trace.empty()) write_step_trace(options, inputs, found, call);
-  if (!inputs.note.empty()) say("note: {}\n", inputs.note);
+  for (const std::string& note : notes) say("note: {}\n", note);
   if (!verdict.fits) {
     if (options.output.format != Format::table) say("{}", verdict_text(verdict));
     return kGateFailed;

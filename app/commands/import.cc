@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -28,11 +29,31 @@ struct ImportOptions {
 
 int run_import(const ImportOptions& options) {
   const interop::CsvTable table = interop::read_csv(read_text_file(options.table), options.table);
-  const Json set = interop::measurements_from_csv(table, options.table, read_json_file(options.map),
-                                                  options.map);
+  const interop::ConvertedTable converted = interop::measurements_from_csv(
+      table, options.table, read_json_file(options.map), options.map);
   // What is written must be readable again: each run's model, cluster, job and layout are checked.
-  const planner::MeasuredSet read =
-      measurements_from_json(Json(set), fmt::format("{} as {} says", options.table, options.map));
+  planner::MeasuredSet read = measurements_from_json(
+      converted.set, fmt::format("{} as {} says", options.table, options.map));
+  Json set = converted.set;
+  set["runs"] = Json::array();
+  for (std::size_t i = 0; i < converted.places.size(); ++i) {
+    const std::string pointer = fmt::format("/runs/{}", i);
+    const auto wrong =
+        std::find_if(read.unread.begin(), read.unread.end(),
+                     [&](const planner::UnreadRun& run) { return run.place == pointer; });
+    if (wrong == read.unread.end()) {
+      set["runs"].push_back(converted.set["runs"][i]);
+    } else {
+      *wrong = {options.table, converted.places[i], wrong->id, wrong->reason};
+    }
+  }
+  if (!read.unread.empty()) {
+    set["left_out"] = Json::array();
+    for (const planner::UnreadRun& run : read.unread) {
+      set["left_out"].push_back(planner::unread_run_record().write(run));
+    }
+  }
+  say_unread(read);
   write_file_atomically(options.out, set.dump(1) + "\n");
   say("{} runs of {}\n", read.runs.size(), read.name);
   if (options.out != "-") say_next({{"backtest", options.out}});
@@ -42,6 +63,7 @@ int run_import(const ImportOptions& options) {
 struct ImportedClusterOptions {
   std::vector<std::string> files;
   std::string onto, out = "-";
+  bool force = false;
 };
 
 // What the tools' file said of the machine, beside where the cluster came from.
@@ -54,8 +76,8 @@ int import_cluster(const ImportedClusterOptions& options, const Call& call) {
   }
   const interop::ClusterFacts facts = interop::merged(all);
   const Cluster base = load_cluster(options.onto, nullptr, &origin);
-  interop::OverlaidCluster made =
-      interop::overlaid(base, facts, fmt::format("{}", fmt::join(options.files, ", ")));
+  interop::OverlaidCluster made = interop::overlaid(
+      base, facts, fmt::format("{}", fmt::join(options.files, ", ")), options.force);
   made.cluster.name =
       options.out == "-" ? base.name : std::filesystem::path(options.out).stem().string();
   made.cluster.source = fmt::format("{} Sizes and wiring: {} ({}).", base.source, facts.tool,
@@ -66,6 +88,7 @@ int import_cluster(const ImportedClusterOptions& options, const Call& call) {
     say("{}: {} -> {}\n", change.field, change.before, change.after);
   }
   if (made.changes.empty()) say("{} is as the files say\n", base.name);
+  for (const std::string& note : made.notes) say("{}\n", note);
   for (const std::string& note : facts.notes) say("{}\n", note);
   if (options.out != "-") say_next({{"cluster", "show", options.out}});
   return kDone;
@@ -86,6 +109,9 @@ void add_import_cluster(Commands& commands, Command& import) {
              "clusters")
       ->required();
   cluster.writes("-o,--out", options->out, "The cluster to write; default: standard output");
+  cluster.options().add_flag("--force", options->force,
+                             "Lay the sizes of other devices, or of devices with other links, over "
+                             "the cluster");
   cluster.runs([options](const Call& call) { return import_cluster(*options, call); });
 }
 

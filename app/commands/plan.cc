@@ -183,9 +183,10 @@ Answer answer_to(const Question& q, const PlanOptions& options, const Call& call
   a.full = std::move(chosen.pool);
   a.plan = std::move(chosen.plan);
   a.left_out = std::move(chosen.left_out);
-  if (!q.inputs.note.empty()) {
-    a.full.notes.push_back(q.inputs.note);
-    a.plan.notes.push_back(q.inputs.note);
+  const Layout* winner = a.plan.ranked.empty() ? nullptr : &a.plan.ranked.front().layout;
+  for (const std::string& note : notes_of(q.inputs.note, q.inputs, winner)) {
+    a.full.notes.push_back(note);
+    a.plan.notes.push_back(note);
   }
   a.runs_to_make = planner::runs_to_make(a.full, options.runs_to_make);
   if (options.answers.no_answers) return a;

@@ -31,6 +31,7 @@
 #include "reports/tables/tables.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
+#include "sim/hardware/node_count.h"
 
 namespace meshwright::app {
 namespace {
@@ -153,9 +154,7 @@ void add_searches(reports::ReportContents& contents, const reports::PlanFile& pl
 std::vector<int> counts_near(const Cluster& cluster) {
   std::vector<int> counts;
   for (const int gpus : {cluster.num_gpus() / 2, cluster.num_gpus(), cluster.num_gpus() * 2}) {
-    const bool whole = gpus <= cluster.gpus_per_node || gpus % cluster.gpus_per_node == 0;
-    const bool linked = gpus <= cluster.num_gpus() || cluster.inter_node.bandwidth.value() > 0.0;
-    if (gpus >= 1 && whole && linked) counts.push_back(gpus);
+    if (has_count(cluster, gpus)) counts.push_back(gpus);
   }
   return counts;
 }

@@ -83,7 +83,11 @@ std::optional<reports::LogFacts> facts_of_log(const LaunchedRun& run) {
   if (!run.log || !run.log_refused.empty()) return std::nullopt;
   reports::LogFacts facts{run.measured};
   facts.out_of_memory_line = run.log->out_of_memory_line;
+  if (!facts.peak_memory) {
+    facts.other_memory = run.memory_is_reserved ? run.log->peak_allocated : run.log->peak_reserved;
+  }
   if (run.steps) {
+    facts.software = run.log->target;
     facts.steps = run.steps->used;
     facts.warm_up_steps = run.steps->warm_up;
     facts.steps_of_other_batches = run.steps->other_batch;
@@ -157,7 +161,7 @@ reports::ReviewedRun reviewed_run(const LaunchedRun& run, planner::Review review
   reviewed.origin = std::move(origin);
   reviewed.launch = facts_of(run.launch);
   reviewed.layout = run.layout;
-  if (!run.note.empty()) reviewed.notes = {run.note};
+  reviewed.notes = run.notes;
   reviewed.log = facts_of_log(run);
   reviewed.log_refused = run.log_refused;
   reviewed.memory_is_reserved = run.memory_is_reserved;
@@ -203,7 +207,10 @@ void add_run_options(Command& command, LaunchedRunOptions& run) {
   command.reads(
       "--from", run.from,
       "What is launched: a script, command line or configuration; default: what the log says");
-  command.reads("--log", run.log, "What it printed");
+  command.reads("--log", run.log, "Training log of the run");
+  command.options().add_option(
+      "--log-pattern", run.log_pattern,
+      "Line of a step in a log of other software: \"step {step} .* {seconds}s\"");
   command
       .reads("--cluster", run.cluster,
              "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/files/measurements.h"
 
+#include "app/console/terminal.h"
 #include "app/files/files.h"
 #include "interop/huggingface.h"
+#include "sim/base/error.h"
 #include "sim/json/records.h"
 
 namespace meshwright::app {
@@ -24,6 +26,14 @@ planner::MeasuredSet measurements_from_json(const Json& json, const std::string&
        .framework = [](const std::string& name) { return load_framework(name); },
        .inline_model = inline_model},
       where);
+}
+
+void say_unread(const planner::MeasuredSet& set) {
+  for (const planner::UnreadRun& run : set.unread) say("warning: {}\n", unread_text(run));
+}
+
+void refuse_unread(const planner::MeasuredSet& set) {
+  if (!set.unread.empty()) throw InputError(unread_text(set.unread.front()));
 }
 
 planner::MeasuredSet load_measurements(const std::string& path,

@@ -13,7 +13,6 @@
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/fit/holdout.h"
 #include "calibrate/imported/imported.h"
-#include "calibrate/imported/named_device.h"
 #include "calibrate/profile/device_spread.h"
 #include "calibrate/profile/merge.h"
 #include "calibrate/profile/profile_json.h"
@@ -24,6 +23,7 @@
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/hardware/cluster.h"
+#include "sim/hardware/named_device.h"
 #include "sim/json/records.h"
 
 namespace meshwright::app {
@@ -71,7 +71,7 @@ void widen(Cluster& cluster, const calibrate::MeasuredPoint& p) {
 void check_device(calibrate::Profile& profile, const calibrate::Imported& imported,
                   const std::string& file, bool force) {
   const Device& device = only_device(profile.cluster);
-  const std::string other = calibrate::other_device(imported.devices, device);
+  const std::string other = other_device(imported.devices, device);
   if (other.empty()) return;
   if (!force) {
     throw InputError(
@@ -83,17 +83,54 @@ void check_device(calibrate::Profile& profile, const calibrate::Imported& import
                                       file.substr(file.find_last_of('/') + 1), other, device.name));
 }
 
+// Hosts of a rack are trays: what goes from one to the other stays inside the NVLink domain.
+bool across_trays(const Cluster& cluster, calibrate::MeasuredPoint& point) {
+  auto* collective = std::get_if<calibrate::timed::CollectiveCall>(&point.subject);
+  const int domain = cluster.gpus_per_node;
+  if (collective == nullptr || cluster.gpus_per_tray == 0) return false;
+  calibrate::GroupCall& call = collective->call;
+  const bool fits = call.group_size <= domain || call.group_size % domain == 0;
+  if (call.tier != Tier::inter_node || call.ranks_per_node > cluster.gpus_per_tray || !fits) {
+    return false;
+  }
+  call.ranks_per_node = std::min(call.group_size, domain);
+  call.groups_per_node = 1;
+  if (call.group_size <= domain) call.tier = Tier::intra_node;
+  return true;
+}
+
+// Of a file that a tool wrote: where its ranks sat in this cluster.
+void seat_on_trays(calibrate::Profile& profile, calibrate::Imported& imported) {
+  int moved = 0;
+  for (calibrate::MeasuredPoint& point : imported.points) {
+    moved += across_trays(profile.cluster, point) ? 1 : 0;
+  }
+  if (moved == 0) return;
+  imported.notes.push_back(
+      fmt::format("{} collectives went over hosts of up to {} ranks, which are trays of one NVLink "
+                  "domain of {}: "
+                  "they count inside it",
+                  moved, profile.cluster.gpus_per_tray, profile.cluster.gpus_per_node));
+}
+
 void import_one(calibrate::Profile& profile, const std::string& file, bool force) {
   const std::string text = read_text_file(file);
   calibrate::Imported imported = calibrate::imported(text, file);
   check_device(profile, imported, file, force);
+  seat_on_trays(profile, imported);
   const std::string name = file.substr(file.find_last_of('/') + 1);
   const std::string source =
       fmt::format("{}, {}, sha256 {}", imported.tool, name, reports::sha256(text));
+  const int devices = profile.cluster.gpus_per_node;
   for (calibrate::MeasuredPoint& point : imported.points) {
     point.source = source;
     widen(profile.cluster, point);
     add_imported(profile, point);
+  }
+  if (profile.cluster.gpus_per_node > devices) {
+    profile.notes.push_back(
+        fmt::format("imported: gpus_per_node {} -> {}: so many ranks shared a host", devices,
+                    profile.cluster.gpus_per_node));
   }
   profile.notes.push_back(fmt::format("imported: {} points of {} from {}", imported.points.size(),
                                       imported.tool, name));
@@ -106,24 +143,38 @@ bool is_profile(const std::string& onto) {
   return json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1";
 }
 
-// Curves of the cluster's own machine: its links are fitted to them, and everything else of it
-// stays. Whoever names a shipped cluster has no profile of its devices.
+// What a cluster takes without a profile of its devices: products, links between devices, and the
+// host's link.
+bool a_cluster_takes(const calibrate::MeasuredPoint& point) {
+  return point.is<calibrate::timed::CollectiveCall>() || point.is<calibrate::timed::Gemm>() ||
+         point.is<calibrate::timed::SustainedGemm>() || point.is<calibrate::timed::HostLink>();
+}
+
+// Times of the cluster's own machine: its models are fitted to them, and everything else of it
+// stays.
 void import_onto_cluster(const std::vector<std::string>& files, const std::string& onto,
                          const std::string& out, bool force) {
   calibrate::Profile measured;
   measured.cluster = load_cluster(onto);
   const int nics = measured.cluster.nics_per_node;
   for (const std::string& file : files) import_one(measured, file, force);
-  std::erase_if(measured.points, [](const calibrate::MeasuredPoint& point) {
-    return !point.is<calibrate::timed::CollectiveCall>();
-  });
+  const std::size_t left_out = std::erase_if(
+      measured.points, [](const calibrate::MeasuredPoint& p) { return !a_cluster_takes(p); });
   if (measured.points.empty()) {
-    throw InputError(files.front(), "", "holds no collective; a cluster takes collectives alone",
+    throw InputError(files.front(), "",
+                     "holds no collective, product or host link; a cluster takes nothing else",
                      "calibrate a device first, and add to its profile");
+  }
+  if (left_out > 0) {
+    measured.notes.push_back(
+        fmt::format("{} other times left out: only a device's own profile takes them", left_out));
   }
   Cluster cluster = calibrate::assemble(measured.points, measured.cluster).cluster;
   if (cluster.nics_per_node == 0) cluster.nics_per_node = nics;
-  cluster.source += fmt::format(" Collectives: {}.", measured.points.front().source);
+  cluster.source += fmt::format(" Measured: {}.", measured.points.front().source);
+  if (measured.points.front().is<calibrate::timed::Gemm>()) {
+    only_device(cluster).source += fmt::format(" Products: {}.", measured.points.front().source);
+  }
   Json json = to_json(cluster);
   write_file_atomically(out, json.dump(2) + "\n");
   for (const std::string& note : measured.notes) say("{}\n", note);

@@ -17,6 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/hardware/links.h"
+#include "sim/hardware/node_count.h"
 
 namespace meshwright::app {
 namespace {
@@ -37,10 +38,7 @@ std::vector<int> counts_around(const Cluster& cluster, std::initializer_list<dou
   std::vector<int> counts;
   for (const double factor : factors) {
     const int count = static_cast<int>(cluster.num_gpus() * factor);
-    const bool whole = count <= cluster.gpus_per_node || count % cluster.gpus_per_node == 0;
-    const bool linked = cluster.inter_node.bandwidth.value() > 0.0;
-    const bool reachable = count <= cluster.num_gpus() || linked;
-    if (count >= 1 && whole && reachable) counts.push_back(count);
+    if (has_count(cluster, count)) counts.push_back(count);
   }
   return counts;
 }

@@ -14,8 +14,10 @@
 #include "sim/base/error.h"
 #include "sim/base/job.h"
 #include "sim/hardware/interval_regime.h"
+#include "sim/hardware/node_count.h"
 #include "sim/json/records.h"
 #include "sim/record/reader.h"
+#include "sim/rules/rules.h"
 
 namespace meshwright::app {
 namespace {
@@ -154,6 +156,20 @@ std::string note_of(const AskedCluster& asked, const Job& job) {
   if (not_measured.empty()) return "";
   return fmt::format("Not measured on {}, and modelled from what was: {}.", asked.cluster.name,
                      fmt::join(not_measured, ", "));
+}
+
+std::vector<std::string> notes_of(const std::string& note, const Scenario& scenario,
+                                  const Layout* layout) {
+  std::vector<std::string> notes;
+  if (!note.empty()) notes.push_back(note);
+  const std::string share = used_share_text(scenario.cluster);
+  if (!share.empty()) notes.push_back(share);
+  if (layout == nullptr) return notes;
+  for (std::string& unproven :
+       unproven_uses(scenario.model, scenario.job, *layout, devices_of(scenario.cluster))) {
+    notes.push_back(std::move(unproven));
+  }
+  return notes;
 }
 
 Inputs load_inputs(const InputOptions& options, Model model, const Json& job,

@@ -48,6 +48,11 @@ AskedCluster load_asked_cluster(const std::string& cluster, const std::string& f
 // Empty: nothing is missing.
 std::string note_of(const AskedCluster& asked, const Job& job);
 
+// What a reader must know of an answer: what was not measured, the part of NVLink domains that is
+// used, and what the layout, if there is one, uses that is unproven there.
+std::vector<std::string> notes_of(const std::string& note, const Scenario& scenario,
+                                  const Layout* layout = nullptr);
+
 enum class GpuCounts { one, several };
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts = GpuCounts::one);

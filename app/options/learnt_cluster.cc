@@ -33,8 +33,10 @@ planner::MeasuredSet runs_in(const std::string& path, const Inputs& inputs,
                              reports::Origin& origin) {
   const Json json = read_input("learn", path, origin);
   if (json.is_object() && json.contains("runs")) {
-    return measurements_from_json(json, path,
-                                  {.cluster = std::nullopt, .framework = inputs.cluster.framework});
+    planner::MeasuredSet set = measurements_from_json(
+        json, path, {.cluster = std::nullopt, .framework = inputs.cluster.framework});
+    say_unread(set);
+    return set;
   }
   return planner::observed_runs(inputs, observations_from_json(json, path));
 }

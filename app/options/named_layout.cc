@@ -100,9 +100,13 @@ NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text)
   }
   const LayoutLine line = layout_line_from_text(text, defaults);
   if (const auto space = open_space(plan.search.space, line)) return best_with(plan, *space, text);
-  meant.layout =
-      planner::with_unsaid_overlaps({line.layout, line.fields}, limits, plan.search.space);
-  if (*meant.layout != line.layout) {
+  const planner::StatedLayout stated{line.layout, line.fields};
+  meant.layout = planner::with_unsaid_overlaps(stated, limits, plan.search.space);
+  const bool switched = *meant.layout != line.layout;
+  if (!stated.says("moe_token_dispatcher_type")) {
+    meant.layout = with_proven_dispatcher(*meant.layout, plan.cluster);
+  }
+  if (switched) {
     meant.note = "Overlap switches are those that the plan's search sets.\n";
   }
   return meant;

@@ -49,6 +49,9 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
     layout.data_parallel_size = gpus / others;
   }
   layout = planner::with_unsaid_overlaps(stated, inputs.cluster.framework.limits);
+  if (!stated.says("moe_token_dispatcher_type")) {
+    layout = with_proven_dispatcher(layout, inputs.cluster);
+  }
   const int needed = world_size(layout);
   if (!inputs.has_cluster) {
     inputs.cluster.gpus_per_node = needed;

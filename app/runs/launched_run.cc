@@ -14,6 +14,8 @@
 #include "app/files/files.h"
 #include "app/options/inputs.h"
 #include "app/runs/log_check.h"
+#include "interop/huggingface.h"
+#include "interop/logs/log_pattern.h"
 #include "interop/read_launch/read_launch.h"
 #include "planner/accuracy/measured_set_json.h"
 #include "planner/search/space.h"
@@ -73,7 +75,12 @@ int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
   if (options.gpus > 0) return options.gpus;
   if (log && log->world_size) return *log->world_size;
   if (launch.gpus > 0) return launch.gpus;
-  if (!launch.data_parallel_size_follows) return world_size(launch.layout);
+  if (!launch.data_parallel_size_follows) {
+    const int gpus = world_size(launch.layout);
+    assume(launch, "gpus", std::to_string(gpus),
+           "the product of the sizes that the launch states; --gpus says another number");
+    return gpus;
+  }
   assume(launch, "gpus", std::to_string(cluster.num_gpus()),
          "all of the cluster; neither launch nor log says how many, --gpus does");
   return cluster.num_gpus();
@@ -88,7 +95,8 @@ void set_data_parallel_size(Layout& layout, const interop::LaunchRecord& launch,
     if (world_size(layout) == gpus) return;
     throw InputError(
         file, "",
-        fmt::format("its sizes multiply to {} devices, and {} are used", world_size(layout), gpus));
+        fmt::format("its sizes multiply to {} devices, and {} are used", world_size(layout), gpus),
+        fmt::format("--gpus {} asks about its own number", world_size(layout)));
   }
   if (gpus % others != 0) {
     throw InputError(
@@ -148,6 +156,16 @@ void assume_unsaid_sizes(LaunchedRun& run) {
   }
 }
 
+// Chunks that a launch says by the layers of each.
+void set_chunks(LaunchedRun& run) {
+  const int each = run.launch.layers_per_chunk;
+  if (each == 0) return;
+  const int ranks = run.layout.pipeline_parallel_size;
+  const int stages = (run.scenario.model.num_layers + each - 1) / each;
+  const int chunks = run.launch.rounds_chunks_up ? (stages + ranks - 1) / ranks : stages / ranks;
+  run.layout.virtual_pipeline_parallel_size = std::max(2, chunks);
+}
+
 Seconds upper_median_of(const std::vector<Seconds>& times) {
   std::vector<double> values;
   for (const Seconds time : times) values.push_back(time.value());
@@ -176,6 +194,28 @@ void measure(LaunchedRun& run, const Framework& framework) {
   run.memory_is_reserved = framework.memory.reports_reserved;
   run.measured.peak_memory = run.memory_is_reserved ? log.peak_reserved : log.peak_allocated;
   for (const auto& [name, values] : log.timers) run.measured.timers[name] = upper_median_of(values);
+}
+
+[[noreturn]] void fail_without_match(const interop::LogPattern& pattern, const std::string& file,
+                                     const std::string& text) {
+  const std::string nearest = pattern.nearest_line(text);
+  throw InputError("--log-pattern", "",
+                   fmt::format("matches no line of {} with a time above 0", file),
+                   nearest.empty() ? "no line has a word of the pattern"
+                                   : fmt::format("the nearest line is: {}", nearest));
+}
+
+interop::TrainingLog read_log_of(const LaunchedRunOptions& options, const std::string& text) {
+  std::optional<interop::LogPattern> pattern;
+  if (!options.log_pattern.empty()) pattern.emplace(options.log_pattern);
+  interop::TrainingLog log = interop::read_training_log(text, pattern ? &*pattern : nullptr);
+  if (!log.steps.empty() || log.out_of_memory) return log;
+  if (pattern) fail_without_match(*pattern, options.log, text);
+  throw InputError(
+      options.log, "", "found no training steps in this log",
+      fmt::format("supported logs: {}. For others, --log-pattern describes a step's line, for "
+                  "example 'step {{step}} .* {{seconds}}s'",
+                  interop::software_whose_logs_are_read()));
 }
 
 interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,
@@ -216,6 +256,11 @@ Model model_of(const LaunchedRunOptions& options, const interop::LaunchRecord& l
     }
     return load_model(shipped, &origin);
   }
+  if (!launch.model_config.empty()) {
+    Model model = interop::model_from_huggingface(Json::parse(launch.model_config), from);
+    model.name = "the launched model";
+    return model;
+  }
   if (launch.model.num_layers > 0) return launch.model;
   throw InputError(from, "", "does not say which model is trained", "name it with --model");
 }
@@ -238,14 +283,12 @@ Layout launched_layout(const interop::LaunchRecord& launch, const Framework& fra
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
   LaunchedRun run;
   std::string log_text;
+  if (!options.log_pattern.empty() && options.log.empty()) {
+    throw InputError("--log-pattern", "", "describes the lines of --log, which is missing");
+  }
   if (!options.log.empty()) {
     log_text = read_named_text("log", options.log, origin);
-    run.log = interop::read_training_log(log_text);
-    if (run.log->steps.empty() && !run.log->out_of_memory) {
-      throw InputError(
-          options.log, "", "holds no training step that is understood",
-          "read are logs of Megatron-LM, torchtitan, DeepSpeed, nanotron, llm-foundry");
-    }
+    run.log = read_log_of(options, log_text);
   }
   run.launch = read_launch_of(options, log_text, run.log, origin);
   const std::string& from = options.from.empty() ? options.log : options.from;
@@ -258,9 +301,14 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   const int gpus = gpus_of(options, run.launch, run.log, cluster);
   run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
   run.scenario.cluster = scaled_to(cluster, gpus);
+  const auto& said = run.launch.layout_fields;
+  if (std::find(said.begin(), said.end(), "moe_token_dispatcher_type") == said.end()) {
+    run.layout = with_proven_dispatcher(run.layout, run.scenario.cluster);
+  }
+  set_chunks(run);
   set_global_batch(run);
   assume_unsaid_sizes(run);
-  run.note = note_of(asked, run.scenario.job);
+  run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
   if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
   if (run.log && run.log_refused.empty()) measure(run, cluster.framework);
   return run;

@@ -18,6 +18,7 @@ namespace meshwright::app {
 
 struct LaunchedRunOptions {
   std::string from, log, model, cluster, framework;  // empty: not given
+  std::string log_pattern;                           // of the log's steps; empty: known software
   std::vector<std::string> variables;                // "TP=8"
   std::string arguments;                             // of the script: "A3B 1 8"; empty: not given
   int gpus = 0, vocab_size = 0, seq_length = 0;      // 0: as read
@@ -33,7 +34,7 @@ struct LaunchedRun {
   bool memory_is_reserved = false;  // what the framework prints
   // Why the log was not used; empty: it was, or there is none.
   std::string log_refused{};
-  std::string note{};  // what the cluster's profile has no measurement of, or empty
+  std::vector<std::string> notes{};  // notes_of (app/options/inputs.h)
 };
 
 // The layout of a launch on so many devices: what the launch says, the framework's where it says

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "calibrate/imported/named_device.h"
+#include "sim/hardware/named_device.h"
 #include "reports/text/text.h"
 #include "sim/model/parameters.h"
 
@@ -52,7 +52,7 @@ std::string other_parameters(const interop::TrainingLog& log, const Scenario& s,
 std::string why_log_is_anothers(const interop::TrainingLog& log, const Scenario& scenario,
                                 const Layout& layout) {
   const Device& device = only_device(scenario.cluster);
-  if (log.device && !calibrate::may_be_device(*log.device, device)) {
+  if (log.device && !may_be_device(*log.device, device)) {
     return fmt::format("it was printed on {}, and the cluster has {}", *log.device, device.name);
   }
   if (log.seq_length && *log.seq_length != scenario.job.seq_length) {

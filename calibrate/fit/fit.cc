@@ -29,6 +29,17 @@ double best_rate(const std::vector<GemmPoint>& points) {
   return best;
 }
 
+// Products of one depth say nothing of what a depth costs: mamf-finder's usual run has one k.
+bool of_one_depth(const std::vector<GemmPoint>& points) {
+  constexpr std::int64_t kApart = 2;
+  std::int64_t least = points.front().k, most = points.front().k;
+  for (const GemmPoint& p : points) {
+    least = std::min(least, p.k);
+    most = std::max(most, p.k);
+  }
+  return most < kApart * least;
+}
+
 const Link& link_of(const Cluster& cluster, Tier tier) {
   return tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node;
 }
@@ -68,12 +79,15 @@ Fit fit_gemm(GemmModel& model, const Device& device) {
   for (const GemmPoint& p : model.points) observed.push_back(p.time.value());
   GemmModel tried = model;
   tried.points.clear();
+  const bool keeps_ramp = model.ramp_k > 0.0 && of_one_depth(model.points);
+  std::vector<double> start{model.sustained_fraction};
+  if (!keeps_ramp) start.push_back(model.ramp_k > 0.0 ? model.ramp_k : kFirstRamp);
   const LogFit result = fit_log_space(
-      {model.sustained_fraction, model.ramp_k > 0.0 ? model.ramp_k : kFirstRamp},
+      start,
       [&](std::span<const double> parameters, std::size_t i) {
         const GemmPoint& p = model.points[i];
         tried.sustained_fraction = parameters[0];
-        tried.ramp_k = parameters[1];
+        if (!keeps_ramp) tried.ramp_k = parameters[1];
         return gemm_model_time({p.batch, p.m, p.n, p.k}, tried, device).value();
       },
       observed);
@@ -81,13 +95,15 @@ Fit fit_gemm(GemmModel& model, const Device& device) {
   // peak is the best rate seen; where the fit asks for more, that is the peak. No datasheet's is.
   if (!has_peak) model.peak *= std::max(1.0, result.parameters[0]);
   model.sustained_fraction = std::min(1.0, result.parameters[0]);
-  model.ramp_k = result.parameters[1];
+  if (!keeps_ramp) model.ramp_k = result.parameters[1];
   model.relative_spread = result.relative_spread;
   model.provenance = Provenance::fitted;
   fit.relative_spread = result.relative_spread;
   fit.parameters = {{"sustained_flops_per_second", result.parameters[0] * asked.value(),
-                     result.standard_errors[0] * asked.value()},
-                    {"ramp_k", result.parameters[1], result.standard_errors[1]}};
+                     result.standard_errors[0] * asked.value()}};
+  if (!keeps_ramp) {
+    fit.parameters.push_back({"ramp_k", result.parameters[1], result.standard_errors[1]});
+  }
   return fit;
 }
 

@@ -31,7 +31,8 @@ struct Fit {
 
 // Fills sustained_fraction, ramp_k and the spread of `model` from its points. `device` gives
 // launch cost and memory bandwidth, which are measured before. A peak that the model states, the
-// datasheet's, stays, and so does a model with too few points to fit; without one, the best rate
+// datasheet's, stays, and so does a model with too few points to fit, and a ramp where all points
+// have one depth; without a peak, the best rate
 // that was measured is the peak.
 Fit fit_gemm(GemmModel& model, const Device& device);
 

@@ -14,29 +14,53 @@ namespace {
 // run. Assumed.
 constexpr double kToldSpread = 0.05;
 
-// Without "[1,0]<stdout>:" or "0:" and a blank after it.
-std::string without_prefix(const std::string& line) {
-  const auto skip = [&](std::size_t from, const char* characters) {
-    return std::min(line.find_first_not_of(characters, from), line.size());
-  };
-  const auto is = [&](std::size_t at, char c) { return at < line.size() && line[at] == c; };
-  constexpr const char* kDigits = "0123456789";
-  const std::size_t start = skip(0, " \t");
-  std::size_t colon = skip(start, kDigits);
-  if (is(start, '[')) {
-    const std::size_t close = line.find("]<", start);
-    if (close == std::string::npos || skip(start + 1, "0123456789,") != close) return line;
-    colon = std::min(line.find('>', close), line.size() - 1) + 1;
+// Where a bracket of a launcher ends: "[0]" of mpiexec -l, "[1,0]<stdout>:" of mpirun --tag-output
+// and
+// "[prterun-host-7@1,0]<stdout>:" of its fifth version. 0: none.
+std::size_t bracket_end(const std::string& line, std::size_t start) {
+  const std::size_t close = line.find(']', start);
+  if (close == std::string::npos) return 0;
+  const std::string inside = line.substr(start + 1, close - start - 1);
+  if (line.compare(close, 4, "]<st") == 0) {
+    const std::size_t comma = inside.rfind(',');
+    const std::size_t digits = comma == std::string::npos ? 0 : comma + 1;
+    if (inside.find_first_not_of("0123456789", digits) != std::string::npos) return 0;
+    const std::size_t colon = line.find(">:", close);
+    return colon == std::string::npos ? 0 : colon + 2;
   }
-  if (colon == start || !is(colon, ':')) return line;
-  return line.substr(colon + (is(colon + 1, ' ') || is(colon + 1, '\t') ? 2 : 1));
+  const bool number = !inside.empty() && inside.size() < 7 &&
+                      inside.find_first_not_of("0123456789") == std::string::npos;
+  return number ? close + 1 : 0;
+}
+
+// What a launcher puts before a line: a bracket, or "0: " of srun --label. Empty: nothing.
+std::string label_of(const std::string& line) {
+  const std::size_t start = std::min(line.find_first_not_of(" \t"), line.size());
+  if (start == line.size()) return "";
+  if (line[start] == '[') {
+    const std::size_t end = bracket_end(line, start);
+    return end == 0 ? "" : line.substr(start, end - start);
+  }
+  const std::size_t colon = line.find_first_not_of("0123456789", start);
+  if (colon == start || colon == std::string::npos || line[colon] != ':') return "";
+  const bool blank = colon + 1 < line.size() && (line[colon + 1] == ' ' || line[colon + 1] == '\t');
+  return line.substr(start, colon - start + (blank ? 2 : 1));
+}
+
+// A label stands once more wherever the program flushed a part of a line: "-1[0]  1626.5".
+std::string without_label(const std::string& line) {
+  const std::string label = label_of(line);
+  if (label.empty()) return line;
+  const std::string rest = line.substr(line.find(label) + label.size());
+  const bool marked = label.front() == '[' || label.back() == ' ';
+  return marked ? replaced(rest, label, " ") : rest;
 }
 
 }  // namespace
 
 std::vector<std::string> log_lines(const std::string& text) {
   std::vector<std::string> lines = split_lines(text);
-  for (std::string& line : lines) line = without_prefix(line);
+  for (std::string& line : lines) line = without_label(line);
   return lines;
 }
 
@@ -45,6 +69,13 @@ std::optional<double> number_in(const std::string& word) {
   const double value = std::strtod(word.c_str(), &end);
   if (end == word.c_str() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+Bytes gemm_bytes(const Product& product) {
+  const GemmShape& s = product.variant.shape;
+  const auto b = static_cast<double>(s.batch), m = static_cast<double>(s.m);
+  const auto n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+  return bytes(bytes_per_element(product.precision) * b * (m * k + k * n + m * n));
 }
 
 Measurement told(Seconds time) {

@@ -10,10 +10,14 @@
 
 namespace meshwright::calibrate {
 
-// "[1,0]<stdout>: 8 2 float" (mpirun --tag-output) and "0: 8 2 float" (srun -l) become "8 2 float".
+// "[1,0]<stdout>: 8 2 float" (mpirun --tag-output), "[0] 8 2 float" (mpiexec -l) and "0: 8 2 float"
+// (srun -l) become "8 2 float", also where the label stands once more inside the line.
 std::vector<std::string> log_lines(const std::string& text);
 // The whole word as a number.
 std::optional<double> number_in(const std::string& word);
+
+// What a product reads and writes, as its points say.
+Bytes gemm_bytes(const Product& product);
 
 // A time that somebody else took: no samples of it are known.
 Measurement told(Seconds time);

@@ -59,4 +59,26 @@ std::optional<double> positive_behind(std::string_view line, std::string_view la
   return value && *value > 0.0 ? value : std::nullopt;
 }
 
+std::optional<std::string_view> value_behind(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(at + key.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t'\":="), rest.size()));
+  return rest;
+}
+
+std::optional<double> positive_value(std::string_view line, std::string_view key) {
+  const auto text = value_behind(line, key);
+  const auto value = text ? number_at(*text) : std::nullopt;
+  return value && *value > 0.0 ? value : std::nullopt;
+}
+
+std::optional<double> exact_value(std::string_view line, std::string_view key) {
+  const auto text = value_behind(line, key);
+  if (!text) return std::nullopt;
+  const std::string_view digits = text->substr(0, text->find_first_not_of("0123456789.,eE+-"));
+  if (digits.find_first_of("eE") != std::string_view::npos) return std::nullopt;
+  return number_at(digits);
+}
+
 }  // namespace meshwright::interop

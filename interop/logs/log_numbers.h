@@ -18,4 +18,12 @@ std::optional<double> number_behind(std::string_view line, std::string_view labe
 std::optional<int> count_behind(std::string_view line, std::string_view label);
 std::optional<double> positive_behind(std::string_view line, std::string_view label);
 
+// The text of a key's value in JSON or in a printed Python dictionary, to the end of the line:
+// quotes, ":" and "=" between them are left out.
+std::optional<std::string_view> value_behind(std::string_view line, std::string_view key);
+// A positive number of a key.
+std::optional<double> positive_value(std::string_view line, std::string_view key);
+// The same where all digits are printed: "1.28e+6" has been rounded.
+std::optional<double> exact_value(std::string_view line, std::string_view key);
+
 }  // namespace meshwright::interop

@@ -48,6 +48,9 @@ void read_parameters(std::string_view line, TrainingLog& log) {
   // Megatron-LM, and DeepSpeed's pipeline engine, which counts tied layers once here.
   set_parameters(number_behind(line, "Total number of parameters in billions:"), 1e9, log);
   set_parameters(number_behind(line, "UNIQUE_PARAMS="), 1.0, log);
+  if (const auto rest = behind(line, "number parameters:")) {  // MaxText: "405.853 billion"
+    if (contains(*rest, "billion")) set_parameters(number_at(*rest), 1e9, log);
+  }
   if (const auto rest = behind(line, "Total number of parameters:")) {  // nanotron
     const auto number = number_at(*rest);
     set_parameters(number ? std::optional(with_giga(*number, *rest)) : number, 1.0, log);
@@ -82,7 +85,8 @@ std::optional<int> length_of_consumed(std::string_view line) {
 void read_seq_length(std::string_view line, TrainingLog& log) {
   std::optional<int> length = argument_of_block(line);
   if (!length) length = length_of_consumed(line);
-  for (const char* label : {"actual seq length:", "actual seqlen:"}) {
+  for (const char* label :
+       {"actual seq length:", "actual seqlen:", "Config param max_target_length:"}) {
     if (const auto said = count_behind(line, label)) length = said;
   }
   if (contains(line, "batch size")) {  // torchtitan, before its first step
@@ -105,13 +109,25 @@ std::optional<std::string> between(std::string_view line, std::string_view from,
 void read_device(std::string_view line, TrainingLog& log) {
   if (log.device) return;
   log.device = between(line, "CUDA capacity:", " with ");
+  if (!log.device) log.device = between(line, "GPU capacity:", " with ");  // OLMo-core
   if (!log.device) log.device = between(line, "GPU 0:", " (UUID:");
   if (!log.device) log.device = between(line, "using a CUDA device ('", "')");
+}
+
+// Hugging Face's Trainer, MaxText and torchtitan say the batch of all devices once.
+void read_stated_batch(std::string_view line, TrainingLog& log) {
+  for (const char* label :
+       {"Total train batch size (w. parallel, distributed & accumulation) =",
+        "Config param global_batch_size_to_train_on:", ", global batch size "}) {
+    const auto batch = count_behind(line, label);
+    if (batch && *batch > 0) log.global_batch_size = batch;
+  }
 }
 
 }  // namespace
 
 void read_run_facts(std::string_view line, TrainingLog& log) {
+  read_stated_batch(line, log);
   read_parameters(line, log);
   read_seq_length(line, log);
   read_device(line, log);

@@ -2,11 +2,15 @@
 #include "interop/logs/training_log.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
+#include <memory>
+#include <utility>
 
+#include "interop/logs/log_dialect.h"
+#include "interop/logs/log_memory.h"
 #include "interop/logs/log_numbers.h"
+#include "interop/logs/log_pattern.h"
 #include "interop/logs/run_facts.h"
 #include "sim/base/statistics.h"
 #include "sim/base/text.h"
@@ -14,97 +18,82 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr double kMebibyte = 1'048'576.0;
-constexpr double kGibibyte = 1024.0 * kMebibyte;
 constexpr std::size_t kLongestLine = 1U << 16U;
 
-void raise(std::optional<Bytes>& peak, std::optional<double> amount, double unit) {
-  if (amount && *amount > 0.0) peak = std::max(peak.value_or(bytes(0)), bytes(*amount * unit));
-}
-
-// A reader of one software's lines: whether the line was a step of it.
-using StepReader = bool (*)(std::string_view line, LogStep& step);
-
-bool megatron_step(std::string_view line, LogStep& step) {
-  const auto iteration = count_behind(line, "iteration ");
-  if (!iteration) return false;
-  const auto in_ms = positive_behind(line, "elapsed time per iteration (ms):");
-  const auto in_s = positive_behind(line, "elapsed time per iteration (s):");
-  if (!in_ms && !in_s) return false;
-  step.iteration = *iteration;
-  step.time = in_ms ? milliseconds(*in_ms) : seconds(*in_s);
-  step.global_batch_size = count_behind(line, "global batch size:").value_or(0);
-  for (const char* label :
-       {"throughput per GPU (TFLOP/s/GPU):", "compute per GPU (TFLOP/s/GPU):", "TFLOPs:"}) {
-    if (!step.tflops_per_gpu) step.tflops_per_gpu = positive_behind(line, label);
+// Sequences between two steps, where their number since the beginning is printed.
+void set_batches(StepSeries& series) {
+  std::size_t start = 0;
+  for (std::size_t i = 1; i < series.steps.size(); ++i) {
+    const LogStep& before = series.steps[i - 1];
+    LogStep& step = series.steps[i];
+    const int made = step.iteration - before.iteration;
+    if (made <= 0) start = i;
+    if (made <= 0 || !before.consumed_samples || !step.consumed_samples) continue;
+    const double batch = (*step.consumed_samples - *before.consumed_samples) / made;
+    if (batch < 1.0 || batch > 1e9 || batch != std::floor(batch)) continue;
+    if (step.global_batch_size == 0) step.global_batch_size = static_cast<int>(batch);
+    LogStep& first = series.steps[start];
+    if (i == start + 1 && first.global_batch_size == 0) {
+      first.global_batch_size = static_cast<int>(batch);
+    }
   }
-  return true;
 }
 
-bool nanotron_step(std::string_view line, LogStep& step) {
-  const auto iteration = count_behind(line, "iteration:");
-  const auto time = positive_behind(line, "elapsed_time_per_iteration_ms:");
-  if (!iteration || !time) return false;
-  step.iteration = *iteration;
-  // Printed with three digits: tokens a second say as much.
-  step.time = milliseconds(*time);
-  step.global_batch_size = count_behind(line, "global_batch_size:").value_or(0);
-  step.tflops_per_gpu = positive_behind(line, "model_tflops_per_gpu:");
-  return true;
-}
+// Steps of the user's pattern.
+class PatternSource : public StepSource {
+ public:
+  explicit PatternSource(const LogPattern& pattern) : pattern_(pattern) {}
 
-bool torchtitan_step(std::string_view line, LogStep& step) {
-  const auto iteration = count_behind(line, "step:");
-  const auto rate = positive_behind(line, "tps:");
-  if (!iteration || !rate) return false;
-  step.iteration = *iteration;
-  step.tokens_per_second_per_gpu = rate;
-  step.tflops_per_gpu = positive_behind(line, "tflops:");
-  return true;
-}
-
-bool deepspeed_step(std::string_view line, LogStep& step) {
-  if (const auto time = positive_behind(line, "iter time (s):"); time) {
-    const auto iteration = count_behind(line, "steps:");
-    if (!iteration) return false;
-    step.iteration = *iteration;
-    step.time = seconds(*time);
-    return true;
+  void read(std::string_view line, int number) override {
+    auto reading = pattern_.read(line);
+    if (!reading) return;
+    LogStep& step = reading->step;
+    if (!reading->numbered) step.iteration = ++count_;
+    step.line = number;
+    series_.add(step);
+    if (reading->memory) memory_ = std::max(memory_.value_or(bytes(0)), *reading->memory);
   }
-  const auto iteration = count_behind(line, "global_step=");
-  const auto rate = positive_behind(line, "CurrSamplesPerSec=");
-  if (!iteration || !rate) return false;
-  step.iteration = *iteration;
-  step.samples_per_second = rate;
-  return true;
-}
 
-struct Dialect {
-  std::string_view target;
-  StepReader read;
+  StepSeries take() override { return std::move(series_); }
+  [[nodiscard]] std::optional<Bytes> memory() const { return memory_; }
+
+ private:
+  const LogPattern& pattern_;
+  StepSeries series_;
+  std::optional<Bytes> memory_;
+  int count_ = 0;
 };
-constexpr std::array kDialects{
-    Dialect{"nanotron", nanotron_step}, Dialect{"Megatron-LM", megatron_step},
-    Dialect{"torchtitan", torchtitan_step}, Dialect{"DeepSpeed", deepspeed_step}};
 
 class LogReader {
  public:
+  explicit LogReader(const LogPattern* pattern) {
+    if (pattern != nullptr) {
+      pattern_ = std::make_unique<PatternSource>(*pattern);
+      return;
+    }
+    for (const Dialect& dialect : log_dialects()) sources_.push_back(dialect.source());
+  }
+
   TrainingLog read(std::string_view text) {
     for (const std::string& line : split_lines(text)) {
       ++number_;
-      read_line(plain(std::string_view(line).substr(0, kLongestLine)));
+      // A progress bar begins again behind each carriage return.
+      for (const std::string& part : split(line, '\r')) {
+        read_line(plain(std::string_view(part).substr(0, kLongestLine)));
+      }
     }
+    take_steps();
     return std::move(log_);
   }
 
  private:
-  // Without colours and carriage returns.
+  // Without colours.
   static std::string plain(std::string_view line) {
     std::string text;
     for (std::size_t i = 0; i < line.size(); ++i) {
       if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
         while (i < line.size() && std::isalpha(static_cast<unsigned char>(line[i])) == 0) ++i;
-      } else if (line[i] != '\r') {
+      } else {
         text += line[i];
       }
     }
@@ -112,90 +101,60 @@ class LogReader {
   }
 
   void read_line(const std::string& line) {
+    if (line.empty()) return;
     if (contains(line, "OutOfMemoryError") || contains(line, "CUDA out of memory")) {
       if (!log_.out_of_memory) log_.out_of_memory_line = number_;
       log_.out_of_memory = true;
     }
-    read_memory(line);
+    read_peak_memory(line, log_);
     read_sizes(line);
     read_run_facts(line, log_);
-    if (read_step(line)) {
-      timers_follow_ = false;
-      return;
-    }
-    read_composer(line);
     read_timer(line);
+    if (pattern_) pattern_->read(line, number_);
+    for (const auto& source : sources_) source->read(line, number_);
   }
 
-  bool read_step(const std::string& line) {
-    for (const Dialect& dialect : kDialects) {
-      LogStep step;
-      if (!dialect.read(line, step)) continue;
-      // Megatron-DeepSpeed prints DeepSpeed's lines between its own: the first kind is read.
-      if (!log_.target.empty() && log_.target != dialect.target) {
-        if (log_.target != "DeepSpeed" || dialect.target != "Megatron-LM") return false;
-        log_.steps.clear();
-        log_.starts.clear();
-      }
-      log_.target = dialect.target;
-      add(step);
-      return true;
-    }
-    return false;
-  }
-
-  // Every rank may print a step; one that goes back is a start from a checkpoint.
-  void add(LogStep step) {
-    step.line = number_;
-    if (!log_.steps.empty()) {
-      const int last = log_.steps.back().iteration;
-      if (step.iteration == last) return;
-      if (step.iteration < last) {
-        if (last - step.iteration <= 1) return;  // ranks out of order
-        log_.starts.push_back(log_.steps.size());
+  // Of the software whose steps are most exact, unless it printed next to none.
+  void take_steps() {
+    constexpr std::size_t kEnough = 3;
+    if (pattern_) {
+      take("--log-pattern", pattern_->take());
+      if (const auto memory = pattern_->memory()) {
+        log_.peak_allocated = memory;
+        log_.peak_reserved = memory;
       }
     }
-    log_.steps.push_back(step);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      StepSeries series = sources_[i]->take();
+      const bool better =
+          log_.steps.empty() || (log_.steps.size() < kEnough && series.steps.size() >= kEnough);
+      if (better && !series.steps.empty()) take(log_dialects()[i].target, std::move(series));
+    }
   }
 
-  void read_memory(const std::string& line) {
-    if (contains(line, "memory (MB)")) {  // Megatron-LM: units of 2^20
-      raise(log_.peak_allocated, number_behind(line, "max allocated:"), kMebibyte);
-      raise(log_.peak_reserved, number_behind(line, "max reserved:"), kMebibyte);
+  void take(std::string_view target, StepSeries series) {
+    if (series.steps.empty()) return;
+    set_batches(series);
+    for (LogStep& step : series.steps) {
+      if (step.global_batch_size == 0) {
+        step.global_batch_size = log_.global_batch_size.value_or(0);
+      }
     }
-    if (contains(line, "MaxMemAllocated=")) {  // DeepSpeed: units of 2^30
-      raise(log_.peak_allocated, number_behind(line, "MaxMemAllocated="), kGibibyte);
-    }
-    raise(log_.peak_allocated, number_behind(line, "Peak allocated "), kMebibyte);  // nanotron
-    raise(log_.peak_allocated, number_behind(line, "Peak allocated: "), kMebibyte);
-    raise(log_.peak_reserved, number_behind(line, "Peak reserved: "), kMebibyte);
-    if (contains(line, "tps:")) {  // torchtitan prints what is reserved
-      raise(log_.peak_reserved, number_behind(line, "memory:"), kGibibyte);
-    }
-    raise(log_.peak_allocated, number_behind(line, "memory/peak_allocated_mem:"), 1e9);  // Composer
-    raise(log_.peak_reserved, number_behind(line, "memory/peak_reserved_mem:"), 1e9);
+    log_.target = target;
+    log_.steps = std::move(series.steps);
+    log_.starts = std::move(series.starts);
   }
 
   void read_sizes(const std::string& line) {
-    if (const auto found = count_behind(line, "using world size:")) log_.world_size = found;
+    for (const char* label : {"using world size:", "Starting with ", "Num_devices:"}) {
+      if (label[0] == 'S' && !contains(line, "distributed processes registered")) continue;
+      if (const auto found = count_behind(line, label); found && *found > 0)
+        log_.world_size = found;
+    }
     if (contains(line, "padded vocab (size:")) {
       log_.vocab_size = count_behind(line, "padded vocab (size:");
       log_.padded_vocab_size = count_behind(line, "(new size:");
     }
-  }
-
-  // "[batch=10/100]:" and then a line a number.
-  void read_composer(const std::string& line) {
-    if (const auto batch = count_behind(line, "[batch=")) composer_batch_ = *batch;
-    if (composer_batch_ == 0) return;
-    const auto rate = positive_behind(line, "throughput/device/tokens_per_sec:");
-    if (!rate || (!log_.target.empty() && log_.target != "llm-foundry")) return;
-    log_.target = "llm-foundry";
-    LogStep step;
-    step.iteration = composer_batch_;
-    step.tokens_per_second_per_gpu = rate;
-    add(step);
-    composer_batch_ = 0;
   }
 
   // "max time across ranks (ms):" and then "    optimizer ......: 12.3" or "(11.0, 12.3)".
@@ -222,16 +181,30 @@ class LogReader {
   }
 
   TrainingLog log_;
+  std::vector<std::unique_ptr<StepSource>> sources_;  // of log_dialects
+  std::unique_ptr<PatternSource> pattern_;            // in place of them
   int number_ = 0;
-  int composer_batch_ = 0;
   bool timers_follow_ = false;
 };
 
+// Sequences of a step, as the log says them, or by its tokens where they are whole sequences; 0:
+// not said.
+int batch_of(const LogStep& step, const StepSize& size) {
+  if (step.global_batch_size > 0 || !step.tokens || size.seq_length <= 0) {
+    return step.global_batch_size;
+  }
+  const double batch = *step.tokens / size.seq_length;
+  return batch >= 1.0 && batch <= 1e9 && batch == std::floor(batch) ? static_cast<int>(batch) : 0;
+}
+
 std::optional<double> seconds_of(const LogStep& step, const StepSize& size) {
   if (step.time) return step.time->value();
-  const double sequences =
-      step.global_batch_size > 0 ? step.global_batch_size : size.global_batch_size;
+  const int said = batch_of(step, size);
+  const double sequences = said > 0 ? said : size.global_batch_size;
   if (step.samples_per_second && sequences > 0) return sequences / *step.samples_per_second;
+  if (step.tokens_per_second && sequences > 0 && size.seq_length > 0) {
+    return sequences * size.seq_length / *step.tokens_per_second;
+  }
   if (step.tokens_per_second_per_gpu && sequences > 0 && size.gpus > 0) {
     return sequences * size.seq_length / (*step.tokens_per_second_per_gpu * size.gpus);
   }
@@ -239,11 +212,12 @@ std::optional<double> seconds_of(const LogStep& step, const StepSize& size) {
 }
 
 // The batch of the most steps; the later of two with as many.
-int usual_batch(const std::vector<LogStep>& steps) {
+int usual_batch(const std::vector<LogStep>& steps, const StepSize& size) {
   std::map<int, int> counts;
   int best = 0;
   for (const LogStep& step : steps) {
-    if (++counts[step.global_batch_size] >= counts[best]) best = step.global_batch_size;
+    const int batch = batch_of(step, size);
+    if (++counts[batch] >= counts[best]) best = batch;
   }
   return best;
 }
@@ -256,11 +230,24 @@ int warm_up_of(std::size_t steps) {
 
 }  // namespace
 
-TrainingLog read_training_log(std::string_view text) { return LogReader().read(text); }
+TrainingLog read_training_log(std::string_view text, const LogPattern* pattern) {
+  return LogReader(pattern).read(text);
+}
+
+std::string software_whose_logs_are_read() {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const Dialect& dialect : log_dialects()) {
+    if (std::find(names.begin(), names.end(), dialect.target) != names.end()) continue;
+    names.push_back(dialect.target);
+    append_to_list(list, ", ", dialect.target);
+  }
+  return list;
+}
 
 std::optional<MeasuredSteps> measured_steps(const TrainingLog& log, const StepSize& size) {
   MeasuredSteps found;
-  found.global_batch_size = usual_batch(log.steps);
+  found.global_batch_size = usual_batch(log.steps, size);
   found.restarts = static_cast<int>(log.starts.size());
   std::vector<std::size_t> begins{0};
   begins.insert(begins.end(), log.starts.begin(), log.starts.end());
@@ -271,7 +258,7 @@ std::optional<MeasuredSteps> measured_steps(const TrainingLog& log, const StepSi
     found.warm_up += static_cast<int>(warm_up);
     for (std::size_t i = begins[k] + warm_up; i < begins[k + 1]; ++i) {
       const LogStep& step = log.steps[i];
-      if (step.global_batch_size != found.global_batch_size) {
+      if (batch_of(step, size) != found.global_batch_size) {
         ++found.other_batch;
       } else if (const auto time = seconds_of(step, size)) {
         times.push_back(*time);

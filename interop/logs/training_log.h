@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training log measured: Megatron-LM (and Megatron-DeepSpeed, Megatron-Bridge), torchtitan,
-// DeepSpeed, nanotron, Composer (llm-foundry). Lines are found behind any prefix, between any
-// others; of a log of many ranks each iteration counts once.
+// What a training log measured. log_dialect.h lists the software whose lines are read. Lines are
+// found behind any prefix, between any others; of a log of many ranks each iteration counts once.
 #pragma once
 
 #include <map>
@@ -15,14 +14,23 @@
 
 namespace meshwright::interop {
 
+class LogPattern;
+
 struct LogStep {
   int iteration = 0;
   int line = 0;
   int global_batch_size = 0;  // 0: not said
   // One of these, as the software prints it.
   std::optional<Seconds> time;
-  std::optional<double> tokens_per_second_per_gpu, samples_per_second;
+  std::optional<double> tokens_per_second_per_gpu, tokens_per_second, samples_per_second;
   std::optional<double> tflops_per_gpu;  // by the software's own formula
+  // Sequences since the beginning, this step's included; the batch follows from two steps.
+  std::optional<double> consumed_samples;
+  std::optional<double> tokens;  // of this step, on all devices
+
+  [[nodiscard]] bool has_time() const {
+    return time || tokens_per_second_per_gpu || tokens_per_second || samples_per_second;
+  }
 };
 
 struct TrainingLog {
@@ -35,6 +43,7 @@ struct TrainingLog {
   // Megatron-LM's timers: most seconds of any rank an iteration, one value a report.
   std::map<std::string, std::vector<Seconds>> timers;
   std::optional<int> world_size, padded_vocab_size, vocab_size;
+  std::optional<int> global_batch_size;  // said once, of the whole run
   // They tell whether the log is of the model and the device that the user names.
   std::optional<double> parameters;  // of the whole model; some software prints two digits only
   std::optional<int> seq_length;
@@ -44,7 +53,12 @@ struct TrainingLog {
   std::map<std::pair<int, int>, double> parameters_on_rank;
 };
 
-TrainingLog read_training_log(std::string_view text);
+// Steps are those of the pattern, where one is given, or else of the most exact software that
+// printed any.
+TrainingLog read_training_log(std::string_view text, const LogPattern* pattern = nullptr);
+
+// The names of all software whose steps are read: "Megatron-LM, torchtitan".
+std::string software_whose_logs_are_read();
 
 // Of steps of one global batch, those after the warm-up of each start: the first tenth, at least
 // one and at most ten, where three or more are left.

@@ -20,10 +20,14 @@ struct ClusterFacts {
   std::optional<int> gpus_per_island{};   // neighbours with links of their own; 0: none
   std::optional<NodeFabric> node_fabric{};
   std::optional<int> nics_per_host{};
+  std::optional<int> ports_listed{};     // of RDMA and up: NICs where no tool says nics_per_host
   std::optional<double> nic_gb_per_s{};  // line rate of one NIC
   std::optional<int> hosts_per_leaf{}, hosts_per_pod{};
-  std::string device{};              // the tool's word for it, such as "h100"
-  std::vector<std::string> notes{};  // what was seen and is not modelled, or left out
+  std::optional<NetworkFabric> network{};
+  std::optional<double> spine_oversubscription{}, core_oversubscription{};
+  std::optional<int> compute_capability{};  // 90 for CUDA's 9.0
+  std::vector<std::string> devices{};       // the tools' words for them, such as "h100"
+  std::vector<std::string> notes{};         // what was seen and is not modelled, or left out
 };
 
 // All of several tools. Throws InputError where two of them differ, by their names.
@@ -35,9 +39,12 @@ struct ClusterChange {
 struct OverlaidCluster {
   Cluster cluster;
   std::vector<ClusterChange> changes;
+  std::vector<std::string> notes;  // what of the facts was taken otherwise than it reads
 };
-// Throws InputError: a device count that does not divide into domains, another device than the
-// cluster's.
-OverlaidCluster overlaid(Cluster cluster, const ClusterFacts& facts, const std::string& file);
+// Tools see one host: where the cluster's NVLink domain spans hosts, it stays, and theirs are the
+// facts of a tray. Throws InputError: a device count that does not divide into domains; unless
+// `forced`, another device than the cluster's, or other links between devices.
+OverlaidCluster overlaid(Cluster cluster, const ClusterFacts& facts, const std::string& file,
+                         bool forced = false);
 
 }  // namespace meshwright::interop

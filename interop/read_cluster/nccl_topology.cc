@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <pugixml.hpp>
 #include <set>
 
@@ -21,10 +22,9 @@ namespace {
 struct Seen {
   int gpus = 0, with_switch = 0, with_peer = 0, links = 0;
   int sm = 0;
+  bool amd = false;  // RCCL's dump
   std::set<std::string> hosts;
-  int nics = 0;
-  double nic_megabits = 0.0;
-  bool nics_differ = false;
+  std::map<double, int> nics_beside, nics_apart;  // of a GPU's PCIe switch or not: by Mb/s
 };
 
 double number_of(const pugi::xml_attribute& attribute) {
@@ -37,6 +37,7 @@ double number_of(const pugi::xml_attribute& attribute) {
 void count_gpu(const pugi::xml_node& gpu, Seen& seen) {
   ++seen.gpus;
   seen.sm = static_cast<int>(number_of(gpu.attribute("sm")));
+  seen.amd = seen.amd || gpu.attribute("gcn");
   bool to_switch = false;
   bool to_peer = false;
   int links = 0;
@@ -51,14 +52,46 @@ void count_gpu(const pugi::xml_node& gpu, Seen& seen) {
   seen.links = std::max(seen.links, links);
 }
 
+// A PCIe switch above the NIC that a GPU hangs on, too.
+bool is_beside_gpu(const pugi::xml_node& net) {
+  for (pugi::xml_node above = net.parent(); above; above = above.parent()) {
+    if (std::string_view(above.name()) != "pci") continue;
+    if (above.find_node(
+            [](const pugi::xml_node& n) { return n.name() == std::string_view("gpu"); }))
+      return true;
+  }
+  return false;
+}
+
 // Shared memory and sockets stand beside NICs with a speed of their own; those of RDMA have ports.
 void count_net(const pugi::xml_node& net, Seen& seen) {
   const double speed = number_of(net.attribute("speed"));
   constexpr double kSlowest = 40'000.0;  // below it, a management network
   if (speed < kSlowest) return;
-  ++seen.nics;
-  if (seen.nic_megabits > 0.0 && speed != seen.nic_megabits) seen.nics_differ = true;
-  seen.nic_megabits = std::max(seen.nic_megabits, speed);
+  ++(is_beside_gpu(net) ? seen.nics_beside : seen.nics_apart)[speed];
+}
+
+// NICs beside GPUs count; where none is, all do.
+void set_counted_nics(const Seen& seen, int hosts, ClusterFacts& facts) {
+  const auto sum = [](const std::map<double, int>& nics) {
+    int all = 0;
+    for (const auto& [speed, count] : nics) all += count;
+    return all;
+  };
+  const bool beside = !seen.nics_beside.empty();
+  const std::map<double, int>& counted = beside ? seen.nics_beside : seen.nics_apart;
+  const int nics = sum(counted);
+  if (beside && !seen.nics_apart.empty()) {
+    facts.notes.push_back(
+        fmt::format("{} NICs hang on no GPU's PCIe switch: of management or storage, not counted",
+                    sum(seen.nics_apart)));
+  }
+  if (nics > 0 && nics % hosts == 0) {
+    facts.nics_per_host = nics / hosts;
+    if (counted.size() == 1) facts.nic_gb_per_s = counted.begin()->first / 8e3;
+  }
+  if (counted.size() > 1)
+    facts.notes.emplace_back("NICs of several speeds: the cluster's rate is kept");
 }
 
 // One dump. Text, document types and their entities are none of NCCL's: they are refused, so that
@@ -146,12 +179,8 @@ ClusterFacts read_nccl_topology(std::string_view text, const std::string& file) 
         "NVLinks lead from GPU to GPU: `nvidia-smi topo -m` says which are "
         "joined");
   }
-  if (seen.nics > 0 && seen.nics % hosts == 0) {
-    facts.nics_per_host = seen.nics / hosts;
-    if (!seen.nics_differ) facts.nic_gb_per_s = seen.nic_megabits / 8e3;
-  }
-  if (seen.nics_differ)
-    facts.notes.emplace_back("NICs of several speeds: the cluster's rate is kept");
+  set_counted_nics(seen, hosts, facts);
+  if (seen.sm > 0 && !seen.amd) facts.compute_capability = seen.sm;
   if (seen.links > 0 && gb_per_s_of_a_link(seen.sm) > 0.0) {
     facts.notes.push_back(
         fmt::format("{} NVLinks per GPU, which NCCL counts as {} GB/s; the rate is the cluster's",

@@ -25,7 +25,7 @@ struct ClusterFormat {
   ClusterFacts (*read)(std::string_view text, const std::string& file);
 };
 
-// The first that a text is one of.
+// In the order in which a text is asked. What a text is of it is read, a document alone.
 constexpr ClusterFormat kClusterFormats[] = {
     {"NCCL topology", "NCCL's topology XML (NCCL_TOPO_DUMP_FILE)",
      [](std::string_view text) { return contains(text, "<system") && contains(text, "<cpu"); },
@@ -44,9 +44,18 @@ constexpr ClusterFormat kClusterFormats[] = {
        return contains(text, "topology:") && (contains(text, "tree:") || contains(text, "block:"));
      },
      read_slurm_topology_yaml},
-    {"nvidia-smi topo -m", "nvidia-smi topo -m",
-     [](std::string_view text) { return contains(text, "GPU0"); }, read_nvidia_smi_topo},
+    {"nvidia-smi topo -m", "nvidia-smi topo -m", has_nvidia_smi_topo, read_nvidia_smi_topo},
+    {"ibnetdiscover", "ibnetdiscover", has_ibnetdiscover, read_ibnetdiscover},
+    {"ibstat", "ibstat, ibstatus, ibv_devinfo or ibdev2netdev", has_rdma_ports, read_rdma_ports},
+    {"nvidia-smi", "nvidia-smi (its table, -L, -q) or rocm-smi --showproductname",
+     [](std::string_view text) { return !gpu_names_in(text).empty(); }, read_nvidia_smi},
 };
+
+// A format that is a whole file; others stand beside each other in a log.
+bool is_document(const ClusterFormat& format) {
+  return format.read == read_nccl_topology || format.read == read_topograph ||
+         format.read == read_slurm_topology_yaml;
+}
 
 }  // namespace
 
@@ -59,12 +68,17 @@ std::string cluster_formats_text() {
 ClusterFacts read_cluster_facts(std::string_view typed, const std::string& file) {
   const std::string_view text = without_mark(typed);
   if (text.size() > kMostText) throw InputError(file, "", "is larger than 16 MiB");
+  std::vector<ClusterFacts> all;
   for (const ClusterFormat& format : kClusterFormats) {
     if (!format.is(text)) continue;
-    ClusterFacts facts = format.read(text, file);
-    facts.tool = format.tool;
-    return facts;
+    all.push_back(format.read(text, file));
+    all.back().tool = format.tool;
+    // The matrix beside has all GPUs; a log names perhaps some.
+    const bool beside = format.read == read_nvidia_smi && all.size() > 1;
+    if (beside) all.back().gpus_per_host.reset();
+    if (is_document(format)) break;
   }
+  if (!all.empty()) return merged(all);
   throw InputError(file, "", "says nothing about a machine that is known here",
                    "read are " + cluster_formats_text());
 }

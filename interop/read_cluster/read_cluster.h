@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "interop/read_cluster/cluster_facts.h"
 
@@ -23,5 +24,16 @@ ClusterFacts read_slurm_topology_conf(std::string_view text, const std::string& 
 ClusterFacts read_slurm_topology_yaml(std::string_view text, const std::string& file);
 ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file);
 ClusterFacts read_topograph(std::string_view text, const std::string& file);
+ClusterFacts read_rdma_ports(std::string_view text, const std::string& file);
+ClusterFacts read_ibnetdiscover(std::string_view text, const std::string& file);
+ClusterFacts read_nvidia_smi(std::string_view text, const std::string& file);
+
+// Whether a text holds one, anywhere.
+bool has_nvidia_smi_topo(std::string_view text);
+bool has_rdma_ports(std::string_view text);
+bool has_ibnetdiscover(std::string_view text);
+
+// Names of GPUs that nvidia-smi or rocm-smi wrote into a text, each once.
+std::vector<std::string> gpu_names_in(std::string_view text);
 
 }  // namespace meshwright::interop

@@ -12,6 +12,7 @@
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/hardware/named_device.h"
 
 namespace meshwright::interop {
 namespace {
@@ -118,7 +119,9 @@ ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file) {
   }
   facts.gpus_per_host = hosts_by_gpus.begin()->first;
   facts.num_hosts = hosts_by_gpus.begin()->second;
-  if (!hosts_by_type.empty()) facts.device = hosts_by_type.begin()->first;
+  for (const auto& [type, hosts] : hosts_by_type) {
+    if (names_a_chip(type)) facts.devices.push_back(type);
+  }
   if (without > 0)
     facts.notes.push_back(fmt::format("{} hosts without GPUs are left out", without));
   if (out > 0)

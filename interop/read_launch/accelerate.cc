@@ -9,6 +9,7 @@
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 #include "interop/read_launch/trainer.h"
 #include "sim/base/error.h"
 
@@ -249,7 +250,7 @@ void read_accelerate_yaml(LaunchReading& r) {
 
 LaunchRecord read_accelerate(std::string_view text, const std::string& file,
                              const LaunchHints& hints) {
-  Values values = values_of_yaml(text, file);
+  Values values = with_stated(values_of_yaml(text, file), hints);
   LaunchRecord record;
   LaunchReading reading(values, record);
   read_accelerate_yaml(reading);

@@ -139,7 +139,8 @@ Value variable_of_options(const MarkedText& word, const ShellScript& script,
 // torchrun and what it grew out of start on one node unless told.
 bool starts_one_node(const ShellCommand& command) {
   return std::any_of(command.words.begin(), command.words.end(), [](const MarkedText& word) {
-    return word.text().ends_with("torchrun") || word.text().starts_with("torch.distributed.");
+    return word.text().ends_with("torchrun") || word.text().starts_with("torch.distributed.") ||
+           word.text() == "automodel";
   });
 }
 

@@ -7,6 +7,7 @@
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 #include "interop/read_launch/trainer.h"
 #include "sim/base/text.h"
 
@@ -190,7 +191,7 @@ void read_deepspeed_json(LaunchReading& r) {
 
 LaunchRecord read_deepspeed(std::string_view text, const std::string& file,
                             const LaunchHints& hints) {
-  Values values = values_of_json(text, file);
+  Values values = with_stated(values_of_json(text, file), hints);
   LaunchRecord record;
   LaunchReading reading(values, record);
   read_deepspeed_json(reading);

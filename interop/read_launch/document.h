@@ -4,6 +4,7 @@
 // the key. Null is not there.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -18,9 +19,11 @@ Values values_of_toml(std::string_view text, const std::string& file);
 // The line of a value is that at which its key first stands.
 Values values_of_json(std::string_view text, const std::string& file);
 
-// OmegaConf's ${name}, ${section.name}, ${.name} beside it and ${..name} above it, put in; names of
-// a section `variables` may stand without it. One that is not there, or a resolver such as
-// ${multiply:...}, makes a value that is not known.
-Values with_references(Values values);
+// OmegaConf's ${name}, ${section.name}, ${.name} beside it and ${..name} above it, put in, alone or
+// inside a text; names of a section `variables` may stand without it. Resolvers that compute
+// (multiply, add, divide and their kin), oc.env, oc.select and oc.decode are run; `variables` are
+// what the user states of the environment. One that is not there, or another resolver, makes a
+// value that is not known.
+Values with_references(Values values, const std::map<std::string, std::string>& variables = {});
 
 }  // namespace meshwright::interop

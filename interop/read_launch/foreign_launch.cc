@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interop/read_launch/command_values.h"
+#include "interop/read_launch/maxtext.h"
 #include "interop/shell/named_file.h"
 #include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
@@ -17,6 +18,8 @@ constexpr std::string_view kReinforcement =
     "reinforcement learning, which is not modelled: it rolls out, and several models share the "
     "GPUs";
 constexpr std::string_view kNotRead = "which is not read";
+constexpr std::string_view kOlmoCore =
+    "whose sharding, recompute and model stand in a Python script, which is not read";
 
 struct ForeignSoftware {
   std::string_view name, why;
@@ -46,10 +49,16 @@ constexpr ForeignSoftware kForeign[] = {
      kNotRead,
      {"maxtext/train.py", "MaxText/train.py", "MaxText.train", "maxtext.train"},
      {"per_device_batch_size", "base_emb_dim"}},
-    {"OLMo-core", kNotRead, {"olmo_core", "OLMo-core"}, {}},
+    {"OLMo-core",
+     kOlmoCore,
+     {"olmo_core", "OLMo-core", "scripts/train/OLMo", "scripts/official/OLMo"},
+     {}},
+    {"OLMo-core",
+     kOlmoCore,
+     {"train_module.rank_microbatch_size", "train_module.dp_config", "rank_microbatch_size:"},
+     {}},
     {"torchtune", kNotRead, {"tune run ", "torchtune."}, {}},
     {"LitGPT", kNotRead, {"litgpt "}, {}},
-    {"NeMo AutoModel", kNotRead, {"nemo_automodel"}, {"step_scheduler.", "distributed."}},
     {"Colossal-AI", kNotRead, {"colossalai run"}, {}},
     {"PaddleNLP", kNotRead, {"paddle.distributed.launch", "paddlenlp"}, {}},
     {"JAX or Flax", kNotRead, {"jax.distributed", "levanter."}, {}},
@@ -68,8 +77,8 @@ bool is_launch_of(const LaunchText& text, const ForeignSoftware& software) {
                      [&](std::string_view key) { return key.empty() || has_either(text, key); });
 }
 
-// "--tp 4", "actor.tp=4" and keys of a document, one a field.
-std::vector<Value> sizes_in(const LaunchText& text, const LaunchHints& hints) {
+// "--tp 4", "actor.tp=4" and keys of a document.
+std::vector<Value> settings_in(const LaunchText& text, const LaunchHints& hints) {
   std::vector<Value> all = text.document.all();
   if (text.kind == LaunchTextKind::script) {
     const ShellScript script = read_shell_script(text.text, text.file, shell_inputs(hints, {}));
@@ -91,13 +100,18 @@ std::vector<Value> sizes_in(const LaunchText& text, const LaunchHints& hints) {
       }
     }
   }
+  return all;
+}
+
+// Those that spell a size, one a field.
+std::vector<Value> sizes_in(const std::vector<Value>& all) {
   std::vector<Value> sizes;
-  for (Value& value : all) {
+  for (const Value& value : all) {
     const SizeSpelling* size = size_spelled(value.key);
     const bool again =
         size != nullptr && std::any_of(sizes.begin(), sizes.end(),
                                        [&](const Value& v) { return size_spelled(v.key) == size; });
-    if (size != nullptr && !again && value.words.size() == 1) sizes.push_back(std::move(value));
+    if (size != nullptr && !again && value.words.size() == 1) sizes.push_back(value);
   }
   return sizes;
 }
@@ -108,6 +122,73 @@ std::string said_list(const std::vector<Value>& sizes) {
     append_to_list(text, "; ", fmt::format("{} (line {})", value.said, value.place.line));
   }
   return text;
+}
+
+// "--sequence_length" of a batch that OLMo-core counts in tokens.
+struct TokenBatch {
+  std::string_view key;
+  std::string_view option;  // of `estimate`
+};
+constexpr TokenBatch kTokenBatches[] = {{"rank_microbatch_size", "--layout mbs="},
+                                        {"global_batch_size", "--global-batch-size "}};
+
+bool ends_with_key(const Value& value, std::string_view key) {
+  return value.key.ends_with(key) && value.words.size() == 1;
+}
+
+// "4*4096" and "4_194_304" are numbers there, too.
+std::optional<std::int64_t> product_in(const std::string& word) {
+  std::int64_t product = 1;
+  for (std::string factor : split(word, '*')) {
+    std::erase_if(factor, [](char c) { return c == '_' || c == ' '; });
+    if (factor.empty() || factor.size() > 12 ||
+        !std::all_of(factor.begin(), factor.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; })) {
+      return std::nullopt;
+    }
+    product *= std::stoll(factor);
+    if (product <= 0 || product > 1'000'000'000'000) return std::nullopt;
+  }
+  return product;
+}
+
+std::optional<std::int64_t> number_under(const std::vector<Value>& all,
+                                         std::initializer_list<std::string_view> keys) {
+  std::optional<std::int64_t> found;
+  for (const Value& value : all) {
+    for (const std::string_view key : keys) {
+      if (ends_with_key(value, key) && value.unknown.empty()) {
+        if (const auto number = product_in(value.words.front())) found = number;
+      }
+    }
+  }
+  return found;
+}
+
+// OLMo-core's batches are tokens.
+std::string olmo_core_hint(const std::vector<Value>& all) {
+  const auto length = number_under(all, {"sequence_length", "sequence-length", "seq_len"});
+  std::string said;
+  std::string options;
+  for (const Value& value : all) {
+    const bool shown =
+        ends_with_key(value, "rank_microbatch_size") || ends_with_key(value, "global_batch_size") ||
+        ends_with_key(value, "sequence_length") || ends_with_key(value, "shard_degree") ||
+        ends_with_key(value, "num_replicas") || ends_with_key(value, "degree");
+    if (shown)
+      append_to_list(said, "; ", fmt::format("{} (line {})", value.said, value.place.line));
+  }
+  for (const TokenBatch& batch : kTokenBatches) {
+    const auto tokens = number_under(all, {batch.key});
+    if (!tokens || !length || *tokens % *length != 0) continue;
+    options += fmt::format(" {}{}", batch.option, *tokens / *length);
+  }
+  if (length) options += fmt::format(" --seq-length {}", *length);
+  return fmt::format(
+      "{}its batches are tokens; state the model and the sharding of its script (dp_config, "
+      "ac_config) by hand: meshwright estimate --model NAME --cluster NAME --framework "
+      "torchtitan-2025{}",
+      said.empty() ? "" : fmt::format("it names {}; ", said), options);
 }
 
 bool is_number(const std::string& word) {
@@ -145,19 +226,27 @@ std::string hint_of(const std::vector<Value>& sizes) {
 void refuse_foreign_launch(const LaunchText& text, const LaunchHints& hints) {
   for (const ForeignSoftware& software : kForeign) {
     if (!is_launch_of(text, software)) continue;
+    const std::vector<Value> all = settings_in(text, hints);
     throw InputError(text.file, "",
                      fmt::format("is a launch of {}, {}", software.name, software.why),
-                     hint_of(sizes_in(text, hints)));
+                     software.name == "MaxText"     ? maxtext_hint(all)
+                     : software.name == "OLMo-core" ? olmo_core_hint(all)
+                                                    : hint_of(sizes_in(all)));
   }
 }
 
 void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints) {
-  const std::vector<Value> sizes = sizes_in(text, hints);
+  if (contains(text.text, "nemo_automodel") || contains(text.text, "automodel ")) {
+    throw InputError(text.file, "", "starts NeMo AutoModel, and its YAML does not stand beside it",
+                     "give the YAML with --from, or lay it beside the script under the name that "
+                     "the command has");
+  }
+  const std::vector<Value> sizes = sizes_in(settings_in(text, hints));
   const std::string known =
-      "read are: a command line or script of Megatron-LM, ms-swift, DeepSpeed, accelerate, axolotl, "
-      "LLaMA-Factory or TRL, the argument block of Megatron-LM's log, DeepSpeed's JSON, "
-      "torchtitan's TOML, YAML of nanotron, llm-foundry, OLMo, GPT-NeoX, accelerate, axolotl, "
-      "LLaMA-Factory, TRL, NeMo, Megatron-Bridge and Primus";
+      "read are: a command line or script of Megatron-LM, ms-swift, torchtitan, DeepSpeed, "
+      "accelerate, axolotl, LLaMA-Factory or TRL, the argument block of Megatron-LM's log, "
+      "DeepSpeed's JSON, torchtitan's TOML, YAML of nanotron, llm-foundry, OLMo, GPT-NeoX, "
+      "accelerate, axolotl, LLaMA-Factory, TRL, NeMo, NeMo AutoModel, Megatron-Bridge and Primus";
   if (text.kind == LaunchTextKind::json && has_key(text, "model_type")) {
     throw InputError(text.file, "", "is a model's config.json and no launch",
                      "name it with --model, and the launch with --from");

@@ -8,6 +8,7 @@
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/gpt_neox_parts.h"
 #include "interop/read_launch/launch_format.h"
+#include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
 
 namespace meshwright::interop {
@@ -278,7 +279,7 @@ bool is_gpt_neox(const LaunchText& text) {
 
 LaunchRecord read_gpt_neox(std::string_view text, const std::string& file,
                            const LaunchHints& hints) {
-  Values values = with_underscores(values_of_yaml(text, file));
+  Values values = with_underscores(with_stated(values_of_yaml(text, file), hints));
   LaunchRecord record;
   record.target = "GPT-NeoX";
   record.framework = "gpt-neox-2022";

@@ -15,6 +15,9 @@ struct LaunchFormat {
   // By keys or options that it alone has.
   bool (*is)(const LaunchText& text);
   LaunchRecord (*read)(const LaunchText& text, const LaunchHints& hints, const ReadNamedFile& read);
+  // Options "--section.key value" of a command that names the document overrule its keys: `read`
+  // takes the text's document.
+  bool takes_options = false;
 };
 
 // A text is of the first that it is one of.

@@ -42,10 +42,11 @@ struct EnvironmentNote {
 };
 
 struct LaunchRecord {
-  std::string target;      // "Megatron-LM"
-  std::string framework;   // a name of configs/frameworks; empty: none fits
-  std::string model_name;  // of configs/models, where the launch names a model only
-  Model model;             // else
+  std::string target;        // "Megatron-LM"
+  std::string framework;     // a name of configs/frameworks; empty: none fits
+  std::string model_name;    // of configs/models, where the launch names a model only
+  std::string model_config;  // a Hugging Face config.json that the launch writes out; else
+  Model model;
   Job job;
   Layout layout;
   // Fields that are said or follow; the others are as the framework has them.
@@ -65,6 +66,9 @@ struct LaunchRecord {
   int micro_batches_a_rank = 0;  // 0: the global batch was said
   // The micro-batch is the global batch over so many of them and the data-parallel ranks.
   int accumulation_of_global = 0;  // 0: the micro-batch was said
+  // Chunks of a pipeline rank follow from so many layers of each, once the model is known.
+  int layers_per_chunk = 0;       // 0: the chunks are said
+  bool rounds_chunks_up = false;  // else down, where the ranks do not divide them
   std::vector<Fact> read, assumed;
   std::vector<NotUnderstood> not_understood;
   std::vector<std::string> harmless;  // options that were not read and change no cost

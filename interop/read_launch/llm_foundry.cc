@@ -8,6 +8,7 @@
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/model/parameters.h"
@@ -136,7 +137,7 @@ void read_llm_foundry_layout(LaunchReading& r) {
 
 LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
                               const LaunchHints& hints) {
-  Values values = with_references(values_of_yaml(text, file));
+  Values values = with_references(with_stated(values_of_yaml(text, file), hints), hints.variables);
   LaunchRecord record;
   record.target = "llm-foundry";
   record.framework = "pytorch-fsdp-2023";

@@ -68,10 +68,20 @@ constexpr Group kGroups[] = {
     {kRead, kMany, kLater,
      "cuda-graph-modules offload-modules"},
     {kRead, kOn, kEarlier,
-     "deepspeed deepspeed-activation-checkpointing embed-layernorm"},
+     "cpu-optimizer deepspeed deepspeed-activation-checkpointing embed-layernorm "
+     "use-flash-attn-builder use-flash-attn-cutlass use-flash-attn-triton use-flash-attn-v1 "
+     "use-flash-attn-v2 use-flash-attn-v3 use-llama2-rotary-position-embeddings"},
     {kRead, kOne, kEarlier,
      "activations-checkpoint-method activations-checkpoint-num-layers checkpoint-num-layers "
-     "deepspeed_config pad-vocab-size-to pp-partition-method zero-stage"},
+     "deepspeed_config ds-sequence-parallel-size expert-interval hidden-dim-multiplier "
+     "intermediate-size moe-expert-parallel-size multiple-of n-head-kv num-key-value-heads "
+     "pad-vocab-size-to pp-partition-method topk zero-stage"},
+    {kUnmodelled, kOn, kEarlier,
+     "checkpoint-in-cpu cpu-torch-adam embedding-weights-in-fp32 kd memory-centric-tiled-linear mos "
+     "partition-activations random-ltd scattered-embeddings split-transformers "
+     "synchronize-each-layer use-tutel"},
+    {kUnmodelled, kOne, kEarlier,
+     "mlp-type moe-train-capacity-factor remote-device tile-factor"},
     {kUnmodelled, kOn, kNow,
      "apply-residual-connection-post-layernorm ddp-reduce-scatter-with-fp32-accumulation "
      "defer-embedding-wgrad-compute deterministic-mode distribute-saved-activations "
@@ -161,9 +171,19 @@ constexpr Group kGroups[] = {
      "data-path iterations-to-skip profile-ranks test-data-path tiktoken-special-tokens train-data-path "
      "valid-data-path"},
     {kHarmless, kOn, kEarlier,
-     "abort-on-unmet-fused-kernel-constraints sync-tp-duplicated-parameters tensorboard-debug"},
+     "abort-on-unmet-fused-kernel-constraints checkpoint-writer-decoupled contigious-checkpointing "
+     "create-moe-param-group custom-token-counting data-efficiency-curriculum-learning "
+     "log-optimizer-states-to-tensorboard no-pipeline-parallel profile-backward reset-iteration "
+     "sync-tp-duplicated-parameters tensorboard-debug universal-checkpoint use-pin-memory "
+     "verify-checkpoint zero-contigious-gradients zero-reduce-scatter"},
+    {kHarmless, kOff, kEarlier,
+     "disable-mem-efficient-ln no-log-learnig-rate-to-tensorboard no-query-key-layer-scaling"},
     {kHarmless, kOne, kEarlier,
-     "DDP-impl codecarbon-dir data-impl kill-switch-path tokenizer-name-or-path "
+     "DDP-impl aio-intra-op-parallelism checkpoint-data-parallel checkpoint-io-buffer-size "
+     "codecarbon-dir curriculum-learning data-impl dataset-config extra-vocab-size kill-switch-file "
+     "kill-switch-path lr-decay-tokens lr-warmup-tokens max-padding-length patch-tokenizer-type "
+     "rope-theta rotary-position-embeddings-theta tokenizer-name-or-path train-data-exact-num-epochs "
+     "train-idx-path train-mode train-tokens zero-allgather-bucket-size zero-reduce-bucket-size "
      "train-weighted-split-paths-path valid-num-workers valid-weighted-split-paths-path"},
 };
 
@@ -173,6 +193,14 @@ struct OwnKey {
 };
 constexpr OwnKey kOwnKeys[] = {
     {"--ckpt-fully-parallel-save", "ckpt_fully_parallel_save_deprecated"},
+    {"--cpu-optimizer", "optimizer_cpu_offload"},
+    {"--expert-interval", "moe_layer_freq"},
+    {"--intermediate-size", "ffn_hidden_size"},
+    {"--moe-expert-parallel-size", "expert_model_parallel_size"},
+    {"--n-head-kv", "num_key_value_heads"},
+    {"--no-query-key-layer-scaling", "apply_query_key_layer_scaling"},
+    {"--topk", "moe_router_topk"},
+    {"--use-llama2-rotary-position-embeddings", "use_rotary_position_embeddings"},
     {"--disable-bias-linear", "add_bias_linear"},
     {"--disable-gloo-process-groups", "enable_gloo_process_groups"},
     {"--disable-msc", "enable_msc"},

@@ -5,11 +5,16 @@
 #include "interop/read_launch/megatron_bridge.h"
 
 #include <algorithm>
+#include <array>
 
+#include "interop/read_launch/bridge_precision.h"
+#include "interop/read_launch/bridge_values.h"
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/environment.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/megatron_fields.h"
+#include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/layout/fields.h"
@@ -52,6 +57,8 @@ constexpr SwitchKey kSwitches[] = {
      "comm_overlap.overlap_moe_expert_parallel_comm"},
     {&Layout::moe_shared_expert_overlap, "moe_shared_expert_overlap",
      "model.moe_shared_expert_overlap"},
+    {&Layout::delay_wgrad_compute, "delay_wgrad_compute", "comm_overlap.delay_wgrad_compute"},
+    {&Layout::delay_wgrad_compute, "delay_wgrad_compute", "model.delay_wgrad_compute"},
 };
 
 constexpr SwitchKey kOverlaps[] = {
@@ -97,6 +104,18 @@ void read_overlaps(LaunchReading& r) {
   }
 }
 
+template <typename Names>
+unsigned module_bits(const Value& modules, const Names& names) {
+  unsigned bits = 0;
+  for (const std::string& word : modules.words) {
+    const auto* const known = std::find_if(names.begin(), names.end(),
+                                           [&](const auto& entry) { return entry.name == word; });
+    if (known == names.end()) fail_at(modules, word + " is no module that is known here");
+    bits |= known->value;
+  }
+  return bits;
+}
+
 void read_megatron_bridge_recompute(LaunchReading& r) {
   Layout& l = r.record().layout;
   if (r.choice(l.recompute_granularity, "recompute_granularity", "model.recompute_granularity",
@@ -115,40 +134,146 @@ void read_megatron_bridge_recompute(LaunchReading& r) {
   }
   const Value* modules = r.find("model.recompute_modules");
   if (modules == nullptr) return;
-  unsigned bits = 0;
-  for (const std::string& word : modules->words) {
-    const auto* const known =
-        std::find_if(kRecomputeModuleNames.begin(), kRecomputeModuleNames.end(),
-                     [&](const auto& entry) { return entry.name == word; });
-    if (known == kRecomputeModuleNames.end()) fail_at(*modules, word + " is no module");
-    bits |= known->value;
-  }
+  const unsigned bits = module_bits(*modules, kRecomputeModuleNames);
   l.recompute_modules = {static_cast<std::uint8_t>(bits)};
   r.note("recompute_modules", fmt::format("{}", fmt::join(modules->words, "+")), *modules);
   r.settle_layout("recompute_modules");
 }
 
-void read_megatron_bridge_job(LaunchReading& r, const LaunchHints& hints) {
-  Job& job = r.record().job;
-  if (r.integer(job.global_batch_size, "global_batch_size", "train.global_batch_size",
-                kParallelSizes)) {
-    r.settle_job("global_batch_size");
+constexpr std::array kBridgeShardingNames{EnumName{0, "no_shard"}, EnumName{1, "optim"},
+                                          EnumName{2, "optim_grads"},
+                                          EnumName{3, "optim_grads_params"}};
+
+// Megatron-FSDP: stage 3 unless the strategy says another.
+void read_bridge_fsdp(LaunchReading& r) {
+  const char* const key =
+      r.is_on("ddp.use_megatron_fsdp") ? "ddp.use_megatron_fsdp" : "dist.use_megatron_fsdp";
+  const bool fsdp = r.is_on(key);
+  for (const char* other : {"ddp.use_megatron_fsdp", "dist.use_megatron_fsdp"}) {
+    r.values().pass_over(other);
   }
-  if (hints.seq_length) job.seq_length = *hints.seq_length;
-  const bool said =
-      r.integer(job.seq_length, "seq_length", "model.seq_length", {1, 100'000'000}) ||
-      r.integer(job.seq_length, "seq_length", "dataset.seq_length", {1, 100'000'000}) ||
-      r.integer(job.seq_length, "seq_length", "dataset.sequence_length", {1, 100'000'000});
-  if (said || hints.seq_length) r.settle_job("seq_length");
-  const Value* mixed = r.find("mixed_precision");
-  if (mixed == nullptr) return;
-  const std::string word = word_of(*mixed);
-  const bool fp8 = contains(word, "fp8");
-  job.precision = fp8                        ? Precision::fp8
-                  : word.starts_with("fp16") ? Precision::fp16
-                                             : Precision::bf16;
-  r.note("precision", std::string(name_of(job.precision)), *mixed);
-  r.settle_job("precision");
+  const Value* strategy = r.find("ddp.data_parallel_sharding_strategy");
+  if (!fsdp) return;
+  Layout& l = r.record().layout;
+  l.zero_stage = 3;
+  const bool says = strategy != nullptr && word_of(*strategy) != "no_shard";
+  if (!says || !r.choice(l.zero_stage, "zero_stage", "ddp.data_parallel_sharding_strategy",
+                         kBridgeShardingNames)) {
+    r.note("zero_stage", "3", *r.find(key));
+  }
+  r.settle_layout("zero_stage");
+}
+
+constexpr std::array kBridgeCpNames{EnumName{ContextParallelAlgorithm::p2p, "p2p"},
+                                    EnumName{ContextParallelAlgorithm::all_gather, "allgather"},
+                                    EnumName{ContextParallelAlgorithm::all_gather, "all_gather"},
+                                    EnumName{ContextParallelAlgorithm::a2a, "a2a"},
+                                    EnumName{ContextParallelAlgorithm::a2a_p2p, "a2a+p2p"}};
+
+void read_bridge_context(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  if (l.context_parallel_size == 1) r.values().pass_over("model.cp_comm_type");
+  if (l.context_parallel_size > 1 &&
+      r.choice(l.cp_comm_type, "cp_comm_type", "model.cp_comm_type", kBridgeCpNames)) {
+    r.settle_layout("cp_comm_type");
+  }
+  const Value* sizes = r.find("model.hierarchical_context_parallel_sizes");
+  if (sizes == nullptr || sizes->words.empty()) return;
+  Value inner = *sizes;
+  inner.words.resize(1);
+  l.hierarchical_context_parallel_size = integer_of(inner, kParallelSizes);
+  r.settle_layout("hierarchical_context_parallel_size");
+}
+
+// "Et|(tt|)*30L", or a list of the parts of each chunk.
+void read_bridge_stages(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  const Value* list = r.find("model.pipeline_model_parallel_layout");
+  if (list == nullptr) return;
+  const auto read = read_pipeline_layout(word_of(*list));
+  if (const auto* wrong = std::get_if<std::string>(&read)) fail_at(*list, *wrong);
+  l.pipeline_layout = std::get<PipelineLayout>(read);
+  if (l.pipeline_layout.num_chunks() % l.pipeline_parallel_size != 0) {
+    fail_at(*list, fmt::format("{} chunks do not divide by the pipeline size {}",
+                               l.pipeline_layout.num_chunks(), l.pipeline_parallel_size));
+  }
+  l.virtual_pipeline_parallel_size = l.pipeline_layout.num_chunks() / l.pipeline_parallel_size;
+  r.note("pipeline_layout", std::string(l.pipeline_layout.text()), *list);
+  for (const char* field : {"pipeline_layout", "virtual_pipeline_parallel_size"}) {
+    r.settle_layout(field);
+  }
+}
+
+void read_bridge_offload(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  const Value* modules = r.find("model.offload_modules");
+  const bool fine = r.is_on("model.fine_grained_activation_offloading");
+  if (fine && modules != nullptr) {
+    l.offload_modules = {static_cast<std::uint8_t>(module_bits(*modules, kOffloadModuleNames))};
+    r.note("offload_modules", fmt::format("{}", fmt::join(modules->words, "+")), *modules);
+    r.settle_layout("offload_modules");
+  }
+  const Value* layers = r.find("model.cpu_offloading");
+  if (layers != nullptr && !flag_of(*layers)) {
+    l.cpu_offloading_num_layers = 0;
+    r.settle_layout("cpu_offloading_num_layers");
+  }
+  r.not_modelled_unless("optimizer.optimizer_offload_fraction", {"1.0"});
+}
+
+// SMs of dispatchers are the framework's: those of Megatron-Bridge's own recipes.
+void read_dispatcher_sms(LaunchReading& r) {
+  for (const char* key : {"model.moe_flex_dispatcher_num_sms", "model.moe_hybridep_num_sms",
+                          "model.moe_deepep_num_sms"}) {
+    const Value* sms = r.find(key);
+    if (sms == nullptr) continue;
+    const int count = integer_of(*sms, {1, 1024});
+    const bool usual = count == 16 || count == 20 || count == 24 || count == 32;
+    if (usual) {
+      r.note("dispatcher_sms", std::to_string(count), *sms);
+    } else {
+      r.not_understood(*sms, "priced with the framework's", OptionEffect::schedule);
+    }
+  }
+}
+
+void read_bridge_experts(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  if (r.is_on("model.moe_enable_deepep")) {
+    l.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+    l.moe_flex_dispatcher_backend = MoeFlexDispatcherBackend::deepep;
+    r.note("moe_flex_dispatcher_backend", "deepep", *r.find("model.moe_enable_deepep"));
+    for (const char* field : {"moe_token_dispatcher_type", "moe_flex_dispatcher_backend"}) {
+      r.settle_layout(field);
+    }
+  }
+  if (r.choice(l.moe_token_dispatcher_type, "moe_token_dispatcher_type",
+               "model.moe_token_dispatcher_type", kMoeTokenDispatcherTypeNames)) {
+    r.settle_layout("moe_token_dispatcher_type");
+  }
+  if (r.choice(l.moe_flex_dispatcher_backend, "moe_flex_dispatcher_backend",
+               "model.moe_flex_dispatcher_backend", kMoeFlexDispatcherBackendNames)) {
+    r.settle_layout("moe_flex_dispatcher_backend");
+  }
+  for (const char* key : {"model.overlap_moe_expert_parallel_comm", "model.moe_a2a_overlap"}) {
+    if (!r.is_on(key)) continue;
+    l.overlap_moe_expert_parallel_comm = true;
+    r.note("overlap_moe_expert_parallel_comm", "true", *r.find(key));
+    r.settle_layout("overlap_moe_expert_parallel_comm");
+  }
+  read_dispatcher_sms(r);
+}
+
+// comm_overlap.py switches it off without sequence parallelism and a tensor size above 1, and
+// Megatron Core has no sequence parallelism without tensor parallelism.
+void settle_tensor_overlap(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  if (l.tensor_parallel_size == 1 && l.sequence_parallel) l.sequence_parallel = false;
+  if (l.tp_comm_overlap && !l.sequence_parallel) {
+    l.tp_comm_overlap = false;
+    r.assume("tp_comm_overlap", "false",
+             "Megatron-Bridge switches it off without tensor and sequence parallelism");
+  }
 }
 
 }  // namespace
@@ -156,11 +281,13 @@ void read_megatron_bridge_job(LaunchReading& r, const LaunchHints& hints) {
 LaunchRecord read_megatron_bridge(std::string_view text, const std::string& file,
                                   const LaunchHints& hints) {
   LaunchRecord record;
-  read_megatron_bridge_values(values_of_yaml(text, file), hints, record);
+  const Values stated = with_stated(values_of_yaml(text, file), hints);
+  read_megatron_bridge_values(with_references(stated, hints.variables), hints, record);
   return record;
 }
 
-void read_megatron_bridge_values(Values values, const LaunchHints& hints, LaunchRecord& record) {
+void read_megatron_bridge_values(Values typed, const LaunchHints& hints, LaunchRecord& record) {
+  Values values = plain_bridge_values(typed);
   record.target = "Megatron-Bridge";
   record.framework = "megatron-core-2026";
   LaunchReading reading(values, record);
@@ -171,28 +298,34 @@ void read_megatron_bridge_values(Values values, const LaunchHints& hints, Launch
   for (const SwitchKey& key : kSwitches) {
     if (reading.flag(l.*key.member, key.field, key.key)) reading.settle_layout(key.field);
   }
+  settle_tensor_overlap(reading);
   if (l.expert_tensor_parallel_size == l.tensor_parallel_size) l.expert_tensor_parallel_size = 0;
+  read_bridge_stages(reading);
   l.schedule = implied_schedule(l.virtual_pipeline_parallel_size);
   l.overlap_p2p_comm = l.virtual_pipeline_parallel_size > 1;
+  for (const char* key : {"comm_overlap.overlap_p2p_comm", "model.overlap_p2p_comm"}) {
+    bool overlaps = false;
+    if (reading.flag(overlaps, "overlap_p2p_comm", key)) {
+      l.overlap_p2p_comm = overlaps && l.virtual_pipeline_parallel_size > 1;
+    }
+  }
   for (const char* field : {"schedule", "overlap_p2p_comm"}) reading.settle_layout(field);
-  if (reading.choice(l.moe_token_dispatcher_type, "moe_token_dispatcher_type",
-                     "model.moe_token_dispatcher_type", kMoeTokenDispatcherTypeNames)) {
-    reading.settle_layout("moe_token_dispatcher_type");
-  }
-  if (reading.choice(l.moe_flex_dispatcher_backend, "moe_flex_dispatcher_backend",
-                     "model.moe_flex_dispatcher_backend", kMoeFlexDispatcherBackendNames)) {
-    reading.settle_layout("moe_flex_dispatcher_backend");
-  }
+  read_bridge_experts(reading);
   read_environment(values, "env_vars.", record);
   read_megatron_bridge_sharding(reading);
+  read_bridge_fsdp(reading);
+  if (reading.integer(record.replicas, "num_distributed_optimizer_instances",
+                      "ddp.num_distributed_optimizer_instances", kParallelSizes)) {
+    reading.settle_layout("zero_shard_size");
+  }
   read_overlaps(reading);
   read_megatron_bridge_recompute(reading);
+  read_cuda_graphs(reading, "model.");
+  read_bridge_context(reading);
+  read_bridge_offload(reading);
   read_megatron_bridge_job(reading, hints);
-  for (const char* section :
-       {"scheduler.", "logger.", "checkpoint.", "dataset.", "tokenizer.", "rng.", "profiling.",
-        "dist.", "train.train_iters", "train.eval_", "train.manual_gc"}) {
-    values.pass_over_below(section);
-  }
+  check_bridge_model(values, hints);
+  pass_over_bridge(values);
   reading.list_unused("no override of Megatron-Bridge that is known here");
 }
 

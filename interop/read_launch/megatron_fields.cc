@@ -7,6 +7,18 @@
 namespace meshwright::interop {
 namespace {
 
+// --use-flash-attn, -v1, -v2, -triton, and what else a fork calls it; off is none. Stored scores
+// would be false where a launch asks for such a kernel under a name that nobody knows.
+const Value* flash_option(const Values& values) {
+  for (const Value& value : values.all()) {
+    const std::string key = replaced(lower_case(value.key), "-", "_");
+    const bool names = contains(key, "flash_attn") || contains(key, "flash_attention");
+    const bool off = value.words.size() == 1 && is_off(value) && value.words.front() != "1";
+    if (names && !off && !key.starts_with("__no_")) return &value;
+  }
+  return nullptr;
+}
+
 // Which software has these options. Releases share most of them: a guess that the user can
 // overrule.
 void name_framework(LaunchReading& r) {
@@ -16,7 +28,7 @@ void name_framework(LaunchReading& r) {
   if (values.has("deepspeed") || values.has("deepspeed_config") || values.has("zero_stage")) {
     record.target = "Megatron-DeepSpeed";
     record.framework =
-        values.has("use_flash_attn") ? "megatron-deepspeed-2023" : "megatron-deepspeed-2022";
+        flash_option(values) != nullptr ? "megatron-deepspeed-2023" : "megatron-deepspeed-2022";
     why = "it has options of Megatron-DeepSpeed";
   } else if (values.has("checkpoint_activations") || values.has("checkpoint_num_layers")) {
     record.framework = "megatron-lm-2021";
@@ -76,10 +88,16 @@ void read_megatron_precision(LaunchReading& r, Job& job) {
 
 void read_attention_kernel(LaunchReading& r, Job& job) {
   const Value* backend = r.find("attention_backend");
-  const std::string word = backend != nullptr ? word_of(*backend) : "auto";
-  if (r.is_on("use_flash_attn") || word == "flash" || word == "fused") {
+  std::string word = backend != nullptr ? word_of(*backend) : "auto";
+  word = word.substr(word.rfind('.') + 1);
+  const Value* flash = flash_option(r.values());
+  if (flash != nullptr || word == "flash" || word == "fused") {
     job.attention_kernel = AttentionKernel::flash;
     r.settle_job("attention_kernel");
+  }
+  if (flash != nullptr) {
+    r.note("attention_kernel", "flash", *flash);
+    r.values().pass_over(std::string(flash->key));
   }
   if (word == "unfused" || word == "local") {
     job.attention_kernel = AttentionKernel::unfused;
@@ -188,6 +206,10 @@ void pass_over_model(Values& values) {
                           "mtp_num_layers",
                           "window_size",
                           "window_attn_skip_freq",
+                          "num_key_value_heads",
+                          "multiple_of",
+                          "hidden_dim_multiplier",
+                          "glu_linear_offset",
                           "softmax_type",
                           "activation_func_clamp_value",
                           "add_position_embedding"}) {

@@ -18,6 +18,8 @@ void list_unmodelled(LaunchReading& reading);
 void read_megatron_model(LaunchReading& reading, const LaunchHints& hints, const std::string& file);
 // `model`: read from the launch, or named beside it.
 void read_megatron_layout(LaunchReading& reading, const Model& model);
+// CUDA graphs; keys stand behind `section`: "", "model.".
+void read_cuda_graphs(LaunchReading& reading, const std::string& section);
 // Throws InputError at an option that Megatron-LM would refuse beside the others.
 void check_megatron_asserts(LaunchReading& reading, const Model& model);
 // Throws InputError at an option that asks for layers which no record here can say.

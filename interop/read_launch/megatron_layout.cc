@@ -104,6 +104,11 @@ void read_megatron_context(LaunchReading& r, Layout& l) {
   r.integer(l.context_parallel_size, "context_parallel_size", "context_parallel_size",
             kParallelSizes);
   r.choice(l.cp_comm_type, "cp_comm_type", "cp_comm_type", kCpNames);
+  // DeepSpeed-Ulysses.
+  if (r.integer(l.context_parallel_size, "context_parallel_size", "ds_sequence_parallel_size",
+                kParallelSizes)) {
+    l.cp_comm_type = ContextParallelAlgorithm::a2a;
+  }
   const Value* sizes = r.find("hierarchical_context_parallel_sizes");
   if (sizes != nullptr && !sizes->words.empty()) {
     Value inner = *sizes;
@@ -171,31 +176,6 @@ void read_megatron_recompute(LaunchReading& r, Layout& l) {
   }
 }
 
-// "attn moe_router" is one name of ours: words joined in their order.
-void read_graphs(LaunchReading& r, Layout& l) {
-  if (r.is_on("enable_cuda_graph")) l.cuda_graph_impl = CudaGraphImpl::local;
-  if (r.is_on("external_cuda_graph")) l.cuda_graph_impl = CudaGraphImpl::transformer_engine;
-  r.choice(l.cuda_graph_impl, "cuda_graph_impl", "cuda_graph_impl", kCudaGraphImplNames);
-  if (const Value* modules = r.find("cuda_graph_modules"); modules != nullptr) {
-    const std::string text = fmt::format("{}", fmt::join(modules->words, "+"));
-    const auto* const known =
-        std::find_if(kCudaGraphModulesNames.begin(), kCudaGraphModulesNames.end(),
-                     [&](const auto& entry) { return entry.name == text; });
-    if (known != kCudaGraphModulesNames.end()) {
-      l.cuda_graph_modules = known->value;
-      r.note("cuda_graph_modules", text, *modules);
-    } else {
-      r.not_understood(*modules, "this set of modules is not modelled");
-    }
-  }
-  if (const Value* scope = r.find("cuda_graph_scope"); scope != nullptr) {
-    const std::string word = word_of(*scope);
-    if (word == "full_iteration") l.cuda_graph_impl = CudaGraphImpl::full_iteration;
-    if (word == "attn") l.cuda_graph_modules = CudaGraphModules::attn;
-    r.note("cuda_graph_modules", word, *scope);
-  }
-}
-
 // Scripts for many models say the sizes of experts for dense ones, too: 1.
 void read_experts(LaunchReading& r, Layout& l, bool has_experts) {
   r.integer(l.expert_parallel_size, "expert_parallel_size", "expert_model_parallel_size",
@@ -247,7 +227,7 @@ void read_megatron_layout(LaunchReading& r, const Model& model) {
   read_experts(r, l, model.moe.has_value());
   read_megatron_sharding(r, l);
   read_megatron_recompute(r, l);
-  read_graphs(r, l);
+  read_cuda_graphs(r, "");
   read_offload(r, l);
   if (r.is_on("use_tp_pp_dp_mapping")) {
     l.rank_order = kLauncherRankOrderNames[1].value;

@@ -35,6 +35,17 @@ int usual_ffn_size(const Model& m) {
   return static_cast<int>(m.activation == Activation::swiglu ? four * 2 / 3 / 64 * 64 : four);
 }
 
+// FlagScale: two thirds of 4 h, times a factor, up to a whole multiple.
+void read_multiple_of(LaunchReading& r, Model& m) {
+  int multiple = 0;
+  double factor = 1.0;
+  r.number(factor, "hidden_dim_multiplier", "hidden_dim_multiplier", {0.01, 100.0});
+  if (!r.integer(multiple, "multiple_of", "multiple_of", {1, 1'000'000})) return;
+  const auto width =
+      static_cast<std::int64_t>(factor * static_cast<double>(4LL * m.hidden_size * 2 / 3));
+  m.ffn_hidden_size = static_cast<int>((width + multiple - 1) / multiple * multiple);
+}
+
 void read_positions(LaunchReading& r, Model& m) {
   const Value* value = r.find("position_embedding_type");
   std::string type = value != nullptr ? word_of(*value) : "learned_absolute";
@@ -55,22 +66,55 @@ void read_positions(LaunchReading& r, Model& m) {
             kModelSizes);
 }
 
-// "127,0": so many positions before a token, and the token itself. Of n layers one attends to all.
+// The words of a pair, in any of its spellings: "127,0", "(127, 0)", 127 0.
+std::string first_of_pair(const Value& pair) {
+  std::string text;
+  for (const std::string& word : pair.words) append_to_list(text, ",", word);
+  for (const char* mark : {"(", ")", "[", "]", " "}) text = replaced(text, mark, "");
+  return split(text, ',').front();
+}
+
+// A list in which 1 is a layer with the window: one of n has none, the n-th.
+int interval_of_list(const std::string& text, int num_layers) {
+  const auto pattern = layer_pattern(text);
+  if (!pattern || pattern->size() != static_cast<std::size_t>(num_layers)) return 0;
+  const auto full = std::find(pattern->begin(), pattern->end(), 0);
+  if (full == pattern->end()) return 1;
+  const auto interval = static_cast<std::size_t>(full - pattern->begin()) + 1;
+  for (std::size_t i = 0; i < pattern->size(); ++i) {
+    const bool windowed = (i + 1) % interval != 0;
+    if (windowed != ((*pattern)[i] == 1)) return 0;
+  }
+  return static_cast<int>(interval);
+}
+
+// So many positions before a token, and the token itself. Of n layers one attends to all.
 void read_window(LaunchReading& r, Model& m) {
   const Value* window = r.find("window_size");
   const Value* skip = r.find("window_attn_skip_freq");
   if (window == nullptr) return;
   Value before = *window;
-  const std::string text = replaced(replaced(word_of(*window), "(", ""), ")", "");
-  before.words = {split(text, ',').front()};
+  before.words = {first_of_pair(*window)};
   m.sliding_window = integer_of(before, {-1, kModelSizes.high}) + 1;
   r.note("sliding_window", std::to_string(m.sliding_window), *window);
   if (skip == nullptr || m.sliding_window == 0) return;
-  if (word_of(*skip).find('[') != std::string::npos) {
-    return r.not_understood(*skip, "a list of layers is not modelled: all have the window");
+  std::string text;
+  for (const std::string& word : skip->words) append_to_list(text, ",", word);
+  if (skip->words.size() > 1) text = "[" + text + "]";
+  if (!contains(text, "[")) {
+    r.integer(m.sliding_window_interval, "sliding_window_interval", "window_attn_skip_freq",
+              {1, kModelSizes.high});
+    return;
   }
-  r.integer(m.sliding_window_interval, "sliding_window_interval", "window_attn_skip_freq",
-            {1, kModelSizes.high});
+  const int interval = interval_of_list(text, m.num_layers);
+  if (interval == 0) {
+    fail_at(*skip,
+            fmt::format("is no regular list of {} layers with the window (1) and without (0)",
+                        m.num_layers),
+            "such as [1,1,0]*8, or a number: one layer of so many has none");
+  }
+  m.sliding_window_interval = interval;
+  r.note("sliding_window_interval", std::to_string(interval), *skip);
 }
 
 void read_attention(LaunchReading& r, Model& m) {
@@ -82,6 +126,8 @@ void read_attention(LaunchReading& r, Model& m) {
   } else {
     r.values().pass_over("num_query_groups");
   }
+  r.integer(m.num_query_groups, "num_query_groups", "num_key_value_heads",
+            {1, m.num_attention_heads});  // Megatron-DeepSpeed's name
   m.kv_channels = m.hidden_size / m.num_attention_heads;
   r.integer(m.kv_channels, "kv_channels", "kv_channels", kModelSizes);
   r.flag(m.qk_layernorm, "qk_layernorm", "qk_layernorm");
@@ -133,7 +179,8 @@ void read_expert_layers(LaunchReading& r, const Model& m, MixtureOfExperts& moe)
 void read_expert_model(LaunchReading& r, Model& m) {
   MixtureOfExperts moe;
   if (!r.integer(moe.num_moe_experts, "num_moe_experts", "num_experts", {0, 100'000})) return;
-  if (moe.num_moe_experts == 0) return;
+  // Megatron-DeepSpeed's dense models have one.
+  if (moe.num_moe_experts <= 1) return;
   moe.moe_router_topk = 2;
   moe.moe_ffn_hidden_size = m.ffn_hidden_size;
   r.integer(moe.moe_router_topk, "moe_router_topk", "moe_router_topk", {1, moe.num_moe_experts});
@@ -150,6 +197,8 @@ void read_expert_model(LaunchReading& r, Model& m) {
            "moe_expert_capacity_factor", {-1.0, 1e6});
   moe.moe_expert_capacity_factor = std::max(0.0, moe.moe_expert_capacity_factor);
   r.flag(moe.moe_router_bias, "moe_router_bias", "moe_router_enable_expert_bias");
+  moe.moe_expert_bias = m.add_bias_linear;  // router.py, experts.py
+  moe.moe_router_bias = moe.moe_router_bias || m.add_bias_linear;
   read_expert_layers(r, m, moe);
   m.moe = moe;
 }
@@ -195,11 +244,12 @@ void read_megatron_model(LaunchReading& r, const LaunchHints& hints, const std::
   require_megatron(r, m.num_attention_heads, "num_attention_heads", "num_attention_heads", file);
   m.activation = activation_of(r);
   m.ffn_hidden_size = usual_ffn_size(m);
+  read_multiple_of(r, m);
   r.integer(m.ffn_hidden_size, "ffn_hidden_size", "ffn_hidden_size", kModelSizes);
   read_attention(r, m);
   read_positions(r, m);
   const Value* norm = r.find("normalization");
-  const bool rms = norm != nullptr && word_of(*norm) == "RMSNorm";
+  const bool rms = norm != nullptr && same_letters(word_of(*norm), "RMSNorm");
   if (norm != nullptr) r.note("normalization", word_of(*norm), *norm);
   m.normalization = rms ? Normalization::rms_norm : Normalization::layer_norm;
   r.flag(m.add_bias_linear, "add_bias_linear", "add_bias_linear");
@@ -215,6 +265,7 @@ void read_megatron_model(LaunchReading& r, const LaunchHints& hints, const std::
     m.attention_sinks = word_of(*softmax) == "learnable";
     r.note("attention_sinks", m.attention_sinks ? "true" : "false", *softmax);
   }
+  r.values().pass_over("glu_linear_offset");  // an addition inside a fused kernel
   r.number(m.activation_func_clamp_value, "activation_func_clamp_value",
            "activation_func_clamp_value", {0.0, 1e6});
   read_expert_model(r, m);

@@ -15,7 +15,8 @@ namespace meshwright::interop {
 // Three keys or more are arguments that a model, a job or a layout follows from.
 bool is_megatron_yaml(const Values& values);
 // Throws InputError as the command line's reader does.
-LaunchRecord read_megatron_yaml(Values values, const std::string& file, const LaunchHints& hints);
+void read_megatron_yaml(Values values, const std::string& file, const LaunchHints& hints,
+                        LaunchRecord& record);
 
 // What software lays its users' arguments over.
 struct ArgumentDefault {

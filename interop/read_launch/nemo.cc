@@ -8,8 +8,10 @@
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/lora.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 
 namespace meshwright::interop {
 namespace {
@@ -32,9 +34,11 @@ constexpr std::array kRenamed{
     SameValue{"model.bias", "add_bias_linear"},
     SameValue{"model.qkv_bias", "add_qkv_bias"},
     SameValue{"model.tokenizer.type", "tokenizer_type"},
+    SameValue{"model.use_flash_attention", "use_flash_attn"},
+    SameValue{"model.tp_comm_overlap", "tp_comm_overlap"},
     SameValue{"model.optim.overlap_grad_sync", "overlap_grad_reduce"},
     SameValue{"model.optim.overlap_param_sync", "overlap_param_gather"}};
-constexpr std::array<std::string_view, 30> kSameNames{"num_layers",
+constexpr std::array<std::string_view, 42> kSameNames{"num_layers",
                                                       "vocab_size",
                                                       "add_bias_linear",
                                                       "hidden_size",
@@ -63,7 +67,19 @@ constexpr std::array<std::string_view, 30> kSameNames{"num_layers",
                                                       "moe_shared_expert_intermediate_size",
                                                       "moe_token_dispatcher_type",
                                                       "account_for_embedding_in_pipeline_split",
-                                                      "account_for_loss_in_pipeline_split"};
+                                                      "account_for_loss_in_pipeline_split",
+                                                      "recompute_granularity",
+                                                      "recompute_method",
+                                                      "recompute_num_layers",
+                                                      "recompute_modules",
+                                                      "attention_backend",
+                                                      "cross_entropy_loss_fusion",
+                                                      "enable_cuda_graph",
+                                                      "external_cuda_graph",
+                                                      "moe_shared_expert_overlap",
+                                                      "cpu_offloading_num_layers",
+                                                      "cp_comm_type",
+                                                      "moe_expert_capacity_factor"};
 
 std::string megatron_key(std::string_view nemo) {
   for (const SameValue& renamed : kRenamed) {
@@ -104,6 +120,7 @@ class Words {
     }
     activation();
     precision();
+    gradients();
     optimizer();
   }
 
@@ -140,8 +157,18 @@ class Words {
     const Value* fp8 = nemo_.find("model.fp8");
     const Value* e4m3 = nemo_.find("model.fp8_e4m3");
     nemo_.pass_over("model.fp8_hybrid");
+    const Value* kept = nemo_.find("model.fp8_params");  // primary weights in fp8
     if (fp8 == nullptr || !flag_of(*fp8)) return;
     add(*fp8, "fp8", {e4m3 != nullptr && flag_of(*e4m3) ? "e4m3" : "hybrid"});
+    if (kept != nullptr && flag_of(*kept)) add(*kept, "fp8_param_gather", {});
+  }
+
+  // What the sharded Adam reduces gradients in, and keeps them in.
+  void gradients() {
+    const Value* type = nemo_.find("model.optim.grad_sync_dtype");
+    if (type == nullptr) return;
+    const std::string word = word_of(*type);
+    if (word == "bf16" || word == "bfloat16") add(*type, "grad_reduce_in_bf16", {});
   }
 
   // Two names of the sharded one.
@@ -180,10 +207,28 @@ void assume_overlaps(LaunchReading& r, Values& nemo) {
   }
 }
 
+// peft.lora_tuning of the tuning configurations (megatron_gpt_finetuning_config.yaml).
+void read_nemo_peft(LaunchReading& r) {
+  const Value* scheme = r.find("model.peft.peft_scheme");
+  const std::string word = scheme == nullptr ? "" : lower_case(word_of(*scheme));
+  if (word.empty() || word == "none" || word == "null") {
+    return r.values().pass_over_below("model.peft.");
+  }
+  const bool parts = word == "canonical_lora";
+  if (word != "lora" && !parts) refuse_adapters(*scheme);
+  r.note("peft_scheme", word, *scheme);
+  const Value* some = r.find("model.peft.lora_tuning.layer_selection");
+  if (some != nullptr) fail_at(*some, "adapters of some layers alone are not modelled");
+  const unsigned bits = parts ? kLoraQ | kLoraK | kLoraV : static_cast<unsigned>(kLoraQkv);
+  read_lora(r, {"model.peft.lora_tuning.adapter_dim", "model.peft.lora_tuning.target_modules"},
+            {32, {bits}, "the default of NeMo's LoRA"});
+  r.values().pass_over_below("model.peft.");
+}
+
 void list_nemo_unmodelled(LaunchReading& r) {
   r.not_modelled_unless("model.optim.name", {"distributed_fused_adam", "mcore_distributed_optim",
                                              "megatron_fused_adam", "fused_adam", "adam", "adamw"});
-  r.not_modelled_unless("model.optim.grad_sync_dtype", {"fp32", "32"});
+  r.not_modelled_unless("model.optim.grad_sync_dtype", {"fp32", "32", "bf16", "bfloat16"});
   r.not_modelled_unless("model.optim.cpu_offload");
   r.not_modelled_unless("trainer.accumulate_grad_batches");
   r.not_modelled_unless("trainer.strategy", {"ddp"});
@@ -252,6 +297,29 @@ void pass_over_nemo(Values& nemo) {
                               "model.hysteresis",
                               "model.persist_layer_norm",
                               "model.headscale",
+                              "model.attention_type",
+                              "model.use_scaled_init",
+                              "model.ffn_dropout",
+                              "model.do_layer_norm_weight_decay",
+                              "defaults.",
+                              "model.moe_grouped_gemm",
+                              "model.moe_router_load",
+                              "model.moe_z_loss",
+                              "model.moe_input_jitter",
+                              "model.seq_len_interpolation",
+                              "model.scale_positional",
+                              "model.rope_scaling",
+                              "model.nccl_communicator",
+                              "model.sync_batch_comm",
+                              "model.answer_only_loss",
+                              "model.hidden_act",
+                              "model.share_token",
+                              "model.legacy_tokenizer",
+                              "model.enable_nge",
+                              "model.inference.",
+                              "model.target",
+                              "model.tp_comm_bulk",
+                              "trainer.deterministic",
                               "model.openai_gelu",
                               "model.normalize_attention",
                               "model.precision",
@@ -270,7 +338,8 @@ void pass_over_nemo(Values& nemo) {
 
 LaunchRecord read_nemo(std::string_view text, const std::string& file, const LaunchHints& hints) {
   LaunchRecord record;
-  read_nemo_values(with_references(values_of_yaml(text, file)), file, hints, record);
+  read_nemo_values(with_references(with_stated(values_of_yaml(text, file), hints), hints.variables),
+                   file, hints, record);
   return record;
 }
 
@@ -289,6 +358,7 @@ void read_nemo_values(Values nemo, const std::string& file, const LaunchHints& h
     record.gpus = nodes * record.gpus_per_node;
   }
   read_megatron_fields(reading, hints, file);
+  read_nemo_peft(trainer);
   say_framework(reading);
   assume_overlaps(reading, nemo);
   reading.list_unused("no key of NeMo that is known here");

@@ -7,6 +7,7 @@
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
 #include "sim/model/parameters.h"
 
@@ -380,7 +381,7 @@ bool is_olmo(const LaunchText& text) {
 }
 
 LaunchRecord read_olmo(std::string_view text, const std::string& file, const LaunchHints& hints) {
-  Values values = with_references(values_of_yaml(text, file));
+  Values values = with_references(with_stated(values_of_yaml(text, file), hints), hints.variables);
   LaunchRecord record;
   record.target = "OLMo";
   record.framework = "pytorch-fsdp-2023";

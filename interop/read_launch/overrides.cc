@@ -6,12 +6,15 @@
 #include <cctype>
 #include <utility>
 
+#include "interop/read_launch/bridge_options.h"
+#include "interop/read_launch/bridge_recipe.h"
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/environment.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/megatron_bridge.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 #include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -19,9 +22,9 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr std::array<std::string_view, 9> kSections{
-    "model.",   "train.",        "trainer.",     "ddp.",           "optimizer.",
-    "dataset.", "comm_overlap.", "exp_manager.", "mixed_precision"};
+constexpr std::array<std::string_view, 10> kSections{
+    "model.",        "train.",       "trainer.",        "ddp.", "optimizer.", "dataset.",
+    "comm_overlap.", "exp_manager.", "mixed_precision", "peft."};
 
 // "+model.x" adds a key, "++model.x" adds or overrides one.
 std::string_view plain_key(std::string_view key) {
@@ -45,56 +48,91 @@ bool is_override_key(std::string_view key) {
          });
 }
 
-// Options beside the overrides; a configuration that they name is not read.
-void add_options(const ShellCommand& command, const ShellScript& script, const std::string& file,
-                 Values& values) {
-  for (Value& option : options_of(command, first_program_word(command), script, file)) {
-    const bool file_of_sizes = option.key == "--config-name" || option.key == "--config-file" ||
-                               option.key == "--config_file";
+// The options behind the program. A word with '=' behind an option's value is an override.
+std::vector<Value> plain_options(const ShellCommand& command, const ShellScript& script,
+                                 const std::string& file) {
+  std::vector<Value> options = options_of(command, first_program_word(command), script, file);
+  for (Value& option : options) {
     if (option.words.size() > 1) option.words.resize(1);
+    const bool is_override =
+        option.words.size() == 1 && contains(option.words.front(), "=") &&
+        is_override_key(option.words.front().substr(0, option.words.front().find('=')));
+    if (is_override) option.words.clear();
     option.said = option.key + (option.words.empty() ? "" : " " + option.words.front());
-    if (file_of_sizes) {
-      throw InputError(option.place.exact_text(), "",
-                       option.said + ": what this configuration says is not read",
-                       "give the YAML itself with --from");
-    } else if (option.key != "--config-path" && option.key != "--config-dir" &&
-               option.key != "--recipe") {
-      values.add(std::move(option));
-    }
   }
+  return options;
 }
 
-// "[core_attn,mlp]" is two words, 'bf16' one without its marks.
-std::vector<std::string> override_words(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text) {
-    if (c == '[' || c == '\'' || c == '"') continue;
-    if (c == ',' || c == ']') {
-      if (!word.empty()) words.push_back(std::exchange(word, ""));
-    } else {
-      word += c;
-    }
-  }
-  if (!word.empty()) words.push_back(word);
-  return words;
+bool is_one_of(const std::string& word, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), word) != names.end();
 }
 
-Values values_of(const ShellCommand& command, const ShellScript& script, const std::string& file) {
+// The YAML that the command names, below its overrides. One that is not there is refused.
+Values named_configuration(std::vector<Value>& options, const ReadNamedFile& read) {
+  std::string folder, name;
+  const Value* said = nullptr;
+  for (const Value& option : options) {
+    const std::string word = option.words.empty() ? "" : option.words.front();
+    if (is_one_of(option.key, {"--config-path", "--config-dir", "-cd", "-cp"})) folder = word;
+    if (is_one_of(option.key, {"--config-name", "-cn", "--config-file", "--config_file"})) {
+      name = word;
+      said = &option;
+    }
+  }
+  if (said == nullptr) return {};
+  const bool has_ending = names_configuration(name);
+  const std::string whole = has_ending ? name : name + ".yaml";
+  std::optional<std::string> text;
+  if (read) text = read(folder.empty() ? whole : folder + "/" + whole);
+  if (read && !text) text = read(whole);
+  if (!text) {
+    throw InputError(said->place.exact_text(), "",
+                     said->said + ": what this configuration says is not read",
+                     "give the YAML itself with --from, or lay it beside the script");
+  }
+  std::erase_if(options, [](const Value& option) {
+    return option.key.starts_with("--config") || is_one_of(option.key, {"-cd", "-cp", "-cn"});
+  });
+  return values_of_yaml(*text, whole);
+}
+
+struct Overrides {
   Values values;
+  std::vector<std::string> nulls;  // keys that are set to null
+};
+
+Overrides overrides_of(const ShellCommand& command, const ShellScript& script,
+                       const std::string& file) {
+  Overrides found;
   for (const MarkedText& word : command.words) {
     const std::size_t equals = word.text().find('=');
-    if (equals == std::string::npos || !is_override_key(word.text().substr(0, equals))) continue;
+    if (equals == std::string::npos || word.text().starts_with('-')) continue;
+    if (!is_override_key(word.text().substr(0, equals))) continue;
     Value value;
     value.key = plain_key(word.text().substr(0, equals));
-    value.words = override_words(word.text().substr(equals + 1));
-    if (value.words.empty() || value.words.front() == "null") continue;
+    value.words = stated_words(word.text().substr(equals + 1));
     value.said = word.text();
     value.place = {file, word.line()};
     value.unknown = why_unknown(word, script);
-    values.add(std::move(value));
+    if (value.words.empty()) {
+      found.nulls.push_back(value.key);
+    } else {
+      found.values.add(std::move(value));
+    }
   }
-  return values;
+  return found;
+}
+
+// A key of both is the override's.
+Values laid_over(const Values& below, const Overrides& overrides) {
+  Values all;
+  for (const Value& value : below.all()) {
+    const auto& nulls = overrides.nulls;
+    const bool null = std::find(nulls.begin(), nulls.end(), value.key) != nulls.end();
+    if (!null && !overrides.values.has(value.key)) all.add(value);
+  }
+  for (const Value& value : overrides.values.all()) all.add(value);
+  return all;
 }
 
 bool is_nemos(const Values& values) {
@@ -119,17 +157,28 @@ LaunchRecord read_override_script(std::string_view text, const std::string& file
                                   const LaunchHints& hints, const ReadNamedFile& read) {
   const ShellScript script = read_shell_script(text, file, shell_inputs(hints, read));
   LaunchRecord record;
-  const ShellCommand* command = launch_command(script, is_override_word, file, record);
+  const auto is_word = [](std::string_view word) {
+    return is_override_word(word) || is_bridge_recipe_option(word);
+  };
+  const ShellCommand* command = launch_command(script, is_word, file, record);
   if (command == nullptr) throw InputError(file, "", "has no command with overrides of a recipe");
   read_start(*command, script, file, record);
-  Values all = values_of(*command, script, file);
-  add_options(*command, script, file, all);
-  Values values = with_references(std::move(all));
+  std::vector<Value> options = plain_options(*command, script, file);
+  const Values named = named_configuration(options, read);
+  Overrides overrides = overrides_of(*command, script, file);
+  Values values = with_references(laid_over(named, overrides), hints.variables);
   if (is_nemos(values)) {
+    for (const Value& option : options) values.add(option);
     read_nemo_values(std::move(values), file, hints, record);
-  } else {
-    read_megatron_bridge_values(std::move(values), hints, record);
+    return record;
   }
+  const BridgeOptions said = bridge_options(options, record);
+  for (const Value& value : said.overrides.all()) values.add(value);
+  if (!said.recipe.empty()) {
+    values = over_recipe({said.said, overrides.nulls}, values, hints, record);
+  }
+  for (const Value& option : said.others) values.add(option);
+  read_megatron_bridge_values(std::move(values), hints, record);
   return record;
 }
 
@@ -141,7 +190,10 @@ constexpr int kEnoughOverrides = 2;
 
 extern const LaunchFormat kOverridesFormat;
 constexpr LaunchFormat kOverridesFormat{
-    [](const LaunchText& t) { return is_script(t) && count_overrides(t.text) >= kEnoughOverrides; },
+    [](const LaunchText& t) {
+      return is_script(t) &&
+             (count_overrides(t.text) >= kEnoughOverrides || names_bridge_recipe(t.text));
+    },
     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile& read) {
       return read_override_script(t.text, t.file, hints, read);
     }};

@@ -8,6 +8,7 @@
 #include "interop/read_launch/launch_text.h"
 #include "interop/read_launch/megatron.h"
 #include "interop/read_launch/reading_check.h"
+#include "interop/read_launch/stated_values.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -51,7 +52,19 @@ std::vector<NamedConfiguration> configurations_of(const ShellScript& script,
   return named;
 }
 
-// The first that is a launch. Its command says the devices; its other options are not read.
+// "--section.key value" behind the program, as keys of the configuration.
+void add_options_to_document(const ShellCommand& command, const ShellScript& script,
+                             const std::string& file, LaunchText& text) {
+  for (Value& option : options_of(command, first_program_word(command), script, file)) {
+    if (!option.key.starts_with("--") || !contains(option.key, ".")) continue;
+    option.key.erase(0, 2);
+    if (option.words.empty()) option.words = {"true"};
+    text.document.add(std::move(option));
+  }
+}
+
+// The first that is a launch. Its command says the devices; its other options are not read, unless
+// the format takes them.
 std::optional<LaunchRecord> read_configuration_of_script(const LaunchText& text,
                                                          const LaunchHints& hints,
                                                          const ReadNamedFile& read) {
@@ -64,15 +77,20 @@ std::optional<LaunchRecord> read_configuration_of_script(const LaunchText& text,
                                         .place = {text.file, named.line}});
       continue;
     }
-    const LaunchText inner = launch_text(named.text, named.name);
+    LaunchText inner = launch_text(named.text, named.name);
     if (is_script(inner)) continue;
     refuse_foreign_launch(inner, hints);
     const LaunchFormat* format = format_of(inner);
     if (format == nullptr) continue;
+    if (format->takes_options) {
+      add_options_to_document(*named.command, script, text.file, inner);
+    }
     record = format->read(inner, hints, read);
     read_launcher(*named.command, script, text.file, *record);
     read_environment(script, *named.command, text.file, *record);
-    list_options_of_command(*named.command, script, text.file, *record);
+    if (!format->takes_options) {
+      list_options_of_command(*named.command, script, text.file, *record);
+    }
     for (const TakenDefault& taken : script.taken_defaults) {
       record->assumed.push_back(
           {taken.name,
@@ -91,7 +109,8 @@ bool log_says_launch(std::string_view log) { return has_megatron_argument_block(
 LaunchRecord read_launch(std::string_view text, const std::string& file, const LaunchHints& hints,
                          const ReadNamedFile& read) {
   if (has_megatron_argument_block(text)) return read_megatron_argument_block(text, file, hints);
-  const LaunchText launch = launch_text(text, file);
+  LaunchText launch = launch_text(text, file);
+  if (is_document(launch)) launch.document = with_stated(launch.document, hints);
   refuse_foreign_launch(launch, hints);
   std::optional<LaunchRecord> record;
   if (const LaunchFormat* format = format_of(launch)) {

@@ -6,6 +6,7 @@
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/environment.h"
 #include "interop/read_launch/launch_format.h"
+#include "interop/read_launch/lora.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "interop/read_launch/megatron_yaml.h"
 #include "sim/base/error.h"
@@ -33,6 +34,7 @@ constexpr ArgumentDefault kSwiftDefaults[] = {
     {"recompute_granularity", "selective", "recompute_granularity"},
     {"attention_backend", "flash", "attention_kernel"},
     {"moe_token_dispatcher_type", "alltoall", "moe_token_dispatcher_type"},
+    {"expert_tensor_parallel_size", "1", "expert_tensor_parallel_size"},
     {"hidden_dropout", "0.0", "dropout"},
     {"attention_dropout", "0.0", "dropout"}};
 
@@ -61,6 +63,58 @@ void add_type(Values& arguments, Value value) {
   value.key = half ? "fp16" : "bf16";
   value.words.clear();
   arguments.add(std::move(value));
+}
+
+constexpr std::string_view kTunerKeys[] = {"train_type", "tuner_type", "sft_type"};
+bool is_tuner_key(std::string_view key) {
+  return std::find(std::begin(kTunerKeys), std::end(kTunerKeys), key) != std::end(kTunerKeys);
+}
+
+// Of data, prompts and where models come from. Padding-free batches are its default.
+constexpr const char* kNoCostOfSwift[] = {
+    "split_dataset_ratio", "model_author", "model_name",
+    "model_type",          "use_hf",       "system",
+    "padding_free",        "template",     "agent_template",
+    "loss_scale",          "add_version",  "streaming",
+    "lazy_tokenize",       "ddp_timeout",  "truncation_strategy",
+    "cached_dataset",      "columns",      "enable_thinking",
+    "response_prefix",     "attn_impl"};
+
+// What concerns adapters, and changes no cost beside rank and linears.
+constexpr std::string_view kLoraKeys[] = {
+    "lora_rank",  "target_modules", "lora_alpha",     "lora_dropout",     "use_rslora",
+    "lora_dtype", "adapter_load",   "adapters",       "mcore_adapter",    "mcore_adapters",
+    "merge_lora", "lora_bias",      "lorap_lr_ratio", "ref_adapter_load", "init_weights"};
+bool is_lora_key(std::string_view key) {
+  return std::find(std::begin(kLoraKeys), std::end(kLoraKeys), key) != std::end(kLoraKeys);
+}
+
+constexpr std::string_view kBesideLora[] = {"target_regex",      "use_dora",     "modules_to_save",
+                                            "target_parameters", "quant_method", "quant_bits",
+                                            "load_in_4bit"};
+bool is_beside_lora(std::string_view key) {
+  return std::find(std::begin(kBesideLora), std::end(kBesideLora), key) != std::end(kBesideLora);
+}
+
+// --train_type of ms-swift 3, --tuner_type of 4: full unless it is said.
+void read_tuner(Values& tuner, LaunchRecord& record) {
+  const Value* type = nullptr;
+  for (const std::string_view key : kTunerKeys) {
+    if (const Value* said = tuner.find(key)) type = said;
+  }
+  const std::string word = type == nullptr ? "full" : word_of(*type);
+  if (word == "full" || word == "none") return;
+  if (word != "lora") refuse_adapters(*type);
+  for (const std::string_view key : kBesideLora) {
+    const Value* other = tuner.find(key);
+    if (other != nullptr && !is_off(*other)) {
+      fail_at(*other, "is not modelled beside LoRA",
+              "a verdict without it would be false; leave it out to ask for that");
+    }
+  }
+  LaunchReading reading(tuner, record);
+  reading.note("train_type", word, *type);
+  read_lora(reading, {"lora_rank", "target_modules"}, {8, kAllLoraLinears, "ms-swift's default"});
 }
 
 void set_sequence(LaunchRecord& record, Values& arguments, const LaunchHints& hints) {
@@ -97,6 +151,7 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   read_nodes(script, record);
   Values arguments;
   Values others;
+  Values tuner;
   std::vector<std::string> said;
   for (Value& option : options_of(*command, 0, script, file)) {
     std::string key = python_key(option.key);
@@ -104,6 +159,12 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
     said.push_back(key);
     option.key = key;
     const MegatronArgument* argument = megatron_argument_of_key(key);
+    if (is_tuner_key(key) || is_lora_key(key) || is_beside_lora(key)) {
+      tuner.add(option);
+    }
+    if (is_tuner_key(key) || is_lora_key(key)) {
+      continue;
+    }
     if (key == "torch_dtype") {
       add_type(arguments, std::move(option));
     } else if (key == "packing") {
@@ -125,8 +186,10 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   list_unmodelled(reading);
   read_megatron_fields(reading, hints, file);
   record.target = "ms-swift";
+  read_tuner(tuner, record);
   reading.list_unused("no argument of Megatron-LM that is known here");
   LaunchReading beside(others, record);
+  for (const char* name : kNoCostOfSwift) others.pass_over("--" + std::string(name));
   beside.list_unused("no option of ms-swift that is known here");
   return record;
 }

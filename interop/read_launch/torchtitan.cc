@@ -1,391 +1,296 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchtitan's TOML files (up to v0.2.2, 2026-02-20), and the sizes' older places: [experimental]
-// for context and pipeline, training.batch_size, training.compile.
+// torchtitan's settings: of its TOML files (up to v0.2.2, 2026-02), of the sizes' older places
+// ([training] and [experimental] of 2024, training.batch_size, training.compile), and of the
+// registry (batches in tokens since 2026-06).
+#include "interop/read_launch/torchtitan.h"
+
 #include <algorithm>
-#include <array>
 
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/launch_format.h"
-#include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
+#include "interop/read_launch/torchtitan_parts.h"
 
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCountOrRest{-1, 1'000'000};
-
-// Flavours of its model files that are shipped here, with their layers.
-struct Flavour {
-  std::string_view model, flavour, name;
-  int num_layers;
-};
-constexpr std::array kFlavours{Flavour{"llama3", "8B", "llama-3-8b", 32},
-                               Flavour{"llama3", "70B", "llama-3-70b", 80},
-                               Flavour{"llama3", "405B", "llama-3-405b", 126},
-                               Flavour{"llama4", "17bx128e", "llama-4-maverick", 48},
-                               Flavour{"deepseek_v3", "671B", "deepseek-v3", 61},
-                               Flavour{"qwen3", "8B", "qwen3-8b", 36},
-                               Flavour{"qwen3", "32B", "qwen3-32b", 64}};
-
-constexpr std::array kSchedules{EnumName{PipelineSchedule::one_f_one_b, "1F1B"},
-                                EnumName{PipelineSchedule::interleaved, "Interleaved1F1B"},
-                                EnumName{PipelineSchedule::gpipe, "GPipe"}};
-
-class Reader {
- public:
-  Reader(LaunchReading& reading, const LaunchHints& hints)
-      : r_(reading),
-        record_(reading.record()),
-        num_layers_(hints.model ? hints.model->num_layers : 0) {}
-
-  void read() {
-    record_.framework = "torchtitan-2025";
-    r_.assume("framework", record_.framework,
-              "its TOML files ended in 2026-02; --framework overrules it");
-    list_unmodelled();
-    pass_over();
-    name_model();
-    read_sizes();
-    read_batch();
-    read_pipeline();
-    read_rest();
+void pass_over_titan(Values& values) {
+  for (const char* section :
+       {"job.", "profiling.", "profiler.", "metrics.", "optimizer.", "lr_scheduler.", "checkpoint.",
+        "validation.", "validator.", "comm.", "fault_tolerance.", "memory_estimation.", "debug.",
+        "dataloader.", "tokenizer.", "activation_checkpoint.per_op_sac_force_recompute"}) {
+    values.pass_over_below(section);
   }
-
- private:
-  void pass_over() {
-    for (const char* section :
-         {"job.", "profiling.", "metrics.", "optimizer.", "lr_scheduler.", "checkpoint.",
-          "validation.", "comm.", "fault_tolerance.", "memory_estimation.", "debug."}) {
-      r_.values().pass_over_below(section);
-    }
-    for (const char* key : {"model.hf_assets_path", "model.tokenizer_path", "model.norm_type",
-                            "model.print_after_conversion", "training.max_norm", "training.steps",
-                            "training.dataset", "training.dataset_path", "training.seed",
-                            "training.deterministic", "training.gc_freq", "training.warmup_steps",
-                            "training.data_parallel_degree", "parallelism.disable_loss_parallel"}) {
-      r_.values().pass_over(key);
-    }
+  for (const char* key : {"model.hf_assets_path",
+                          "model.tokenizer_path",
+                          "model.tokenizer_type",
+                          "model.norm_type",
+                          "model.print_after_conversion",
+                          "training.max_norm",
+                          "training.steps",
+                          "training.dataset",
+                          "training.dataset_path",
+                          "training.seed",
+                          "training.deterministic",
+                          "training.gc_freq",
+                          "training.gc_debug",
+                          "training.warmup_steps",
+                          "activation_checkpoint.preserve_rng_state",
+                          "activation_checkpoint.early_stop",
+                          "activation_checkpoint.debug",
+                          "activation_checkpoint.determinism_check",
+                          "activation_checkpoint.visualize_memory_budget_pareto",
+                          "experimental.custom_import",
+                          "experimental.custom_args_module",
+                          "experimental.custom_model_path",
+                          "hf_assets_path",
+                          "dump_folder",
+                          "compile.backend",
+                          "parallelism.spmd_backend"}) {
+    values.pass_over(key);
   }
+}
 
-  void list_unmodelled() {
-    r_.not_modelled_unless("training.enable_cpu_offload");
-    r_.not_modelled_unless("training.mixed_precision_param", {"bfloat16"});
-    r_.not_modelled_unless("training.mixed_precision_reduce", {"float32"});
-    r_.not_modelled_unless("training.dtype", {"float32"});
-    r_.not_modelled_unless("optimizer.name", {"Adam", "AdamW"});
-    r_.not_modelled_unless("optimizer.early_step_in_backward");
-    r_.not_modelled_unless("fault_tolerance.enable");
-    r_.not_modelled_unless("parallelism.disable_loss_parallel");
+void list_unmodelled_titan(LaunchReading& r) {
+  r.not_modelled_unless("training.enable_cpu_offload");
+  r.not_modelled_unless("training.mixed_precision_param", {"bfloat16"});
+  r.not_modelled_unless("training.mixed_precision_reduce", {"float32"});
+  r.not_modelled_unless("training.dtype", {"float32"});
+  r.not_modelled_unless("optimizer.name", {"Adam", "AdamW"});
+  r.not_modelled_unless("optimizer.early_step_in_backward");
+  r.not_modelled_unless("fault_tolerance.enable");
+  r.not_modelled_unless("fault_tolerance.semi_sync_method");
+  r.not_modelled_unless("parallelism.disable_loss_parallel");
+  r.not_modelled_unless("parallelism.full_dtensor");
+  r.not_modelled_unless("parallelism.enable_fsdp_symm_mem");
+  r.not_modelled_unless("parallelism.context_parallel_load_balancer", {"headtail"});
+  r.not_modelled_unless("experimental.enable_compiled_autograd");
+  r.not_modelled_unless("parallelism.enable_compiled_autograd");
+  r.not_modelled_unless("debug.moe_force_load_balance", {"true"});
+  r.not_modelled_unless("training.disable_cuda_graphs", {"true"});
+}
+
+// 1 unless told, and without a say where experts are not dealt out: tensor ranks cut them then
+// (config/job_config.py).
+void read_titan_expert_tensor_size(const TitanReading& t) {
+  Layout& l = t.layout();
+  l.expert_tensor_parallel_size = 1;
+  t.size(l.expert_tensor_parallel_size, "expert_tensor_parallel_size",
+         {"parallelism.expert_tensor_parallel_degree"});
+  if (l.expert_parallel_size == 1 || l.expert_tensor_parallel_size == l.tensor_parallel_size) {
+    l.expert_tensor_parallel_size = 0;
   }
+}
 
-  const Value* either(const char* first, const char* second) {
-    const Value* value = r_.find(first);
-    return value != nullptr ? value : r_.find(second);
+// Parameters are kept below a pipeline, and freed otherwise, unless told.
+int titan_zero_stage(const TitanReading& t) {
+  const std::string reshard = t.r.word("parallelism.fsdp_reshard_after_forward", "default");
+  const bool kept =
+      reshard == "default" ? t.layout().pipeline_parallel_size > 1 : reshard == "never";
+  if (const Value* value = t.r.find("parallelism.fsdp_reshard_after_forward")) {
+    t.r.note("zero_stage", kept ? "2" : "3", *value);
   }
+  return kept ? 2 : 3;
+}
 
-  void name_model() {
-    const Value* name = r_.find("model.name");
-    const Value* flavour = r_.find("model.flavor");
-    if (name == nullptr || flavour == nullptr || num_layers_ > 0) return;
-    for (const Flavour& known : kFlavours) {
-      if (known.model != word_of(*name) || known.flavour != word_of(*flavour)) continue;
-      record_.model_name = known.name;
-      num_layers_ = known.num_layers;
-      r_.note("model", record_.model_name, *flavour);
-    }
-    if (record_.model_name.empty()) {
-      r_.not_understood(*flavour,
-                        "this flavour is in torchtitan's Python; name the model with --model");
-    }
+// Of 2024: training.data_parallel_degree was the number of shards.
+void read_titan_shards(const TitanReading& t) {
+  Layout& l = t.layout();
+  LaunchRecord& record = t.r.record();
+  int shards = -1;
+  if (const Value* value =
+          t.any({"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
+                 "training.data_parallel_degree"})) {
+    shards = integer_of(*value, {-1, 100'000});
+    t.r.note("data_parallel_shard_degree", std::to_string(shards), *value);
   }
-
-  void size(int& target, const char* field, const char* key, const char* older) {
-    const Value* value = either(key, older);
-    if (value == nullptr) return;
-    target = integer_of(*value, kParallelSizes);
-    r_.note(field, std::to_string(target), *value);
+  int replicas = 1;
+  if (const Value* value = t.any({"parallelism.data_parallel_replicate_degree",
+                                  "training.data_parallel_replicate_degree"})) {
+    replicas = integer_of(*value, {1, 20'000});
+    t.r.note("data_parallel_replicate_degree", std::to_string(replicas), *value);
   }
+  record.replicas = replicas;
+  record.data_parallel_size_follows = shards <= 0;
+  if (shards > 0) l.data_parallel_size = shards * replicas;
+  const bool sharded = shards != 1 || l.context_parallel_size > 1;
+  l.fsdp_unit = sharded ? FsdpUnit::block : FsdpUnit::none;
+  l.zero_stage = sharded ? titan_zero_stage(t) : 0;
+}
 
-  void read_sizes() {
-    Layout& l = record_.layout;
-    size(l.tensor_parallel_size, "tensor_parallel_size", "parallelism.tensor_parallel_degree",
-         "training.tensor_parallel_degree");
-    size(l.context_parallel_size, "context_parallel_size", "parallelism.context_parallel_degree",
-         "experimental.context_parallel_degree");
-    size(l.pipeline_parallel_size, "pipeline_parallel_size", "parallelism.pipeline_parallel_degree",
-         "experimental.pipeline_parallel_degree");
-    size(l.expert_parallel_size, "expert_parallel_size", "parallelism.expert_parallel_degree", "");
-    read_expert_tensor_size();
-    l.sequence_parallel = l.tensor_parallel_size > 1;
-    int shards = -1;
-    if (const Value* value = either("parallelism.data_parallel_shard_degree",
-                                    "training.data_parallel_shard_degree")) {
-      shards = integer_of(*value, kCountOrRest);
-      r_.note("data_parallel_shard_degree", std::to_string(shards), *value);
-    }
-    int replicas = 1;
-    size(replicas, "data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree",
-         "training.data_parallel_replicate_degree");
-    record_.replicas = replicas;
-    record_.data_parallel_size_follows = shards == -1;
-    if (shards > 0) l.data_parallel_size = shards * replicas;
-    const bool sharded = shards != 1 || l.context_parallel_size > 1;
-    l.fsdp_unit = sharded ? FsdpUnit::block : FsdpUnit::none;
-    l.zero_stage = sharded ? zero_stage() : 0;
-    settle({"tensor_parallel_size", "context_parallel_size", "pipeline_parallel_size",
+void read_titan_sizes(const TitanReading& t) {
+  Layout& l = t.layout();
+  t.size(l.tensor_parallel_size, "tensor_parallel_size",
+         {"parallelism.tensor_parallel_degree", "training.tensor_parallel_degree"});
+  t.size(l.context_parallel_size, "context_parallel_size",
+         {"parallelism.context_parallel_degree", "experimental.context_parallel_degree"});
+  t.size(l.pipeline_parallel_size, "pipeline_parallel_size",
+         {"parallelism.pipeline_parallel_degree", "experimental.pipeline_parallel_degree",
+          "training.pipeline_parallel_degree"});
+  t.size(l.expert_parallel_size, "expert_parallel_size", {"parallelism.expert_parallel_degree"});
+  read_titan_expert_tensor_size(t);
+  const Value* sequence = t.r.find("parallelism.enable_sequence_parallel");
+  l.sequence_parallel = l.tensor_parallel_size > 1 && (sequence == nullptr || flag_of(*sequence));
+  if (sequence != nullptr) {
+    t.r.note("sequence_parallel", l.sequence_parallel ? "true" : "false", *sequence);
+  }
+  read_titan_shards(t);
+  t.settle({"tensor_parallel_size", "context_parallel_size", "pipeline_parallel_size",
             "expert_parallel_size", "expert_tensor_parallel_size", "sequence_parallel",
             "data_parallel_size", "fsdp_unit", "zero_stage", "zero_shard_size"});
-  }
+}
 
-  // 1 unless told, and without a say where experts are not dealt out: tensor ranks cut them then
-  // (config/job_config.py).
-  void read_expert_tensor_size() {
-    Layout& l = record_.layout;
-    l.expert_tensor_parallel_size = 1;
-    size(l.expert_tensor_parallel_size, "expert_tensor_parallel_size",
-         "parallelism.expert_tensor_parallel_degree", "");
-    if (l.expert_parallel_size == 1 || l.expert_tensor_parallel_size == l.tensor_parallel_size) {
-      l.expert_tensor_parallel_size = 0;
-    }
+// Whole sequences in a number of tokens.
+int titan_sequences(const Value& tokens, int seq_length) {
+  const int count = integer_of(tokens, kCounts);
+  if (count % seq_length != 0) {
+    fail_at(tokens, fmt::format("must be a multiple of the context length, {}", seq_length));
   }
+  return count / seq_length;
+}
 
-  // Parameters are kept below a pipeline, and freed otherwise, unless told.
-  int zero_stage() {
-    const std::string reshard = r_.word("parallelism.fsdp_reshard_after_forward", "default");
-    const bool kept =
-        reshard == "default" ? record_.layout.pipeline_parallel_size > 1 : reshard == "never";
-    if (const Value* value = r_.find("parallelism.fsdp_reshard_after_forward")) {
-      r_.note("zero_stage", kept ? "2" : "3", *value);
-    }
-    return kept ? 2 : 3;
+// Since 2026-06: tokens of a forward pass, so many of which go through a pipeline.
+void read_titan_tokens(const TitanReading& t, const Value& tokens) {
+  Layout& l = t.layout();
+  l.micro_batch_size = titan_sequences(tokens, t.job().seq_length);
+  t.r.note("micro_batch_size", std::to_string(l.micro_batch_size), tokens);
+  int count = 1;
+  const bool said = t.size(count, "micro_batches_a_rank", {"parallelism.num_pp_microbatches"});
+  if (!said && l.pipeline_parallel_size > 1) {
+    count = l.pipeline_parallel_size;
+    t.r.assume("micro_batches_a_rank", std::to_string(count),
+               "parallelism.num_pp_microbatches is not stated: one a stage");
   }
+  t.r.record().micro_batches_a_rank = count;
+}
 
-  void read_batch() {
-    Job& job = record_.job;
-    job.name = "the launched job";
-    job.seq_length = 2048;
-    r_.integer(job.seq_length, "seq_length", "training.seq_len", {1, 100'000'000});
-    int local = 8;
-    size(local, "local_batch_size", "training.local_batch_size", "training.batch_size");
-    Layout& l = record_.layout;
-    l.micro_batch_size = local;
-    if (l.pipeline_parallel_size > 1) {
-      l.micro_batch_size = 1;
-      size(l.micro_batch_size, "micro_batch_size", "parallelism.pipeline_parallel_microbatch_size",
-           "");
-    }
-    const Value* global = r_.find("training.global_batch_size");
-    const int sequences = global != nullptr ? integer_of(*global, kCountOrRest) : -1;
-    if (sequences > 0) {
-      job.global_batch_size = sequences;
-      r_.note("global_batch_size", std::to_string(sequences), *global);
-    } else {
-      record_.micro_batches_a_rank = std::max(1, local / l.micro_batch_size);
-      r_.assume("global_batch_size", "local_batch_size x data-parallel ranks",
-                "torchtitan's default: no accumulation");
-    }
-    settle({"micro_batch_size"});
-    for (const char* field : {"seq_length", "global_batch_size"}) r_.settle_job(field);
+// Sequences of a forward pass where a rank's batch is cut for a pipeline. Files of 2024 and early
+// 2025 state how many parts there are, one a stage unless told; later ones their size, 1.
+int titan_part(const TitanReading& t, int local) {
+  int size = 1;
+  if (t.size(size, "micro_batch_size", {"parallelism.pipeline_parallel_microbatch_size"})) {
+    return size;
   }
-
-  void read_pipeline() {
-    Layout& l = record_.layout;
-    if (l.pipeline_parallel_size == 1) return;
-    const Value* schedule =
-        either("parallelism.pipeline_parallel_schedule", "experimental.pipeline_parallel_schedule");
-    if (schedule != nullptr) {
-      const std::string word = word_of(*schedule);
-      const auto* const known = std::find_if(kSchedules.begin(), kSchedules.end(),
-                                             [&](const auto& entry) { return entry.name == word; });
-      if (known == kSchedules.end()) fail_at(*schedule, "no equal of this schedule is known here");
-      l.schedule = known->value;
-      r_.note("schedule", word, *schedule);
-    }
-    if (l.schedule == PipelineSchedule::interleaved) l.virtual_pipeline_parallel_size = 2;
-    l.overlap_p2p_comm = l.schedule == PipelineSchedule::interleaved;
-    read_split();
-    settle({"schedule", "virtual_pipeline_parallel_size", "account_for_embedding_in_pipeline_split",
-            "account_for_loss_in_pipeline_split", "pipeline_layout", "overlap_p2p_comm"});
+  int parts = t.layout().pipeline_parallel_size;
+  const bool said = t.size(parts, "micro_batches_a_rank",
+                           {"parallelism.pipeline_parallel_microbatches",
+                            "experimental.pipeline_parallel_microbatches"});
+  const bool older = t.r.values().has("training.batch_size");
+  if (!said && !older) return 1;
+  if (!said) {
+    t.r.assume("micro_batches_a_rank", std::to_string(parts),
+               "training.batch_size is a name of before 2025-05: one part a stage");
   }
+  return std::max(1, local / parts);
+}
 
-  // Embedding and head weigh as so many layers, one each unless told; what is left over goes to the
-  // first stages (distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part).
-  void read_split() {
-    Layout& l = record_.layout;
-    int first = 1;
-    int last = 1;
-    const bool says_first =
-        r_.integer(first, "embedding_as_layers",
-                   "parallelism.pipeline_parallel_first_stage_less_layers", {0, 1000});
-    const bool says_last = r_.integer(
-        last, "head_as_layers", "parallelism.pipeline_parallel_last_stage_less_layers", {0, 1000});
-    const Value* layers = r_.find("parallelism.pipeline_parallel_layers_per_stage");
-    if (num_layers_ == 0) {
-      if (layers != nullptr) fail_at(*layers, "the model's layers are not known here");
-      return;
-    }
-    if (!says_first && !says_last && layers != nullptr &&
-        is_older_split(integer_of(*layers, kParallelSizes))) {
-      first = last = 0;
-      r_.assume("embedding_as_layers", "0",
-                "an older release: with both ends counted as layers they would not divide");
-    }
-    const int weighed = num_layers_ + first + last;
-    if (layers != nullptr) {
-      const int each = integer_of(*layers, kParallelSizes);
-      const int stages = (weighed + each - 1) / each;
-      if (stages % l.pipeline_parallel_size != 0) {
-        fail_at(*layers, fmt::format("{} layers and {} for embedding and head make {} stages, "
-                                     "which {} ranks do not divide",
-                                     num_layers_, first + last, stages, l.pipeline_parallel_size));
-      }
-      l.virtual_pipeline_parallel_size = stages / l.pipeline_parallel_size;
-      r_.note("virtual_pipeline_parallel_size", std::to_string(l.virtual_pipeline_parallel_size),
-              *layers);
-    }
-    const int stages = l.pipeline_parallel_size * l.virtual_pipeline_parallel_size;
-    if (weighed % stages == 0 && first <= 1 && last <= 1) {
-      l.account_for_embedding_in_pipeline_split = first == 1;
-      l.account_for_loss_in_pipeline_split = last == 1;
-      return;
-    }
-    set_list(weighed, stages, first, last);
+void read_titan_local_batch(const TitanReading& t) {
+  Layout& l = t.layout();
+  int local = 8;
+  const bool said =
+      t.size(local, "local_batch_size", {"training.local_batch_size", "training.batch_size"});
+  if (!said) t.r.assume("local_batch_size", "8", "torchtitan's default");
+  l.micro_batch_size = l.pipeline_parallel_size > 1 ? titan_part(t, local) : local;
+  int steps = 1;  // of flame, a fork
+  t.size(steps, "gradient_accumulation_steps", {"training.gradient_accumulation_steps"});
+  const std::int64_t parts = std::int64_t{std::max(1, local / l.micro_batch_size)} * steps;
+  t.r.record().micro_batches_a_rank = static_cast<int>(std::min<std::int64_t>(parts, 1'000'000));
+}
+
+// Sequences of a step, or 0: what the ranks' batches make.
+int titan_global_batch(const TitanReading& t) {
+  const Value* sequences = t.r.find("training.global_batch_size");
+  const Value* tokens = t.r.find("training.num_tokens_per_train_step");
+  const Value* said = tokens != nullptr ? tokens : sequences;
+  if (said == nullptr || integer_of(*said, kTitanCountOrRest) <= 0) return 0;
+  const int batch = tokens != nullptr ? titan_sequences(*tokens, t.job().seq_length)
+                                      : integer_of(*sequences, kTitanCountOrRest);
+  t.r.note("global_batch_size", std::to_string(batch), *said);
+  return batch;
+}
+
+void read_titan_batch(const TitanReading& t) {
+  Job& job = t.job();
+  job.name = "the launched job";
+  job.seq_length = 2048;
+  const Value* length =
+      t.any({"training.max_context_length", "training.seq_len", "training.context_len"});
+  if (length != nullptr) {
+    job.seq_length = integer_of(*length, kModelSizes);
+    t.r.note("seq_length", std::to_string(job.seq_length), *length);
+  } else {
+    t.r.assume("seq_length", "2048", "torchtitan's default");
   }
-
-  // Whether a number of layers a stage divides the layers alone, and not with both ends.
-  [[nodiscard]] bool is_older_split(int each) const {
-    const int ranks = record_.layout.pipeline_parallel_size;
-    const bool new_divides = (num_layers_ + 2 + each - 1) / each % ranks == 0;
-    return !new_divides && num_layers_ % each == 0 && num_layers_ / each % ranks == 0;
+  const Value* tokens = t.r.find("training.num_tokens_per_microbatch_per_dp_rank");
+  if (tokens != nullptr) {
+    t.any({"training.local_batch_size", "training.batch_size"});
+    read_titan_tokens(t, *tokens);
+  } else {
+    read_titan_local_batch(t);
   }
-
-  void set_list(int weighed, int stages, int first, int last) {
-    std::string text = "E";
-    for (int i = 0; i < stages; ++i) {
-      const int layers = weighed / stages + (i < weighed % stages ? 1 : 0) - (i == 0 ? first : 0) -
-                         (i == stages - 1 ? last : 0);
-      if (i > 0) text += "|";
-      for (int k = 0; k < layers; ++k) text += "t";
-    }
-    const auto list = read_pipeline_layout(text + "L");
-    if (const auto* made = std::get_if<PipelineLayout>(&list)) {
-      record_.layout.pipeline_layout = *made;
-      r_.assume("pipeline_layout", std::string(made->text()),
-                "how torchtitan deals out layers, embedding and head");
-    }
+  if (const int batch = titan_global_batch(t); batch > 0) {
+    job.global_batch_size = batch;
+    t.r.record().micro_batches_a_rank = 0;
+  } else {
+    t.r.assume("global_batch_size", "local_batch_size x data-parallel ranks",
+               "torchtitan's default: no accumulation");
   }
+  t.settle({"micro_batch_size"});
+  for (const char* field : {"seq_length", "global_batch_size"}) t.r.settle_job(field);
+}
 
-  void read_rest() {
-    Layout& l = record_.layout;
-    Job& job = record_.job;
-    using enum RecomputeGranularity;
-    l.recompute_granularity = selective;
-    const std::string mode = r_.word("activation_checkpoint.mode", "selective");
-    if (const Value* value = r_.find("activation_checkpoint.mode")) {
-      r_.note("recompute_granularity", mode, *value);
-      if (mode == "memory_budget")
-        r_.not_understood(*value, "the compiler's choice; priced as selective");
-    }
-    if (mode == "full" || mode == "none") l.recompute_granularity = mode == "full" ? full : none;
-    read_selective_option();
-    l.tp_comm_overlap = r_.is_on("parallelism.enable_async_tensor_parallel") ||
-                        r_.is_on("experimental.enable_async_tensor_parallel");
-    settle({"recompute_granularity", "tp_comm_overlap"});
-    const std::string rotate = r_.word("parallelism.context_parallel_rotate_method", "allgather");
-    if (l.context_parallel_size > 1) {
-      l.cp_comm_type = rotate == "alltoall" ? ContextParallelAlgorithm::p2p
-                                            : ContextParallelAlgorithm::all_gather;
-      settle({"cp_comm_type"});
-    }
-    const bool compiled = r_.is_on("compile.enable") || r_.is_on("training.compile");
-    job.kernel_fusion = compiled ? KernelFusion::compiled : KernelFusion::eager;
-    r_.settle_job("kernel_fusion");
-    if (!compiled) r_.assume("kernel_fusion", "eager", "compile is off unless switched on");
-    read_loss(compiled);
-    read_precision();
-  }
-
-  // Compiled with the blocks since 2025 (compile.components); batch_size is a name of 2024.
-  void read_loss(bool compiled) {
-    const Value* parts = r_.find("compile.components");
-    const bool named = parts == nullptr || std::find(parts->words.begin(), parts->words.end(),
-                                                     "loss") != parts->words.end();
-    bool& fused = record_.job.cross_entropy_loss_fusion;
-    fused = compiled && named && r_.find("training.batch_size") == nullptr;
-    if (fused) {
-      r_.assume("cross_entropy_loss_fusion", "true", "compile covers the loss since 2025");
-    }
-    r_.settle_job("cross_entropy_loss_fusion");
-  }
-
-  // "op", or a number n: every n-th block runs again whole (parallelize_llama.py).
-  void read_selective_option() {
-    Layout& l = record_.layout;
-    const Value* option = r_.find("activation_checkpoint.selective_ac_option");
-    if (l.recompute_granularity != RecomputeGranularity::selective) return;
-    l.recompute_modules = {kRecomputeOp};
-    settle({"recompute_modules"});
-    if (option == nullptr) {
-      return r_.assume("recompute_modules", "op", "as its shipped configurations ask");
-    }
-    const std::string word = r_.word("activation_checkpoint.selective_ac_option", "op");
-    if (word == "op") return r_.note("recompute_modules", "op", *option);
-    const int each = integer_of(*option, kParallelSizes);
-    l.recompute_modules = Layout{}.recompute_modules;
-    l.recompute_granularity = RecomputeGranularity::full;
-    if (num_layers_ == 0) r_.not_understood(*option, "the model's layers are not known");
-    if (each == 1 || num_layers_ == 0) return;
-    l.recompute_method = RecomputeMethod::block;
-    l.recompute_num_layers = std::max(1, num_layers_ / l.pipeline_parallel_size / each);
-    r_.note("recompute_num_layers", std::to_string(l.recompute_num_layers), *option);
-    settle({"recompute_method", "recompute_num_layers"});
-  }
-
-  void read_precision() {
-    Job& job = record_.job;
-    job.precision = Precision::bf16;
-    bool fp8 = r_.is_on("float8.enable_float8_linear");
-    for (const char* key : {"model.converters", "quantize.linear"}) {
-      const Value* value = r_.find(key);
-      if (value == nullptr) continue;
-      fp8 = fp8 ||
-            std::find(value->words.begin(), value->words.end(), "float8") != value->words.end();
-      fp8 = fp8 || std::find(value->words.begin(), value->words.end(), "quantize.linear.float8") !=
-                       value->words.end();
-      for (const std::string& word : value->words) {
-        if (word == "float8" || word == "quantize.linear.float8" || word.empty()) continue;
-        r_.not_understood(*value, word + " is not modelled", OptionEffect::precision);
-      }
-    }
-    if (fp8) {
-      job.precision = Precision::fp8;
-      job.fp8_param_gather = r_.is_on("float8.enable_fsdp_float8_all_gather") ||
-                             r_.is_on("quantize.linear.float8.enable_fsdp_float8_all_gather");
-    }
-    r_.values().pass_over_below("float8.");
-    r_.values().pass_over_below("quantize.");
-    for (const char* field : {"precision", "fp8_param_gather"}) r_.settle_job(field);
-  }
-
-  void settle(std::initializer_list<const char*> fields) {
-    for (const char* field : fields) r_.settle_layout(field);
-  }
-
-  LaunchReading& r_;
-  LaunchRecord& record_;
-  int num_layers_;
-};
+void read_titan_context(const TitanReading& t) {
+  Layout& l = t.layout();
+  const std::string rotate = t.r.word("parallelism.context_parallel_rotate_method", "allgather");
+  if (l.context_parallel_size == 1) return;
+  l.cp_comm_type =
+      rotate == "alltoall" ? ContextParallelAlgorithm::p2p : ContextParallelAlgorithm::all_gather;
+  t.settle({"cp_comm_type"});
+}
 
 }  // namespace
 
+std::vector<std::string> titan_list(const Value& value) {
+  std::vector<std::string> words;
+  for (const std::string& word : value.words) {
+    for (std::string part : split(word, ',')) {
+      std::erase_if(
+          part, [](char c) { return c == '[' || c == ']' || c == '\'' || c == '"' || c == ' '; });
+      if (!part.empty()) words.push_back(std::move(part));
+    }
+  }
+  return words;
+}
+
+void read_torchtitan_values(Values values, const LaunchHints& hints, TitanForm form,
+                            LaunchRecord& record) {
+  record.target = "torchtitan";
+  record.framework = "torchtitan-2025";
+  LaunchReading reading(values, record);
+  reading.assume("framework", record.framework,
+                 form == TitanForm::toml
+                     ? "its TOML files ended in 2026-02; --framework overrules it"
+                     : "no runs of a later release are known; --framework "
+                       "overrules it");
+  TitanReading t{reading, form, hints.model ? hints.model->num_layers : 0};
+  list_unmodelled_titan(reading);
+  pass_over_titan(values);
+  name_titan_model(t);
+  read_titan_sizes(t);
+  read_titan_batch(t);
+  read_titan_pipeline(t);
+  read_titan_recompute(t);
+  read_titan_context(t);
+  read_titan_kernels(t);
+  reading.list_unused("no key of torchtitan that is known here");
+}
+
 LaunchRecord read_torchtitan(std::string_view text, const std::string& file,
                              const LaunchHints& hints) {
-  Values values = values_of_toml(text, file);
   LaunchRecord record;
-  record.target = "torchtitan";
-  LaunchReading reading(values, record);
-  Reader(reading, hints).read();
-  reading.list_unused("no key of torchtitan that is known here");
+  read_torchtitan_values(with_stated(values_of_toml(text, file), hints), hints, TitanForm::toml,
+                         record);
   return record;
 }
 

@@ -10,11 +10,6 @@
 
 namespace meshwright::interop {
 
-// An NVLink domain of more devices than a host holds is a rack of trays with four each (GB200 and
-// GB300 NVL72).
-inline constexpr int kMostOfAHost = 16;
-inline constexpr int kDevicesOfATray = 4;
-
 struct Hosts {
   int devices = 0;  // of a host
   int count = 0;
@@ -23,9 +18,9 @@ struct Hosts {
 
 inline Hosts hosts_of(const Cluster& cluster, const Layout& layout) {
   const int gpus = world_size(layout);
-  const bool racks = cluster.gpus_per_node > kMostOfAHost;
-  const int used = std::min(gpus, racks ? kDevicesOfATray : cluster.gpus_per_node);
-  return {used, (gpus + used - 1) / used, racks ? cluster.gpus_per_node / kDevicesOfATray : 1};
+  const int tray = cluster.gpus_per_tray;
+  const int used = std::min(gpus, tray > 0 ? tray : cluster.gpus_per_node);
+  return {used, (gpus + used - 1) / used, tray > 0 ? std::max(1, cluster.gpus_per_node / tray) : 1};
 }
 
 }  // namespace meshwright::interop

@@ -29,11 +29,22 @@ struct MeasuredRun : Scenario {
   std::optional<Bytes> peak_memory;  // allocated (torch.cuda.max_memory_allocated), any rank's most
 };
 
+// A run of a set that cannot be read: the others are.
+struct UnreadRun {
+  std::string file;
+  std::string place;   // "/runs/1", or "row 2, line 3" of a table
+  std::string id;      // empty: it says none
+  std::string reason;  // with what to do, if that is known
+  bool operator==(const UnreadRun&) const = default;
+};
+std::string unread_text(const UnreadRun& run);
+
 struct MeasuredSet {
   std::string name;
   std::string source;
   std::string assumed;
   std::vector<MeasuredRun> runs;
+  std::vector<UnreadRun> unread{};
 };
 
 }  // namespace meshwright::planner

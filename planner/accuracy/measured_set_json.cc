@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "planner/accuracy/list_limit.h"
@@ -182,7 +183,10 @@ class RunReader {
     const Json json = in_our_words(run.layout);
     const Layout layout =
         layout_from_json(json, file_, pointer, read.cluster.framework.defaults.layout);
-    return with_unstated(layout, keys_of(json), read.model, read.job, run.gpus);
+    const StatedKeys keys = keys_of(json);
+    const Layout whole = with_unstated(layout, keys, read.model, read.job, run.gpus);
+    return keys.contains("moe_token_dispatcher_type") ? whole
+                                                      : with_proven_dispatcher(whole, read.cluster);
   }
 
   const std::string& file_;
@@ -190,6 +194,21 @@ class RunReader {
   const MeasuredWhere& where_;
   std::map<std::string, Cluster> clusters_;
 };
+
+std::string id_in(const Json& run) {
+  if (!run.is_object() || !run.contains("id")) return "";
+  return run["id"].is_string() ? run["id"].get<std::string>() : run["id"].dump();
+}
+
+// Without the file and the place, which stand before it.
+std::string reason_of(const InputError& error, const std::string& file,
+                      const std::string& pointer) {
+  std::string text = error.what();
+  for (const std::string& before : {file + ": ", pointer + ": ", pointer + "/"}) {
+    if (text.starts_with(before)) text.erase(0, before.size());
+  }
+  return error.hint().empty() ? text : fmt::format("{} ({})", text, error.hint());
+}
 
 }  // namespace
 
@@ -204,19 +223,54 @@ const Record<StatedSet>& measured_set_record() {
           "What the source does not state and was filled in.");
     limit_list(r, "runs", kMostRuns);
     r.row(&S::runs, "runs", kind::list(stated_run_record), "The runs.").required();
+    r.row(&S::left_out, "left_out", kind::list(unread_run_record),
+          "What an import could not read, and why.");
+    r.omitted_at_default();
     return r;
   }();
   return record;
 }
 
+const Record<UnreadRun>& unread_run_record() {
+  static const Record<UnreadRun> record = [] {
+    using R = UnreadRun;
+    Record<R> r("A run that cannot be read and is left out.");
+    r.row(&R::file, "file", kind::text(), "");
+    r.row(&R::place, "place", kind::text(), "JSON pointer, or row and line of a table.");
+    r.row(&R::id, "id", kind::text(), "Empty: it says none.");
+    r.row(&R::reason, "reason", kind::text(), "");
+    return r.named("UnreadRun").all_required();
+  }();
+  return record;
+}
+
+std::string unread_text(const UnreadRun& run) {
+  return fmt::format("{}: {}{} is left out: {}", run.file, run.place,
+                     run.id.empty() ? "" : fmt::format(" (\"{}\")", run.id), run.reason);
+}
+
 MeasuredSet measured_set_from_json(const Json& json, const std::string& file,
                                    const NamedRecords& named, const MeasuredWhere& where) {
-  const StatedSet stated = measured_set_record().read(json, file);
-  MeasuredSet set{stated.name, stated.source, stated.assumed, {}};
+  const bool lists = json.is_object() && json.contains("runs") && json["runs"].is_array() &&
+                     json["runs"].size() <= kMostRuns;
+  // Each run is read alone, so that a wrong one does not take the others with it.
+  Json rest = json;
+  if (lists) rest["runs"] = Json::array();
+  const StatedSet stated = measured_set_record().read(rest, file);
+  MeasuredSet set{stated.name, stated.source, stated.assumed, {}, stated.left_out};
   RunReader run_reader(file, named, where);
-  for (std::size_t i = 0; i < stated.runs.size(); ++i) {
-    set.runs.push_back(run_reader.read(stated.runs[i], fmt::format("/runs/{}", i)));
+  std::optional<InputError> first;
+  for (std::size_t i = 0; lists && i < json["runs"].size(); ++i) {
+    const Json& run = json["runs"][i];
+    const std::string pointer = fmt::format("/runs/{}", i);
+    try {
+      set.runs.push_back(run_reader.read(stated_run_record().read(run, file, pointer), pointer));
+    } catch (const InputError& error) {
+      if (!first) first = error;
+      set.unread.push_back({file, pointer, id_in(run), reason_of(error, file, pointer)});
+    }
   }
+  if (first && set.runs.empty()) throw *first;
   return set;
 }
 

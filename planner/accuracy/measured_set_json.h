@@ -33,8 +33,10 @@ struct StatedRun {
 struct StatedSet {
   std::string name, source, assumed;
   std::vector<StatedRun> runs;
+  std::vector<UnreadRun> left_out{};  // by the import that wrote the file
 };
 const Record<StatedSet>& measured_set_record();
+const Record<UnreadRun>& unread_run_record();
 
 // Of what a run may name instead of holding it, and of models that other programs wrote.
 struct NamedRecords {
@@ -52,7 +54,8 @@ struct MeasuredWhere {
   std::optional<Framework> framework;
 };
 
-// `file` names the source in messages. Throws InputError.
+// `file` names the source in messages. A run that is wrong is left out (MeasuredSet::unread).
+// Throws InputError where the set itself is wrong, or every run.
 MeasuredSet measured_set_from_json(const Json& json, const std::string& file,
                                    const NamedRecords& named, const MeasuredWhere& where = {});
 

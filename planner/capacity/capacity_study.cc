@@ -17,6 +17,7 @@
 #include "planner/search/search_layouts.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
+#include "sim/hardware/node_count.h"
 
 namespace meshwright::planner {
 
@@ -35,13 +36,10 @@ struct Found {
   std::string reason;
 };
 
-std::string uneven_count(int gpus, const Cluster& cluster) {
-  const int gpus_per_node = cluster.gpus_per_node;
-  if (gpus <= gpus_per_node || gpus % gpus_per_node == 0) return "";
-  const int below = gpus / gpus_per_node * gpus_per_node;
-  const std::string_view nouns = device_noun(cluster, below);
-  return fmt::format("nodes have {} {}: {} or {} {} are whole nodes", gpus_per_node, nouns, below,
-                     below + gpus_per_node, nouns);
+std::string why_uneven(int gpus, const Cluster& cluster) {
+  if (node_fill(cluster, gpus)) return "";
+  const UnevenCount refusal = uneven_count(cluster, gpus);
+  return refusal.what + ": " + refusal.hint;
 }
 
 Found found_for(const Scenario& scenario, const StatedLayout& stated, double memory_headroom) {
@@ -52,7 +50,9 @@ Found found_for(const Scenario& scenario, const StatedLayout& stated, double mem
     return {std::nullopt, fmt::format("{} ranks do not divide {} {} into data-parallel groups",
                                       others, gpus, device_noun(scenario.cluster, gpus))};
   }
-  const Layout& layout = *named;
+  const Layout layout = stated.says("moe_token_dispatcher_type")
+                            ? *named
+                            : with_proven_dispatcher(*named, scenario.cluster);
   CostTable table(scenario);
   const Bytes limit = only_device(scenario.cluster).memory * (1.0 - memory_headroom);
   const Evaluation evaluation = evaluate_within(table, layout, limit);
@@ -158,7 +158,7 @@ void LayoutFinder::find(const std::vector<SearchKey>& keys, const CapacityProgre
   for (const SearchKey& key : keys) {
     if (impl_->found.contains(key)) continue;
     Found& mine = impl_->found[key];
-    mine.reason = uneven_count(key.gpus, question.clusters[key.cluster_case].cluster);
+    mine.reason = why_uneven(key.gpus, question.clusters[key.cluster_case].cluster);
     if (is_planned(question, key)) {
       mine.estimate = question.planned;
     } else if (mine.reason.empty()) {

@@ -11,6 +11,7 @@
 #include "planner/questions/what_if.h"
 #include "sim/base/text.h"
 #include "sim/hardware/device_noun.h"
+#include "sim/hardware/node_count.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -53,13 +54,10 @@ RowKey key_of(const CapacityQuestion& question, const CapacityRow& row, int gpus
 
 std::vector<int> counts_near(const CapacityQuestion& question, const CapacityRow& row) {
   const Cluster& cluster = question.clusters[row.cluster_case].cluster;
-  const bool links_nodes = cluster.inter_node.bandwidth.value() > 0.0;
   std::vector<int> counts;
   for (const double factor : kFactors) {
     const int count = static_cast<int>(row.gpus * factor);
-    const bool whole = count <= cluster.gpus_per_node || count % cluster.gpus_per_node == 0;
-    const bool reachable = count <= cluster.gpus_per_node || count <= row.gpus || links_nodes;
-    if (count >= 1 && whole && reachable) counts.push_back(count);
+    if (has_count(cluster, count)) counts.push_back(count);
   }
   return counts;
 }
@@ -73,7 +71,8 @@ CapacityQuestion with_failure_rate(CapacityQuestion question, double rate) {
 void fill_grid(WhatIfGrid& grid, const CapacityQuestion& question, const CapacityRow& row,
                LayoutFinder& finder, const CapacityProgress& progress) {
   const Ranged& rate = question.options.failures.per_thousand_node_days;
-  const bool several_nodes = row.gpus > question.clusters[row.cluster_case].cluster.gpus_per_node;
+  const auto fill = node_fill(question.clusters[row.cluster_case].cluster, row.gpus);
+  const bool several_nodes = fill && fill->num_nodes > 1;
   grid.batch_factors.assign(kFactors.begin(), kFactors.end());
   grid.gpus = counts_near(question, row);
   grid.network_factors = {1.0};

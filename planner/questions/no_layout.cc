@@ -15,6 +15,7 @@
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/hardware/device_noun.h"
+#include "sim/hardware/node_count.h"
 
 namespace meshwright::planner {
 namespace {
@@ -66,8 +67,8 @@ std::set<int> batch_candidates(const Scenario& scenario, const SearchSpace& spac
 
 // Whole nodes, or parts of one, of which the batch divides into data-parallel ranks.
 std::set<int> gpu_candidates(const Scenario& scenario) {
-  const int node = scenario.cluster.gpus_per_node;
-  const bool linked = scenario.cluster.inter_node.bandwidth.value() > 0.0;
+  const Cluster& cluster = scenario.cluster;
+  const int node = cluster.domain_size();
   const int batch = scenario.job.global_batch_size;
   std::vector<int> data;
   for (int d = 1; d <= batch / d; ++d) {
@@ -79,8 +80,10 @@ std::set<int> gpu_candidates(const Scenario& scenario) {
     for (int p = 1; p <= scenario.model.num_layers; ++p) {
       for (const int d : data) {
         const std::int64_t gpus = std::int64_t{t} * p * d;
-        const bool is_whole = gpus <= node || (gpus % node == 0 && linked);
-        if (is_whole && gpus <= kMostGpusTried) candidates.insert(static_cast<int>(gpus));
+        if (gpus > kMostGpusTried) continue;
+        const auto fill = node_fill(cluster, gpus);
+        const bool linked = cluster.inter_node.bandwidth.value() > 0.0;
+        if (fill && (fill->num_nodes == 1 || linked)) candidates.insert(static_cast<int>(gpus));
       }
     }
   }

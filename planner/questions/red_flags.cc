@@ -12,6 +12,7 @@
 #include "planner/search/space.h"
 #include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
+#include "sim/hardware/node_count.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -100,10 +101,7 @@ std::optional<ScalePoint> on_fewer(const Plan& plan, const SearchOptions& option
     if (point.layout && point.gpus * 2 <= gpus) return point;
   }
   const int quarter = gpus / 4;
-  const bool whole =
-      quarter > 0 && gpus % 4 == 0 &&
-      (quarter <= plan.cluster.gpus_per_node || quarter % plan.cluster.gpus_per_node == 0);
-  if (!whole) return std::nullopt;
+  if (gpus % 4 != 0 || !node_fill(plan.cluster, quarter)) return std::nullopt;
   Scenario fewer = plan;
   fewer.cluster = scaled_to(plan.cluster, quarter);
   const Bytes usable = usable_memory(fewer, options);

@@ -8,6 +8,7 @@
 
 #include "planner/search/contenders.h"
 #include "planner/search/training_cost.h"
+#include "sim/hardware/node_count.h"
 
 namespace meshwright::planner {
 namespace {
@@ -96,14 +97,11 @@ void look_at(Scaling& scaling, const Scenario& base, int gpus, const SearchOptio
 
 std::vector<int> counts_around(const Cluster& cluster) {
   const int gpus = cluster.num_gpus();
-  const bool links_nodes = cluster.inter_node.bandwidth.value() > 0.0;
   std::set<int> counts;
   for (const double factor : {0.25, 0.5, 1.0, 2.0, 4.0}) {
     const int count = static_cast<int>(gpus * factor);
     const bool parts = count >= 1 && count * 4 % gpus == 0;
-    const bool whole = count <= cluster.gpus_per_node || count % cluster.gpus_per_node == 0;
-    const bool reachable = count <= cluster.gpus_per_node || count <= gpus || links_nodes;
-    if (parts && whole && reachable) counts.insert(count);
+    if (parts && has_count(cluster, count)) counts.insert(count);
   }
   return {counts.begin(), counts.end()};
 }
@@ -144,12 +142,10 @@ Scaling scaling_around(const Plan& plan, const SearchOptions& search) {
 Scaling scaling_until_it_fits(const Plan& plan, const SearchOptions& search) {
   constexpr int kMostDoublings = 10;
   const Cluster& cluster = plan.cluster;
-  const bool links_nodes = cluster.inter_node.bandwidth.value() > 0.0;
   Scaling found;
   for (int doubling = 1; doubling <= kMostDoublings; ++doubling) {
     const std::int64_t gpus = std::int64_t{cluster.num_gpus()} << doubling;
-    const bool whole = gpus <= cluster.gpus_per_node || gpus % cluster.gpus_per_node == 0;
-    if (gpus > kMostGpus || !whole || (gpus > cluster.gpus_per_node && !links_nodes)) break;
+    if (gpus > kMostGpus || !has_count(cluster, gpus)) break;
     SearchOptions one = search;
     one.top = 1;
     one.most_work *= gpus / cluster.num_gpus();  // more GPUs have more sizes

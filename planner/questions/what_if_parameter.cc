@@ -247,12 +247,7 @@ constexpr std::array<ParameterRow, kNumWhatIfParameters> kParameterRows{{
      .provenance = memory_provenance,
      .scale = [](Scenario& s, double factor) { only_device(s.cluster).kernel_launch *= factor; }},
     {.text = {WhatIfParameter::host_overhead, "host_overhead", "host launch time", "us"},
-     .value =
-         [](const Scenario& s) {
-           return std::max(only_device(s.cluster).host_launch, s.cluster.framework.host_launch)
-                      .value() /
-                  kMicro;
-         },
+     .value = [](const Scenario& s) { return s.cluster.host_launch().value() / kMicro; },
      .relative_spread = launch_spread,
      .provenance = memory_provenance,
      .scale = [](Scenario& s, double factor) { scale_host(s.cluster, factor); }},

@@ -23,9 +23,10 @@ constexpr std::size_t kClosest = 3;
 // What the searches of all parallel sizes share.
 struct SharedSearch {
   const SearchOptions& options;
-  Bytes limit;        // of memory a device
-  bool front = true;  // whether the Pareto front is wanted
-  Bytes known;        // up to here no layout is priced
+  Bytes limit;            // of memory a device
+  bool front = true;      // whether the Pareto front is wanted
+  Bytes known;            // up to here no layout is priced
+  bool unproven = false;  // the user's space names a dispatcher
   // No layout that is slower can be among the fastest: the worst step time of the
   // first list that is full. Which one set it changes the work, not the answer.
   std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
@@ -41,7 +42,9 @@ class SizesSearch {
         table_(table),
         sizes_(sizes),
         costs_(table, sizes),
-        devices_(devices_of(table.cluster())) {}
+        devices_(devices_of(table.cluster())) {
+    if (!search.unproven) devices_.lacks |= devices_.unproven;
+  }
 
   void run();
 
@@ -265,6 +268,7 @@ namespace {
 // changes nothing. A thread's table serves all sizes that it looks at.
 SearchResult search_all(const Scenario& scenario, SearchOptions options, Bytes limit, bool front,
                         Seconds fastest, const KnownLayouts& known = {}) {
+  const bool unproven = !options.space[&Layout::moe_token_dispatcher_type].empty();
   options.space =
       with_defaults(std::move(options.space), scenario.model, scenario.job, scenario.cluster);
   check_lists(options.space);
@@ -273,7 +277,7 @@ SearchResult search_all(const Scenario& scenario, SearchOptions options, Bytes l
   SearchResult start(top);
   for (const Candidate& candidate : known.front) start.pareto.add(candidate);
   std::vector<SearchResult> parts(all_sizes.size(), start);
-  SharedSearch search{options, limit, front, known.limit};
+  SharedSearch search{options, limit, front, known.limit, unproven};
   search.slowest_of_top.store(fastest.value(), std::memory_order_relaxed);
   const std::shared_ptr<SharedTables> tables = tables_of(options, scenario);
   tbb::parallel_for(

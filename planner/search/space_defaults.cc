@@ -81,8 +81,9 @@ SearchSpace without_lacks(SearchSpace space, const Cluster& cluster) {
   }
   std::vector<MoeTokenDispatcherType>& dispatcher = space[&Layout::moe_token_dispatcher_type];
   const MoeTokenDispatcherType usual = default_layout(cluster).moe_token_dispatcher_type;
-  if (lacks(Lack::flex_dispatcher_across_nodes) && dispatcher.empty() &&
-      usual == MoeTokenDispatcherType::flex) {
+  const bool crosses = !lacks(Lack::flex_dispatcher_across_nodes) &&
+                       !cluster.unproven.lacks(Lack::flex_dispatcher_across_nodes);
+  if (!crosses && dispatcher.empty() && usual == MoeTokenDispatcherType::flex) {
     dispatcher = {usual, MoeTokenDispatcherType::alltoall};
   }
   return space;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/backtest.h"
 
+#include "planner/accuracy/measured_set_json.h"
 #include "reports/records/parts.h"
 #include "sim/layout/short_name.h"
 
@@ -193,6 +194,9 @@ const Record<BacktestFile>& backtest_file_record() {
     r.row(&R::overall, "overall", kind::object(score_record), "");
     r.row(&R::groups, "groups", kind::list(group_score_record), "In order of first appearance.");
     r.row(&R::runs, "runs", kind::list(backtest_run_record), "");
+    r.row(&R::left_out, "left_out", kind::list(planner::unread_run_record),
+          "Runs of the set that could not be read.");
+    r.written_if([](const R& file) { return !file.left_out.empty(); });
     return r.all_required();
   }();
   return record;
@@ -204,6 +208,9 @@ const Record<PicksFile>& picks_file_record() {
     r.file_of({std::string(kPicksSchema)}, true);
     r.row(&PicksFile::set, "set", kind::text(), "Name of the set.");
     r.row(&PicksFile::runs, "runs", kind::list(picked_run_record), "");
+    r.row(&PicksFile::left_out, "left_out", kind::list(planner::unread_run_record),
+          "Runs of the set that could not be read.");
+    r.written_if([](const PicksFile& file) { return !file.left_out.empty(); });
     return r.all_required();
   }();
   return record;
@@ -214,7 +221,8 @@ BacktestFile backtest_file_of(const planner::MeasuredSet& set, const planner::Ba
                     .source = set.source,
                     .assumed = set.assumed,
                     .overall = backtest.overall,
-                    .groups = backtest.groups};
+                    .groups = backtest.groups,
+                    .left_out = set.unread};
   for (const planner::PredictedRun& predicted : backtest.runs) {
     const planner::MeasuredRun& run = set.runs[predicted.run];
     file.runs.push_back({.id = run.id,
@@ -229,7 +237,7 @@ BacktestFile backtest_file_of(const planner::MeasuredSet& set, const planner::Ba
 }
 
 PicksFile picks_file_of(const planner::MeasuredSet& set, const std::vector<planner::Pick>& picks) {
-  PicksFile file{.set = set.name};
+  PicksFile file{.set = set.name, .left_out = set.unread};
   for (const planner::Pick& pick : picks) {
     const planner::MeasuredRun& run = set.runs[pick.run];
     PickedRun picked{.id = run.id,

@@ -47,6 +47,7 @@ struct BacktestFile {
   planner::Score overall{};
   std::vector<planner::GroupScore> groups{};
   std::vector<BacktestRun> runs{};
+  std::vector<planner::UnreadRun> left_out{};
 };
 
 struct PickedRun {
@@ -62,6 +63,7 @@ struct PickedRun {
 struct PicksFile {
   std::string set{};
   std::vector<PickedRun> runs{};
+  std::vector<planner::UnreadRun> left_out{};
 };
 
 const Record<planner::Score>& score_record();

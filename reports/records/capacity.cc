@@ -274,7 +274,7 @@ const Record<CapacityFile>& capacity_file_record() {
     r.row(&R::model, "model", kind::object(model_record), "");
     r.row(&R::job, "job", kind::object(job_record), "");
     r.row(&R::what_ifs, "what_ifs", kind::texts(), "As typed, of every row.");
-    r.row(&R::notes, "notes", kind::texts(), "What the profiles of clusters did not measure.");
+    r.row(&R::notes, "notes", kind::texts(), "What was not measured, or is used in part.");
     r.written_if([](const R& file) { return !file.notes.empty(); });
     r.row(&R::capacity, "capacity", kind::object(capacity_record), "");
     return r.all_required();

@@ -5,6 +5,7 @@
 #include "reports/records/capacity.h"
 #include "reports/text/capacity_text.h"
 #include "reports/text/text.h"
+#include "sim/hardware/node_count.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -243,6 +244,11 @@ CapacityFile capacity_file_of(const planner::CapacityAnswer& answer, const Origi
                     .capacity = capacity_of(answer, command)};
   for (const planner::ClusterCase& asked : question.clusters) {
     if (!asked.note.empty()) file.notes.push_back(asked.note);
+    for (const int gpus : question.gpus) {
+      if (!node_fill(asked.cluster, gpus)) continue;  // its row says why
+      const std::string share = used_share_text(scaled_to(asked.cluster, gpus));
+      if (!share.empty()) file.notes.push_back(fmt::format("{}, {}: {}", asked.name, gpus, share));
+    }
   }
   return file;
 }

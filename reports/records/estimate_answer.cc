@@ -39,7 +39,8 @@ const Record<EstimateAnswer>& estimate_answer_record() {
     r.row(&R::cluster, "cluster", kind::object(cluster_record), "The cluster.");
     r.row(&R::job, "job", kind::object(job_record), "The job.");
     r.row(&R::defaults, "defaults", kind::texts(), "What was not asked for, and has its default.");
-    r.row(&R::notes, "notes", kind::texts(), "What the cluster's profile has no measurement of.")
+    r.row(&R::notes, "notes", kind::texts(),
+          "What was not measured, is unproven, or is used in part.")
         .omitted_at_default();
     r.row(&R::verdict, "verdict", kind::object(memory_verdict_record), "Whether it fits.");
     r.row(&R::estimate, "estimate", kind::object(estimate_record), "What was predicted.");

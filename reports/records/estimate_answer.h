@@ -22,7 +22,7 @@ struct MemoryVerdict {
 struct EstimateAnswer : Scenario {
   std::string command{};
   std::vector<std::string> defaults{};  // what was not asked for
-  std::vector<std::string> notes{};     // what the cluster's profile has no measurement of
+  std::vector<std::string> notes{};     // what was not measured, is unproven, or used in part
   MemoryVerdict verdict{};
   Estimate estimate{};
 };

@@ -102,6 +102,10 @@ const Record<LogFacts>& log_facts_record() {
     add_count(&R::restarts, "restarts", "How often the run began again.");
     r.row(&R::peak_memory, "peak_memory_bytes", kind::optional(kind::base_amount<Bytes>()),
           "As the framework prints it.");
+    r.row(&R::software, "software", kind::text(), "Whose lines were read.").only_if(timed);
+    r.row(&R::other_memory, "other_memory_bytes", kind::optional(kind::base_amount<Bytes>()),
+          "Peak that is not compared: reserved where the prediction is of allocated memory, or the "
+          "other way round.");
     r.derived("timers_seconds",
               {{"type", "object"}, {"additionalProperties", kind::number().schema()}},
               "Megatron-LM's timers, by its names.", [](const R& log) {
@@ -278,7 +282,8 @@ const Record<ReviewedRun>& review_record() {
     r.row(&R::cluster, "cluster", kind::object(cluster_record), "The cluster, at the run's size.");
     r.row(&R::job, "job", kind::object(job_record), "The job.");
     r.row(&R::layout, "layout", kind::object(layout_record), "The launched layout.");
-    r.row(&R::notes, "notes", kind::texts(), "What the cluster's profile has no measurement of.")
+    r.row(&R::notes, "notes", kind::texts(),
+          "What was not measured, is unproven, or is used in part.")
         .omitted_at_default();
     add_fit(r);
     add_answers(r);

@@ -55,6 +55,10 @@ struct LaunchFacts {
 struct LogFacts : planner::MeasuredStep {
   int steps = 0, warm_up_steps = 0, steps_of_other_batches = 0, restarts = 0;
   int out_of_memory_line = 0;
+  std::string software{};  // whose lines were read; empty: no step
+  // The log says only what is reserved where the prediction is of what is allocated, or the other
+  // way round.
+  std::optional<Bytes> other_memory{};
 };
 
 // An option or key of the launcher; nothing: it is not said.
@@ -67,7 +71,7 @@ struct ReviewedRun : Scenario, planner::Review {
   Origin origin{};
   LaunchFacts launch{};
   Layout layout{};
-  std::vector<std::string> notes{};  // what the cluster's profile has no measurement of
+  std::vector<std::string> notes{};  // what was not measured, is unproven, or used in part
   std::optional<LogFacts> log{};     // none: there is none, or it is another run's
   std::string log_refused{};         // why it is another run's
   bool memory_is_reserved = false;   // what the framework prints

@@ -92,6 +92,17 @@ Table scores_table(const Backtest& backtest) {
   return table;
 }
 
+Table unread_runs_table(const MeasuredSet& set) {
+  Table table{
+      "Left out",
+      {{"file", "file", ""}, {"place", "place", ""}, {"id", "run", ""}, {"reason", "why", ""}},
+      {}};
+  for (const planner::UnreadRun& run : set.unread) {
+    table.rows.push_back({run.file, run.place, run.id, run.reason});
+  }
+  return table;
+}
+
 Table worst_runs_table(const MeasuredSet& set, const Backtest& backtest) {
   std::vector<const PredictedRun*> runs;
   for (const PredictedRun& run : backtest.runs) {

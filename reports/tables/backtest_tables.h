@@ -9,6 +9,8 @@ namespace meshwright::reports {
 
 // One row a group and one for all; then the ten worst runs with their terms.
 Table scores_table(const planner::Backtest& backtest);
+// Runs that could not be read, and why.
+Table unread_runs_table(const planner::MeasuredSet& set);
 Table worst_runs_table(const planner::MeasuredSet& set, const planner::Backtest& backtest);
 
 }  // namespace meshwright::reports

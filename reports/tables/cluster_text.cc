@@ -111,7 +111,9 @@ void draw_node(const Cluster& c, Tree& tree) {
         fmt::format("{} islands of {}", c.gpus_per_node / c.gpus_per_island, c.gpus_per_island));
     tree.wire(link_text(c.island, c.island.bandwidth));
   }
-  tree.part(fmt::format("{} x {}", c.gpus_per_node, only_device(c).name));
+  const std::string whole =
+      c.domain_size() > c.gpus_per_node ? fmt::format(", of {}", c.domain_size()) : "";
+  tree.part(fmt::format("{} x {}{}", c.gpus_per_node, only_device(c).name, whole));
 }
 
 using Rows = std::vector<std::vector<Cell>>;

@@ -143,10 +143,10 @@ std::string measured_text(const ReviewedRun& r) {
   const LogFacts log = r.log.value_or(LogFacts{});
   if (log.step_time) {
     text += fmt::format(
-        ", measured {} (median of {} steps after {} of warm-up; p10 {}, p90 {}{}{}): {}, {} the "
-        "interval",
-        seconds_text(*log.step_time), log.steps, log.warm_up_steps, seconds_text(*log.p10),
-        seconds_text(*log.p90),
+        ", measured {} ({} log: median of {} steps after {} of warm-up; p10 {}, p90 {}{}{}): {}, {} "
+        "the interval",
+        seconds_text(*log.step_time), log.software, log.steps, log.warm_up_steps,
+        seconds_text(*log.p10), seconds_text(*log.p90),
         log.steps_of_other_batches > 0
             ? fmt::format("; {} steps of other batches left out", log.steps_of_other_batches)
             : "",
@@ -172,6 +172,10 @@ std::string measured_text(const ReviewedRun& r) {
   if (log.peak_memory) {
     text += fmt::format(", measured {}: {}", memory_text(*log.peak_memory),
                         error_text(*r.memory_error));
+  } else if (log.other_memory) {
+    text += fmt::format("; the log says only what is {}: {}",
+                        r.memory_is_reserved ? "allocated" : "reserved",
+                        memory_text(*log.other_memory));
   }
   return text + ".\n";
 }

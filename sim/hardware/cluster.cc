@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "sim/base/error.h"
 #include "sim/hardware/links.h"
+#include "sim/hardware/node_count.h"
 
 namespace meshwright {
 
@@ -24,24 +26,34 @@ Layout default_layout(const Cluster& cluster) {
   return layout;
 }
 
+Layout with_proven_dispatcher(Layout layout, const Cluster& cluster) {
+  const LackBits missing = cluster.lacks() | cluster.unproven.bits();
+  const int ranks = expert_tensor_size(layout) * layout.expert_parallel_size;
+  const bool crosses = ranks > cluster.fast_domain();
+  if (layout.moe_token_dispatcher_type == MoeTokenDispatcherType::flex && crosses &&
+      (missing & lack_bit(Lack::flex_dispatcher_across_nodes)) != 0) {
+    layout.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+  }
+  return layout;
+}
+
 Cluster scaled_to(Cluster cluster, int gpus) {
   if (gpus < 1) throw InputError(fmt::format("{} devices: at least 1 is needed", gpus));
-  if (gpus <= cluster.gpus_per_node) {
-    const int nics = cluster.nics_per_node * gpus / cluster.gpus_per_node;
-    cluster.nics_per_node = cluster.nics_per_node == 0 ? 0 : std::max(1, nics);
-    cluster.gpus_per_node = gpus;
-    cluster.gpus_per_island = std::min(cluster.gpus_per_island, gpus);
-    cluster.num_nodes = 1;
-    check_links(cluster);
-    return cluster;
+  const auto fill = node_fill(cluster, gpus);
+  if (!fill) {
+    const UnevenCount refusal = uneven_count(cluster, gpus);
+    throw InputError(refusal.what, refusal.hint);
   }
-  if (gpus % cluster.gpus_per_node != 0) {
-    throw InputError(
-        fmt::format("{} devices are no whole number of nodes of {}", gpus, cluster.gpus_per_node),
-        fmt::format("use {} or {}", gpus / cluster.gpus_per_node * cluster.gpus_per_node,
-                    (gpus / cluster.gpus_per_node + 1) * cluster.gpus_per_node));
-  }
-  cluster.num_nodes = gpus / cluster.gpus_per_node;
+  const int domain = cluster.domain_size();
+  // NICs belong to devices or their trays.
+  const int nics = static_cast<int>(std::int64_t{cluster.nics_per_node} * fill->gpus_per_node /
+                                    cluster.gpus_per_node);
+  cluster.nics_per_node = cluster.nics_per_node == 0 ? 0 : std::max(1, nics);
+  cluster.gpus_per_node = fill->gpus_per_node;
+  cluster.num_nodes = fill->num_nodes;
+  cluster.gpus_per_island = std::min(cluster.gpus_per_island, fill->gpus_per_node);
+  if (cluster.gpus_per_tray > 0)
+    cluster.gpus_per_domain = domain > fill->gpus_per_node ? domain : 0;
   check_links(cluster);
   return cluster;
 }

@@ -106,6 +106,15 @@ struct MachineFit {
   bool operator==(const MachineFit&) const = default;
 };
 
+// How long the nodes' hosts took to launch a kernel in runs under one framework, over what that
+// framework's own fit says. It is no fit of the whole machine: intervals stay as wide.
+struct HostPace {
+  std::string framework;  // its name; empty: nothing is known
+  std::string source;
+  double launch_time_factor = 1.0;
+  bool operator==(const HostPace&) const = default;
+};
+
 struct Cluster {
   std::string name;
   std::string source;
@@ -114,6 +123,11 @@ struct Cluster {
   int num_nodes = 1;
   Link intra_node;
   Link inter_node;
+  // Devices of a compute tray, which is a host, where a node is a rack of them; 0: a node is a
+  // host.
+  int gpus_per_tray = 0;
+  // Of the NVLink domain, where a job uses gpus_per_node of them; 0: it uses all.
+  int gpus_per_domain = 0;
   // Neighbours joined by a faster link than the node's own: 2 for an NVLink bridge. 0: none.
   int gpus_per_island = 0;
   Link island;
@@ -129,7 +143,11 @@ struct Cluster {
   // Nobody said that this framework runs here: the file takes it as the likeliest.
   bool framework_assumed = false;
   MachineFit fit;
+  HostPace host;
   FeatureLimits limits;  // what does not run over its links
+  // What runs over them only with patches, or lost wherever it was measured. No search takes it
+  // unasked; who asks for it is told.
+  FeatureLimits unproven;
 
   [[nodiscard]] bool fit_holds() const {
     return !fit.framework.empty() && fit.framework == framework.name;
@@ -147,11 +165,19 @@ struct Cluster {
   [[nodiscard]] Seconds micro_batch_overhead() const {
     return framework.micro_batch_overhead + (fit_holds() ? fit.micro_batch_overhead : seconds(0));
   }
+  // Of the host, a kernel.
+  [[nodiscard]] Seconds host_launch() const {
+    const bool known = !host.framework.empty() && host.framework == framework.name;
+    return std::max(device.host_launch, framework.host_launch) *
+           (known ? host.launch_time_factor : 1.0);
+  }
   [[nodiscard]] double relative_spread() const {
     return fit_holds() ? fit.relative_spread : framework.relative_spread;
   }
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }
+  // Devices of a whole node, used or not.
+  [[nodiscard]] int domain_size() const { return std::max(gpus_per_node, gpus_per_domain); }
   // Neighbours that NVLink, or what a node has of its kind, joins: an island, a node, or one device
   // alone where only PCIe joins those of a node.
   [[nodiscard]] int fast_domain() const {
@@ -191,8 +217,12 @@ inline Device& only_device(Cluster& cluster) { return cluster.device; }
 // training/flex_dispatcher_backend.py, does the same).
 Layout default_layout(const Cluster& cluster);
 
-// The same node type with `gpus` devices: a part of one node, or as many whole nodes as are needed.
-// Throws InputError when gpus > gpus_per_node and is no multiple of it.
+// A layout that says nothing of its dispatcher: alltoall in place of flex where its expert ranks
+// lie in several NVLink domains, between which the library does not run or is unproven.
+Layout with_proven_dispatcher(Layout layout, const Cluster& cluster);
+
+// The same node type with `gpus` devices, on the nodes that node_fill (node_count.h) says. Throws
+// InputError where they make up none.
 Cluster scaled_to(Cluster cluster, int gpus);
 
 }  // namespace meshwright

@@ -123,11 +123,33 @@ const Record<MachineFit>& machine_fit_record() {
   return record;
 }
 
+const Record<HostPace>& host_pace_record() {
+  static const Record<HostPace> record = [] {
+    using H = HostPace;
+    Record<H> r("How fast the nodes' hosts launch kernels, seen in runs under one framework.");
+    r.row(&H::framework, "framework", kind::text(), "Framework of these runs.");
+    r.required();
+    r.row(&H::source, "source", kind::text(), "Where the runs come from.");
+    r.required();
+    r.row(&H::launch_time_factor, "launch_time_factor", kind::number(kTimeFactor),
+          "Factor on the host's time a kernel.");
+    return r;
+  }();
+  return record;
+}
+
 // A measured machine may have no link: nothing was measured between its ranks.
 void require_links(const Cluster& c, ObjectReader& reader) {
   const bool measured = c.source.starts_with("measured");
   if (c.gpus_per_node > 1 && !measured) reader.required_object("intra_node");
   if (c.num_nodes > 1 && !measured) reader.required_object("inter_node");
+}
+
+// GB200 and GB300 NVL72 have trays of four; no host holds more than 16 devices.
+int usual_tray(const Cluster& c) {
+  constexpr int kMostOfAHost = 16, kUsualTray = 4;
+  const bool rack = c.node_fabric == NodeFabric::nvswitch && c.gpus_per_node > kMostOfAHost;
+  return rack && c.gpus_per_node % kUsualTray == 0 ? kUsualTray : 0;
 }
 
 Record<Cluster> make_cluster_record() {
@@ -179,6 +201,24 @@ Record<Cluster> make_cluster_record() {
     c.node_fabric =
         c.device.kind == DeviceKind::cpu ? NodeFabric::shared_memory : NodeFabric::nvswitch;
   });
+  r.row(&C::gpus_per_tray, "gpus_per_tray", kind::integer({0, 1000}),
+        "Devices of a compute tray where a node is a rack of trays (NVL72); 0: a node is a host. "
+        "Default: 4 in NVLink domains of more than 16 devices.");
+  r.default_from([](C& c) { c.gpus_per_tray = usual_tray(c); });
+  r.written_if([](const C& c) { return c.gpus_per_tray != usual_tray(c); });
+  r.check([](const C& c, ObjectReader& reader) {
+    if (c.gpus_per_tray == 0 || c.gpus_per_node % c.gpus_per_tray == 0) return;
+    // A part of one tray is a host of its own.
+    if (c.gpus_per_node < c.gpus_per_tray && c.num_nodes == 1) return;
+    reader.fail("gpus_per_tray", "must divide gpus_per_node");
+  });
+  r.row(&C::gpus_per_domain, "gpus_per_domain", kind::integer(kCount),
+        "Devices of the NVLink domain where gpus_per_node of them are used; 0: all are.");
+  r.only_if([](const C& c) { return c.gpus_per_tray > 0; }).omitted_at_default();
+  r.check([](const C& c, ObjectReader& reader) {
+    if (c.gpus_per_domain == 0 || c.gpus_per_domain >= c.gpus_per_node) return;
+    reader.fail("gpus_per_domain", "must be 0 or at least gpus_per_node");
+  });
   r.row(&C::network, "network", kind::choice(kNetworkFabricNames),
         "How NICs reach the leaf switches.");
   r.row(&C::nics_per_node, "nics_per_node", kind::integer({0, 100'000}),
@@ -205,7 +245,12 @@ Record<Cluster> make_cluster_record() {
   r.only_if([](const C& c) { return !(c.framework == Framework{}); }).omitted_at_default();
   r.row(&C::fit, "fit", kind::object(machine_fit_record), "");
   r.omitted_at_default();
+  r.row(&C::host, "host", kind::object(host_pace_record), "");
+  r.omitted_at_default();
   r.row(&C::limits, "cannot", limits_kind(), "What does not run over the links, and why.");
+  r.omitted_at_default();
+  r.row(&C::unproven, "unproven", limits_kind(),
+        "What a search leaves out and an answer warns of, and why.");
   r.omitted_at_default();
   return r;
 }

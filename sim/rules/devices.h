@@ -15,6 +15,7 @@ struct Devices {
   bool block_scaling = true;             // Device::block_scaling; unknown devices can do all
   unsigned formats = ~0U;                // bit of each Precision (formats_of); unknown: all
   const Cluster* cluster = nullptr;      // whose limits say why
+  LackBits unproven = 0;                 // of the fabric; no rule reads it
   [[nodiscard]] constexpr bool lack(Lack what) const { return (lacks & lack_bit(what)) != 0; }
 };
 
@@ -26,7 +27,8 @@ inline Devices devices_of(const Cluster& cluster) {
           cluster.lacks(),
           only_device(cluster).block_scaling,
           formats_of(only_device(cluster)),
-          &cluster};
+          &cluster,
+          cluster.unproven.bits()};
 }
 
 }  // namespace meshwright

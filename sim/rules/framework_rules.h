@@ -22,7 +22,9 @@ inline std::string missing_text(Lack what, const Devices& devices) {
   if (devices.cluster == nullptr) return "";
   const Device& device = only_device(*devices.cluster);
   if (device.limits.lacks(what)) return text("on", device.name, device.limits);
-  return text("on", devices.cluster->name, devices.cluster->limits);
+  const Cluster& cluster = *devices.cluster;
+  if (cluster.limits.lacks(what)) return text("on", cluster.name, cluster.limits);
+  return fmt::format(", which is unproven on {}: {}", cluster.name, cluster.unproven.reason(what));
 }
 
 // `uses` says whether a layout or job asks for it; `asked` says so in words.

@@ -131,6 +131,20 @@ std::optional<Violation> check_layout(const Model& model, const Job& job, const 
   return check_stage_switches(model, job, layout, devices);
 }
 
+std::vector<std::string> unproven_uses(const Model& model, const Job& job, const Layout& layout,
+                                       const Devices& devices) {
+  std::vector<std::string> uses;
+  if (devices.unproven == 0) return uses;
+  Devices strict = devices;
+  strict.lacks = devices.unproven;
+  const RuleInput in{model, job, layout, strict};
+  for (const RuleRow& row : kRows) {
+    if ((row.lack & devices.unproven) == 0) continue;
+    if (const CheckResult found = row.check(in)) uses.push_back(row.sentence(in, *found) + ".");
+  }
+  return uses;
+}
+
 std::string describe(const Violation& violation, const Model& model, const Job& job,
                      const Layout& layout, const Devices& devices) {
   return kRows[static_cast<std::size_t>(violation.rule)].sentence(

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/job.h"
 #include "sim/base/units.h"
@@ -54,6 +55,11 @@ std::optional<Violation> check_data_switches(const Layout& layout, const Devices
 // Tensor-parallel overlap, what of a stage is recomputed and offloaded.
 std::optional<Violation> check_stage_switches(const Model& model, const Job& job,
                                               const Layout& layout, const Devices& devices);
+
+// A sentence for each thing that the layout uses and the devices' fabric has no proof of
+// (Cluster::unproven).
+std::vector<std::string> unproven_uses(const Model& model, const Job& job, const Layout& layout,
+                                       const Devices& devices);
 
 // A sentence with the fields and numbers of this violation, e.g. "num_attention_heads 64 is not
 // divisible by tensor_parallel_size 3". `devices` as in the check.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/chunk.h"
 
-#include <algorithm>
-
 #include "sim/kernel_time/host.h"
 
 namespace meshwright {
@@ -18,7 +16,7 @@ ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
   cost.forward_wires = sum.forward_wires;
   cost.backward_wires = sum.backward_wires;
   cost.hidden_exchange = sum.hidden_exchange;
-  const Seconds launch = std::max(only_device(cluster).host_launch, cluster.framework.host_launch);
+  const Seconds launch = cluster.host_launch();
   // The host runs ahead of the device but for what it submits after a wait, when nothing is queued.
   const auto host = [&](double launches, double waited, Seconds device) {
     const bool ahead = cluster.framework.kernels.host_runs_ahead;

@@ -152,6 +152,31 @@ TEST(MultiNode, EfaOfFourNodesOfTheSameRate) {
   EXPECT_LE(e.worst, 0.25);
 }
 
+TEST(MultiNode, NcclsAllToAllOnEfa) {
+  // crazyguitar/aws-gpu-communication-benchmark a77f70d, data/nccl_alltoall.csv: p5.48xlarge, 32
+  // MiB to 2 GiB a rank, out of place, bus bandwidth in GB/s. No number of aws-p5 was set to these.
+  struct Row {
+    int nodes;
+    double gb_per_s[7];
+  };
+  const Row rows[] = {{2, {44.79, 62.16, 68.79, 74.26, 75.82, 77.73, 79.25}},
+                      {4, {34.45, 43.13, 52.56, 54.28, 53.84, 53.75, 54.07}},
+                      {8, {28.67, 34.69, 36.20, 44.40, 46.57, 48.31, 49.63}},
+                      {16, {24.63, 26.08, 31.45, 34.77, 40.07, 42.36, 44.23}},
+                      {32, {19.72, 22.92, 27.02, 30.21, 33.06, 38.68, 40.78}}};
+  std::vector<double> ratios;
+  for (const Row& row : rows) {
+    for (int i = 0; i < 7; ++i) {
+      const Bytes size = mebibytes(static_cast<double>(32 << i));
+      ratios.push_back(busbw(Collective::all_to_all, size, row.nodes, cluster("aws-p5")) /
+                       row.gb_per_s[i]);
+    }
+  }
+  const Errors e = errors(ratios);
+  EXPECT_LE(e.median, 0.12);
+  EXPECT_LE(e.worst, 0.4);
+}
+
 TEST(MultiNode, ABusyEfaClusterIsKnownToAFactor) {
   // Ultra-Scale Playbook, means of 256 MiB on 2 to 64 nodes. Base latency and hop of hgx-h100-efa
   // were fitted to the all-gathers; reduce-scatter and all-reduce were not seen. The measured bands

@@ -20,6 +20,14 @@ TEST(PublishedTables, ZeroBubbles2024FastestScheduleIsNamedInEveryGroup) {
   EXPECT_EQ(run("zero-bubble-2024-tables-4-5").overall.top1_regret_percent_max, 0.0);
 }
 
+// The factor on the host's launches (aws-p5, "host") was fitted on these six.
+TEST(PublishedTables, AllToAllOverEfaIsNearWhatWasMeasured) {
+  const planner::Score score = run("efa-alltoall-2026").overall;
+  EXPECT_EQ(score.runs, 6);
+  EXPECT_LE(score.mean_ape_percent, 10.0);
+  EXPECT_LE(score.max_ape_percent, 20.0);
+}
+
 TEST(PublishedTables, EveryRunOfASetWithAResultIsPredictedToFit) {
   for (const char* name :
        {"korthikanti-2022-table-5", "zero-bubble-2024-tables-4-5", "mt-nlg-2022"}) {

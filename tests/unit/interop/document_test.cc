@@ -116,7 +116,8 @@ TEST(Torchtitan, SelectiveRecomputeIsByOperatorOrByBlock) {
   EXPECT_EQ(every_fourth.recompute_num_layers, 8);
   EXPECT_EQ(option("1").recompute_granularity, full);
   EXPECT_EQ(option("1").recompute_num_layers, 0);
-  EXPECT_EQ(titan_with("").layout.recompute_modules, RecomputeModules{kRecomputeOp});
+  EXPECT_EQ(titan_with("").layout.recompute_granularity, full);  // its default is "2"
+  EXPECT_EQ(titan_with("").layout.recompute_num_layers, 16);
 }
 
 // batch_size is the name of 2024, when the loss was not compiled.
@@ -127,6 +128,26 @@ TEST(Torchtitan, TheLossIsCompiledSince2025) {
   EXPECT_FALSE(titan_with(compiled + "components = [\"model\"]\n").job.cross_entropy_loss_fusion);
   EXPECT_FALSE(
       titan_with("[training]\nbatch_size = 2\ncompile = true\n").job.cross_entropy_loss_fusion);
+}
+
+constexpr char kNanotron[] =
+    "parallelism: { dp: 2, pp: 1, tp: 2 }\n"
+    "tokens: { micro_batch_size: 1, batch_accumulation_per_replica: 1, sequence_length: 128 }\n"
+    "model:\n  model_config:\n    hidden_size: 64\n    intermediate_size: 256\n"
+    "    num_attention_heads: 4\n    num_hidden_layers: 2\n    vocab_size: 100\n";
+
+// models/qwen.py takes biases from attention_bias; Starcoder2Config has one key-value head.
+TEST(Nanotron, ModelsDifferByTheirClass) {
+  const auto model = [](const std::string& more) {
+    return read_nanotron(std::string(kNanotron) + more, "n.yaml", {}).model;
+  };
+  EXPECT_FALSE(model("    is_qwen2_config: true\n    attention_bias: false\n").add_qkv_bias);
+  EXPECT_TRUE(model("    is_qwen2_config: true\n    attention_bias: true\n").add_qkv_bias);
+  EXPECT_FALSE(model("    is_llama_config: true\n").tied_embeddings);
+  const Model starcoder = model("    is_starcoder2_config: true\n    multi_query: true\n");
+  EXPECT_EQ(starcoder.activation, Activation::gelu);
+  EXPECT_EQ(starcoder.num_query_groups, 1);
+  EXPECT_TRUE(starcoder.add_bias_linear);
 }
 
 TEST(DeepSpeed, TheScriptsJsonIsReadByName) {

@@ -54,11 +54,12 @@ TEST(InteropPage, EveryExampleIsRead) {
     ++targets[record.target];
   }
   EXPECT_EQ(targets, (std::map<std::string, int>{{"DeepSpeed", 1},
-                                                 {"Megatron-Bridge", 1},
+                                                 {"Megatron-Bridge", 2},
                                                  {"Megatron-LM", 2},
                                                  {"GPT-NeoX", 1},
                                                  {"LLaMA-Factory", 1},
                                                  {"NeMo", 1},
+                                                 {"NeMo AutoModel", 1},
                                                  {"OLMo", 1},
                                                  {"Primus", 1},
                                                  {"TRL", 1},
@@ -67,9 +68,21 @@ TEST(InteropPage, EveryExampleIsRead) {
                                                  {"llm-foundry", 1},
                                                  {"ms-swift", 1},
                                                  {"nanotron", 1},
-                                                 {"torchtitan", 1}}));
-  EXPECT_EQ(logs.size(), 5U);
+                                                 {"torchtitan", 2}}));
+  EXPECT_EQ(logs, (std::map<std::string, int>{{"DeepSpeed", 1},
+                                              {"GPT-NeoX", 1},
+                                              {"Hugging Face Trainer", 1},
+                                              {"MaxText", 1},
+                                              {"Megatron-LM", 1},
+                                              {"NeMo", 2},
+                                              {"OLMo-core", 1},
+                                              {"llm-foundry", 1},
+                                              {"ms-swift", 1},
+                                              {"nanotron", 1},
+                                              {"torchtitan", 1}}));
   EXPECT_EQ(machines, (std::map<std::string, int>{{"NCCL topology", 1},
+                                                  {"ibnetdiscover", 1},
+                                                  {"ibstat", 1},
                                                   {"nvidia-smi topo -m", 1},
                                                   {"scontrol show node", 1},
                                                   {"topograph", 1},

@@ -33,6 +33,17 @@ Example llama() {
   return example;
 }
 
+TEST(Launch, LauncherWithoutAWordForLoraWritesNothing) {
+  Example example = llama();
+  example.job.lora_rank = 16;
+  for (const LaunchFile& file : launches(example.training())) {
+    const bool without = file.target == "Megatron-LM" || file.target == "torchtitan" ||
+                         file.target == "nanotron" || file.target == "llm-foundry";
+    EXPECT_EQ(without, file.refusal == "it has no word for LoRA") << file.target;
+    if (without) EXPECT_EQ(file.text, "") << file.target;
+  }
+}
+
 TEST(Launch, MegatronGetsSizesModelAndNodes) {
   Example example = llama();
   example.layout.virtual_pipeline_parallel_size = 4;

@@ -10,7 +10,7 @@ namespace meshwright::interop {
 namespace {
 
 Json convert(const std::string& csv, const char* map) {
-  return measurements_from_csv(read_csv(csv, "t.csv"), "t.csv", Json::parse(map), "map.json");
+  return measurements_from_csv(read_csv(csv, "t.csv"), "t.csv", Json::parse(map), "map.json").set;
 }
 
 constexpr const char* kMap = R"({
@@ -73,6 +73,16 @@ TEST(MeasurementMap, SaysWhichRowAndColumnIsWrong) {
             "t.csv (row 1): /measured/status: \"x\" is none of the map's values hint: ");
   EXPECT_NE(map_error("a\nx\n", R"({"name": "x", "columns": {"gpus": "a"}})").find("JSON pointer"),
             std::string::npos);
+}
+
+TEST(MeasurementMap, LeavesAWrongRowOut) {
+  const auto set = convert("n,tp,sp,ms,state\n8,1,,1,done\n8,1,,1,lost\n8,1\n", kMap);
+  EXPECT_EQ(set["runs"].size(), 1U);
+  ASSERT_EQ(set["left_out"].size(), 2U);
+  EXPECT_EQ(set["left_out"][0]["place"], "row 2, line 3");
+  EXPECT_EQ(set["left_out"][0]["reason"], "/measured/status: \"lost\" is none of the map's values");
+  EXPECT_EQ(set["left_out"][1]["reason"], "line 4: 2 cells below a header of 5");
+  EXPECT_EQ(map_error("a,b\n1,2\n3\n4\n", R"({"name": "x", "columns": {"/gpus": "a"}})"), "");
 }
 
 // As an array index, 4000000000 would ask for 100 GB.

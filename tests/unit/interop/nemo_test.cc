@@ -92,7 +92,7 @@ TEST(Nemo, WhatItCannotSayIsNamed) {
   text.replace(text.find("fast-swiglu"), 11, "reglu");
   EXPECT_THAT(error(text, with_vocabulary()), HasSubstr("must be gelu, swiglu"));
   text = config("");
-  text.replace(text.find("${.encoder_seq_length}"), 22, "${multiply:2,1024}");
+  text.replace(text.find("${.encoder_seq_length}"), 22, "${lookup:2,1024}");
   EXPECT_THAT(error(text, with_vocabulary()), HasSubstr("gpt.yaml:19"));
   const LaunchRecord r =
       read_launch(config("") + "  fsdp: True\n  of_tomorrow: 1\n", "g", with_vocabulary());
@@ -110,7 +110,8 @@ TEST(Overrides, AreReadFromACommand) {
       "\\\n"
       "  model.recompute_granularity=selective 'model.recompute_modules=[core_attn,moe_act]' \\\n"
       "  train.micro_batch_size=2 train.global_batch_size=128 dataset.seq_length=4096 "
-      "model.virtual_pipeline_model_parallel_size=null\n",
+      "model.virtual_pipeline_model_parallel_size=null model.pipeline_model_parallel_size=1 "
+      "model.context_parallel_size=1\n",
       "run.sh", {});
   EXPECT_EQ(bridge.target, "Megatron-Bridge");
   EXPECT_EQ(bridge.gpus, 32);
@@ -140,7 +141,63 @@ TEST(References, ArePutInFromBesideAboveAndAnywhere) {
       "f.yaml"));
   for (const char* key : {"a.y", "a.b.z", "w"}) EXPECT_EQ(integer_of(*values.find(key), {}), 1);
   EXPECT_EQ(integer_of(*values.find("a.b.v"), {}), 5);
-  for (const char* key : {"q", "r"}) EXPECT_THAT(values.find(key)->unknown, HasSubstr("has no"));
+  EXPECT_THAT(values.find("q")->unknown, HasSubstr("has no nowhere"));
+  EXPECT_THAT(values.find("r")->unknown, HasSubstr("lead to themselves"));
+}
+
+TEST(References, ResolversThatComputeAreRun) {
+  Values values = with_references(
+      values_of_yaml(
+          "m:\n  h: 8192\n  l: 80\n  f: ${multiply:4, ${.h}}\n  half: ${divide:${.h},2}\n"
+          "  more: ${add:${m.h},64,1}\n  up: ${divide_ceil:${.l}, 3}\n"
+          "  down: ${int_div:${.l},3}\n  name: run-${.l}-${.h}\n"
+          "  list: [\"${.l}\", 2]\n  env: ${oc.env:TP,8}\n  none: ${oc.env:PP}\n"
+          "  either: ${oc.select:m.gone, 7}\n  bad: ${multiply:x, 2}\n"
+          "  zero: ${divide:1,0}\n  odd: ${lookup:1}\n",
+          "f.yaml"),
+      {{"TP", "4"}});
+  EXPECT_EQ(integer_of(*values.find("m.f"), {}), 32768);
+  EXPECT_EQ(integer_of(*values.find("m.half"), {}), 4096);
+  EXPECT_EQ(integer_of(*values.find("m.more"), {}), 8257);
+  EXPECT_EQ(integer_of(*values.find("m.up"), {}), 27);
+  EXPECT_EQ(integer_of(*values.find("m.down"), {}), 26);
+  EXPECT_EQ(word_of(*values.find("m.name")), "run-80-8192");
+  EXPECT_THAT(values.find("m.list")->words, testing::ElementsAre("80", "2"));
+  EXPECT_EQ(integer_of(*values.find("m.env"), {}), 4);
+  EXPECT_EQ(integer_of(*values.find("m.either"), {}), 7);
+  EXPECT_THAT(values.find("m.none")->unknown, HasSubstr("PP is not known"));
+  EXPECT_THAT(values.find("m.bad")->unknown, HasSubstr("x of multiply is no number"));
+  EXPECT_THAT(values.find("m.zero")->unknown, HasSubstr("divides by zero"));
+  EXPECT_THAT(values.find("m.odd")->unknown, HasSubstr("lookup of OmegaConf is not run"));
+}
+
+// 1 byte a weight in place of 2, and gradients in 16 bits.
+TEST(Nemo, PrimaryWeightsMayBeInFp8) {
+  const auto read = [](const std::string& more) {
+    return read_launch(
+        config("    grad_sync_dtype: bf16\n  fp8: True\n  fp8_hybrid: True\n" + more), "gpt.yaml",
+        with_vocabulary());
+  };
+  const LaunchRecord kept = read("  fp8_params: True\n");
+  EXPECT_EQ(kept.job.precision, Precision::fp8);
+  EXPECT_TRUE(kept.job.fp8_param_gather);
+  EXPECT_EQ(kept.job.gradient_precision, Precision::bf16);
+  EXPECT_FALSE(read("  fp8_params: False\n").job.fp8_param_gather);
+}
+
+TEST(Nemo, LoraIsReadAndOtherAdaptersAreRefused) {
+  const auto read = [](const std::string& peft) {
+    return read_launch(config("  peft:\n    peft_scheme: " + peft), "gpt.yaml", with_vocabulary());
+  };
+  const LaunchRecord lora = read(
+      "lora\n    lora_tuning:\n      target_modules: [attention_qkv, mlp_fc1]\n"
+      "      adapter_dim: 16\n      adapter_dropout: 0.0\n");
+  EXPECT_EQ(lora.job.lora_rank, 16);
+  EXPECT_EQ(lora.job.lora_target_modules.bits, kLoraQkv | kLoraFc1);
+  EXPECT_EQ(read("lora\n").job.lora_rank, 32);
+  EXPECT_EQ(read("null\n").job.lora_rank, 0);
+  EXPECT_THROW(read("ptuning\n"), InputError);
+  EXPECT_THROW(read("ia3\n"), InputError);
 }
 
 }  // namespace

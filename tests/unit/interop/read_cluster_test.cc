@@ -201,7 +201,7 @@ TEST(SlurmNodes, CountsHostsThatAreUp) {
       "nodes.txt");
   EXPECT_EQ(facts.num_hosts, 16);
   EXPECT_EQ(facts.gpus_per_host, 8);
-  EXPECT_EQ(facts.device, "h100");
+  EXPECT_THAT(facts.devices, ElementsAre("h100"));
   EXPECT_EQ(facts.notes.size(), 2U);
   EXPECT_THAT(facts_error("NodeName=a Gres=gpu:a100:4\nNodeName=b Gres=gpu:h100:8\n"),
               HasSubstr("several kinds"));
@@ -235,9 +235,13 @@ Cluster eight() {
 
 // Four NICs of 50 GB/s for eight devices are 25 GB/s a device.
 TEST(OverlaidCluster, TakesSizesAndLineRates) {
-  const ClusterFacts facts = merged(
-      {{.tool = "a", .gpus_per_host = 8, .nics_per_host = 4, .nic_gb_per_s = 50.0},
-       {.tool = "b", .gpus_per_host = 8, .num_hosts = 32, .hosts_per_leaf = 16, .device = "h100"}});
+  const ClusterFacts facts =
+      merged({{.tool = "a", .gpus_per_host = 8, .nics_per_host = 4, .nic_gb_per_s = 50.0},
+              {.tool = "b",
+               .gpus_per_host = 8,
+               .num_hosts = 32,
+               .hosts_per_leaf = 16,
+               .devices = {"h100"}}});
   const OverlaidCluster made = overlaid(eight(), facts, "files");
   EXPECT_EQ(made.cluster.num_nodes, 32);
   EXPECT_EQ(made.cluster.nics_per_node, 4);
@@ -258,10 +262,89 @@ TEST(OverlaidCluster, DomainsAreNodes) {
   EXPECT_THROW(overlaid(rack, facts, "f"), InputError);
 }
 
+Cluster racks(int gpus_per_node) {
+  Cluster rack = eight();
+  rack.device.name = "NVIDIA GB200 186 GB";
+  rack.gpus_per_node = gpus_per_node;
+  rack.gpus_per_tray = 4;
+  if (gpus_per_node == 64) rack.gpus_per_domain = 72;
+  return rack;
+}
+
+// A tray shows its own four devices: 72 / 4 = 18 trays, and four NICs each are 72.
+TEST(OverlaidCluster, ATrayDoesNotShrinkTheDomain) {
+  const ClusterFacts tray{.tool = "topo", .gpus_per_host = 4, .nics_per_host = 4};
+  const OverlaidCluster made = overlaid(racks(72), tray, "f");
+  EXPECT_EQ(made.cluster.gpus_per_node, 72);
+  EXPECT_EQ(made.cluster.num_nodes, 8);
+  EXPECT_TRUE(made.changes.empty());
+  ASSERT_EQ(made.notes.size(), 1U);
+  EXPECT_THAT(made.notes.front(),
+              HasSubstr("4 devices a host (a tray); the NVLink domain of 72 spans 18 such hosts"));
+  EXPECT_EQ(overlaid(racks(64), tray, "f").cluster.num_gpus(), 512);
+  const Cluster pairs = overlaid(racks(36), {.tool = "t", .gpus_per_host = 2}, "f").cluster;
+  EXPECT_EQ(pairs.gpus_per_node, 36);
+  EXPECT_EQ(pairs.gpus_per_tray, 2);
+  EXPECT_THROW(overlaid(racks(72), {.tool = "t", .gpus_per_host = 5}, "f"), InputError);
+}
+
+// Two racks of 18 hosts; Slurm alone does not say what NVLink joins.
+TEST(OverlaidCluster, HostsOfRacksAreTrays) {
+  const ClusterFacts slurm{.tool = "scontrol", .gpus_per_host = 4, .num_hosts = 36};
+  const OverlaidCluster made = overlaid(racks(72), slurm, "f");
+  EXPECT_EQ(made.cluster.gpus_per_node, 72);
+  EXPECT_EQ(made.cluster.num_nodes, 2);
+  // 64 of each rack's 72 are used: 36 hosts are two racks, and 32 hosts two parts of 16.
+  EXPECT_EQ(overlaid(racks(64), slurm, "f").cluster.num_nodes, 2);
+  EXPECT_EQ(overlaid(racks(64), {.tool = "s", .gpus_per_host = 4, .num_hosts = 32}, "f")
+                .cluster.num_nodes,
+            2);
+  EXPECT_THROW(overlaid(racks(72), {.tool = "s", .gpus_per_host = 4, .num_hosts = 35}, "f"),
+               InputError);
+}
+
+TEST(OverlaidCluster, ATrayAloneIsTheWholeDomain) {
+  const OverlaidCluster made = overlaid(racks(4), {.tool = "t", .gpus_per_host = 4}, "f");
+  EXPECT_EQ(made.cluster.gpus_per_node, 4);
+  EXPECT_TRUE(made.notes.empty());
+}
+
+TEST(OverlaidCluster, FewerDevicesOfAHostAreSaid) {
+  const OverlaidCluster made = overlaid(eight(), {.tool = "t", .gpus_per_host = 4}, "f");
+  EXPECT_EQ(made.cluster.gpus_per_node, 4);
+  EXPECT_THAT(made.notes.front(), HasSubstr("4 devices are seen, and the cluster's node has 8"));
+}
+
+TEST(OverlaidCluster, OtherDevicesAndLinksAreRefusedUnlessForced) {
+  const ClusterFacts a40{.tool = "t", .gpus_per_host = 8, .devices = {"NVIDIA A40"}};
+  EXPECT_THAT(error_and_hint_of([&] { overlaid(eight(), a40, "f"); }),
+              testing::AllOf(HasSubstr("is of NVIDIA A40"), HasSubstr("--force")));
+  EXPECT_THAT(overlaid(eight(), a40, "f", true).notes.front(), HasSubstr("CAUTION, forced"));
+  const ClusterFacts ampere{.tool = "t", .compute_capability = 86};
+  EXPECT_THAT(error_of([&] { overlaid(eight(), ampere, "f"); }),
+              HasSubstr("capability 8.6, and the cluster's NVIDIA H100 SXM5 80 GB has 9.0"));
+  const ClusterFacts plain{
+      .tool = "t", .gpus_per_host = 8, .gpus_per_island = 0, .node_fabric = NodeFabric::pcie};
+  EXPECT_THAT(error_of([&] { overlaid(eight(), plain, "f"); }), HasSubstr("shows no NVLink"));
+}
+
+// Listed ports count where nothing better is known; the line rate is of one NIC.
+TEST(OverlaidCluster, ListedPortsAreNicsUnlessATopologyCountsThem) {
+  const ClusterFacts ports{.tool = "ibstat", .ports_listed = 4, .nic_gb_per_s = 25.0};
+  const OverlaidCluster made = overlaid(eight(), ports, "f");
+  EXPECT_EQ(made.cluster.nics_per_node, 4);
+  EXPECT_DOUBLE_EQ(made.cluster.inter_node.bandwidth / gigabytes_per_second(1), 12.5);
+  const OverlaidCluster both =
+      overlaid(eight(), merged({ports, {.tool = "topo", .nics_per_host = 8}}), "f");
+  EXPECT_EQ(both.cluster.nics_per_node, 0);  // one a device, as it was
+  EXPECT_DOUBLE_EQ(both.cluster.inter_node.bandwidth / gigabytes_per_second(1), 25.0);
+  EXPECT_THAT(both.notes.front(), HasSubstr("4 ports are listed, and 8 NICs"));
+}
+
 TEST(OverlaidCluster, RefusesContradictions) {
   EXPECT_THROW(merged({{.tool = "a", .gpus_per_host = 8}, {.tool = "b", .gpus_per_host = 4}}),
                InputError);
-  EXPECT_THROW(overlaid(eight(), {.tool = "t", .device = "a100"}, "f"), InputError);
+  EXPECT_THROW(overlaid(eight(), {.tool = "t", .devices = {"a100"}}, "f"), InputError);
   EXPECT_THROW(overlaid(eight(), {.tool = "t", .gpus_per_island = 2}, "f"), InputError);
 }
 

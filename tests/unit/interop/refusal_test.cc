@@ -66,18 +66,60 @@ TEST(Refusal, ASizeInAnotherSpelling) {
 
 TEST(Refusal, OptionsOfACommandBesideItsConfiguration) {
   const ReadNamedFile read = [](const std::string& name) -> std::optional<std::string> {
-    if (name != "x.toml") return std::nullopt;
-    return "[training]\nlocal_batch_size = 1\nseq_len = 4096\n[parallelism]\n"
-           "tensor_parallel_degree = 8\n";
+    if (name != "x.yaml") return std::nullopt;
+    return "model: { tensor_model_parallel_size: 2 }\n"
+           "train: { micro_batch_size: 1, global_batch_size: 8 }\n";
   };
-  const std::string command = "torchrun --nproc_per_node 8 train.py --job.config_file x.toml ";
-  EXPECT_THAT(refusal(command + "--parallelism.pipeline_parallel_degree 8\n", read),
-              HasSubstr("--parallelism.pipeline_parallel_degree 8"));
+  const std::string command = "torchrun --nproc_per_node 8 train.py --config-file x.yaml ";
+  EXPECT_THAT(refusal(command + "--pipeline_parallel_degree 8\n", read),
+              HasSubstr("--pipeline_parallel_degree 8"));
   const LaunchRecord record =
       read_launch(command + "--activation_checkpoint.mode none --metrics.log_freq 1\n", "run",
                   with_model(), read);
   EXPECT_EQ(record.gpus, 8);
   EXPECT_EQ(unread(record), (std::vector<std::string>{"--activation_checkpoint.mode none"}));
+}
+
+TEST(Refusal, MaxTextSaysAllItsAxes) {
+  const std::string message = error_and_hint_of([] {
+    read_launch(
+        "python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3.1-405b \\\n"
+        "  per_device_batch_size=2 max_target_length=8192 ici_fsdp_parallelism=8 \\\n"
+        "  ici_tensor_parallelism=2 dcn_data_parallelism=-1 dcn_tensor_parallelism=4\n",
+        "run", with_model());
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("is a launch of MaxText"),
+                             HasSubstr("model_name=llama3.1-405b (line 1)"),
+                             HasSubstr("dcn_data_parallelism=-1 (line 3)"),
+                             HasSubstr("--layout tp=8,mbs=2,zero=3 --seq-length 8192")));
+}
+
+// Batches of tokens: 8,192 of 4,096 are two sequences.
+TEST(Refusal, OlmoCoreCountsTokens) {
+  const std::string message = error_and_hint_of([] {
+    read_launch(
+        "torchrun --nproc-per-node=8 src/scripts/train/OLMo2-7B.py train run01 local \\\n"
+        "  --dataset.sequence_length=4096 --train_module.rank_microbatch_size=8192 \\\n"
+        "  --data_loader.global_batch_size=1024*4096\n",
+        "run", with_model());
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("is a launch of OLMo-core"), HasSubstr("dp_config"),
+                             HasSubstr("--layout mbs=2 --global-batch-size 1024 "
+                                       "--seq-length 4096")));
+}
+
+TEST(Refusal, NanotronsExperts) {
+  EXPECT_THAT(refusal("model:\n  model_config:\n    is_qwen2_config: true\n"
+                      "    moe_config: { num_experts: 8, top_k: 1 }\n"
+                      "parallelism: { dp: 2, pp: 1, tp: 1 }\n"
+                      "tokens: { micro_batch_size: 1, sequence_length: 128 }\n"),
+              HasSubstr("layers with experts are not read of nanotron"));
+}
+
+TEST(Refusal, AutoModelsFileIsNotThere) {
+  EXPECT_THAT(
+      refusal("torchrun --nproc_per_node 8 nemo_automodel/recipes/llm/train_ft.py -c a.yaml\n"),
+      HasSubstr("its YAML does not stand beside it"));
 }
 
 TEST(Refusal, SizesUnderAConditionThatIsNotKnown) {
@@ -95,7 +137,7 @@ TEST(Refusal, AConfigurationThatOverridesName) {
   EXPECT_THAT(refusal("python pretrain.py --config-name=my_gpt trainer.devices=8 "
                       "model.tensor_model_parallel_size=2 model.micro_batch_size=1\n"),
               HasSubstr("--config-name my_gpt"));
-  EXPECT_THAT(refusal("torchrun pretrain.py peft=lora model.tensor_model_parallel_size=2 "
+  EXPECT_THAT(refusal("torchrun pretrain.py peft=dora model.tensor_model_parallel_size=2 "
                       "train.micro_batch_size=1\n"),
               HasSubstr("adapters"));
 }

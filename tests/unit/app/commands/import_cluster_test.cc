@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <tuple>
 
 #include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
@@ -100,6 +101,65 @@ TEST(ImportCluster, AnotherDevicesTimesAreRefusedUnlessForced) {
   const ProgramResult result = run_program(forced);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("imported with --force"));
+}
+
+// nvidia-smi sees the four devices of its tray; the domain has 72.
+TEST(ImportCluster, ATrayKeepsTheRack) {
+  const std::string topo = written(
+      "tray.txt",
+      "        GPU0    GPU1    GPU2    GPU3    CPU Affinity    NUMA Affinity   GPU NUMA ID\n"
+      "GPU0     X      NV18    NV18    NV18    0-71    0               N/A\n"
+      "GPU1    NV18     X      NV18    NV18    0-71    0               N/A\n"
+      "GPU2    NV18    NV18     X      NV18    72-143  1               N/A\n"
+      "GPU3    NV18    NV18    NV18     X      72-143  1               N/A\n");
+  for (const auto& [base, devices, nodes] :
+       {std::tuple{"gb200-nvl72", 72, 1}, std::tuple{"gb300-nvl72-64", 64, 8}}) {
+    const std::string out = testing::TempDir() + "rack.json";
+    const ProgramResult result =
+        run_program({"import", "cluster", topo, "--onto", base, "--out", out});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("4 devices a host (a tray); the NVLink domain of 72"));
+    EXPECT_EQ(read_json(out)["gpus_per_node"], devices);
+    EXPECT_EQ(read_json(out).value("num_nodes", 1), nodes);
+  }
+}
+
+TEST(ImportCluster, ANamedOtherDeviceIsRefusedUnlessForced) {
+  const std::string smi = written("smi.txt", "GPU 0: NVIDIA A40 (UUID: GPU-1)\n");
+  const std::string out = testing::TempDir() + "smi.json";
+  std::vector<std::string> command{"import",        "cluster", smi, "--onto",
+                                   "hgx-h100-400g", "--out",   out};
+  EXPECT_EQ(run_program(command).exit_code, 2);
+  command.emplace_back("--force");
+  const ProgramResult forced = run_program(command);
+  ASSERT_EQ(forced.exit_code, 0) << forced.err;
+  EXPECT_THAT(forced.err, HasSubstr("CAUTION, forced"));
+}
+
+// Eight ranks on two trays of four: NVLink joins them.
+TEST(ImportCluster, CollectivesOverTraysAreInsideTheDomain) {
+  std::string log = all_reduce_log("NVIDIA GB200");
+  for (int rank = 4; rank < 8; ++rank) {
+    const std::string of_first = "Rank " + std::to_string(rank) + " Group 0 Pid 1 on host";
+    log.insert(log.find(of_first) + of_first.size(), "B");
+  }
+  const std::string out = testing::TempDir() + "trays.json";
+  const ProgramResult result = run_program(
+      {"calibrate", "--import", written("trays.txt", log), "--onto", "gb200-nvl72", "--out", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("trays of one NVLink domain of 72"));
+  EXPECT_EQ(read_json(out)["intra_node"]["curves"].size(), 1U);
+}
+
+TEST(ImportCluster, ProductsTeachAShippedCluster) {
+  const std::string file = written(
+      "mamf.txt", "mamf-finder --dtype bfloat16\nmedian: 700.0 TFLOPS @ 8192x4096x4096 (MxNxK)\n");
+  const std::string out = testing::TempDir() + "products.json";
+  const ProgramResult result =
+      run_program({"calibrate", "--import", file, "--onto", "hgx-h100-400g", "--out", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(run_program({"cluster", "show", out}).exit_code, 0);
+  EXPECT_THAT(read_json(out)["device"].dump(), HasSubstr("mamf.txt"));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibrate/imported/named_device.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
 
@@ -60,29 +59,6 @@ TEST(ImportedNcclTests, EveryNamedDeviceIsKeptOnce) {
               testing::ElementsAre("NVIDIA A40", "NVIDIA L4"));
   EXPECT_THAT(from_nccl_tests("# Rank 0 Group 0 Pid 1 on hostA device 0\n", "a.log").devices,
               testing::IsEmpty());
-}
-
-Device device_named(const std::string& name) {
-  Device device;
-  device.name = name;
-  return device;
-}
-
-TEST(NamedDevice, TheChipDecidesWhateverStandsAroundIt) {
-  EXPECT_TRUE(may_be_device("NVIDIA A100-SXM4-80GB", device_named("NVIDIA A100 SXM4 40 GB")));
-  EXPECT_TRUE(
-      may_be_device("NVIDIA H100 80GB HBM3", device_named("NVIDIA H100 SXM5 96 GB, 500 W")));
-  EXPECT_TRUE(may_be_device("NVIDIA GH200 480GB", device_named("NVIDIA GH200 96 GB")));
-  EXPECT_TRUE(
-      may_be_device("NVIDIA GeForce RTX 4090", device_named("NVIDIA GeForce RTX 4090 24 GB")));
-  EXPECT_TRUE(may_be_device("AMD Instinct MI300X", device_named("AMD Instinct MI300X")));
-  EXPECT_TRUE(may_be_device("whatever", device_named("of no number")));
-  EXPECT_FALSE(may_be_device("NVIDIA A40", device_named("NVIDIA H100 SXM5 80 GB")));
-  EXPECT_FALSE(may_be_device("NVIDIA GB200", device_named("NVIDIA B200 SXM 180 GB")));
-  EXPECT_FALSE(may_be_device("NVIDIA A100-SXM4-80GB", device_named("NVIDIA A800 SXM4 80 GB")));
-  EXPECT_FALSE(may_be_device("Some GPU", device_named("NVIDIA H100 SXM5 80 GB")));
-  EXPECT_EQ(other_device({"NVIDIA H100", "NVIDIA A40"}, device_named("NVIDIA H100 SXM5 80 GB")),
-            "NVIDIA A40");
 }
 
 TEST(ImportedNcclTests, WrongResultsAreLeftOutAloud) {

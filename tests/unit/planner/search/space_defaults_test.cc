@@ -103,6 +103,20 @@ TEST(SpaceDefaults, TokensGoByWhatRuns) {
   cluster.limits.reasons[static_cast<std::size_t>(Lack::flex_dispatcher_across_nodes)] = "EFA";
   EXPECT_EQ(without_lacks({}, cluster)[&Layout::moe_token_dispatcher_type],
             (std::vector{MoeTokenDispatcherType::flex, MoeTokenDispatcherType::alltoall}));
+  // What is unproven counts as what does not run, until somebody asks for it.
+  Cluster unproven = cluster;
+  std::swap(unproven.unproven, unproven.limits);
+  EXPECT_EQ(without_lacks({}, unproven)[&Layout::moe_token_dispatcher_type],
+            (std::vector{MoeTokenDispatcherType::flex, MoeTokenDispatcherType::alltoall}));
+  for (const Cluster& c : {cluster, unproven}) {
+    Layout inside = defaults;
+    inside.expert_parallel_size = c.gpus_per_node;
+    EXPECT_EQ(with_proven_dispatcher(inside, c), inside);
+    inside.expert_parallel_size *= 2;
+    EXPECT_EQ(with_proven_dispatcher(inside, c).moe_token_dispatcher_type,
+              MoeTokenDispatcherType::alltoall);
+    EXPECT_EQ(with_proven_dispatcher(inside, Cluster{}), inside);
+  }
   for (const Lack what : {Lack::flex_dispatcher, Lack::hybridep}) {
     Cluster other = cluster;
     other.device.limits.reasons[static_cast<std::size_t>(what)] = "another maker's";

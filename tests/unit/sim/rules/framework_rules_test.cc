@@ -300,6 +300,17 @@ TEST(FrameworkRules, DevicesAndLinksHaveLimitsOfTheirOwn) {
       refusal(),
       "moe_token_dispatcher_type is flex with 8 expert ranks, 4 of which share fast links, but "
       "on two nodes there is none: other NICs");
+  // What is unproven breaks no rule; it is said.
+  std::swap(cluster.limits, cluster.unproven);
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(unproven_uses(gpt_with_experts(), job, layout, devices_of(cluster)),
+            std::vector<std::string>{"moe_token_dispatcher_type is flex with 8 expert ranks, 4 of "
+                                     "which share fast links, which is unproven on two nodes: "
+                                     "other NICs."});
+  Layout plain = layout;
+  plain.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+  EXPECT_TRUE(unproven_uses(gpt_with_experts(), job, plain, devices_of(cluster)).empty());
+  std::swap(cluster.limits, cluster.unproven);
   cluster.device.limits.reasons[static_cast<std::size_t>(Lack::hybridep)] = "of another maker";
   EXPECT_EQ(refusal(),
             "moe_flex_dispatcher_backend is hybridep, but on chip there is none: of another maker");

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/bridge_recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "interop/read_launch/bridge_recipes_text.h"
+#include "interop/read_launch/document.h"
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr const char* kRecipesFile = "configs/recipes/megatron-bridge.json";
+constexpr int kMostLikes = 10;
+
+struct PresetName {
+  std::string_view word, preset;
+};
+constexpr PresetName kPresetNames[] = {{"bf16", "bf16_mixed"},
+                                       {"fp16", "fp16_mixed"},
+                                       {"fp8cs", "bf16_with_fp8_current_scaling_mixed"},
+                                       {"fp8ds", "bf16_with_fp8_delayed_scaling_mixed"},
+                                       {"fp8sc", "bf16_with_fp8_subchannel_scaling_mixed"},
+                                       {"fp8mx", "bf16_with_mxfp8_mixed"},
+                                       {"nvfp4", "bf16_with_nvfp4_mixed"}};
+
+std::string task_of(const std::string& word) {
+  if (word == "pretrain" || word == "sft" || word == "dpo") return word;
+  if (word == "peft" || word == "lora") return "peft";
+  return word == "finetune" ? "sft" : "";
+}
+
+// "16gpu".
+int recipe_gpus(const std::string& word) {
+  if (!word.ends_with("gpu")) return 0;
+  int count = 0;
+  const char* const end = word.data() + word.size() - 3;
+  const auto [stopped, error] = std::from_chars(word.data(), end, count);
+  return error == std::errc() && stopped == end && count > 0 ? count : 0;
+}
+
+bool is_chip(const std::string& word) {
+  constexpr std::string_view kChips[] = {"a100",  "h100",  "h200",  "b200", "b300",
+                                         "gb200", "gb300", "vr200", "r100", "h20"};
+  return std::find(std::begin(kChips), std::end(kChips), word) != std::end(kChips);
+}
+
+const Values& recipes() {
+  static const Values all = values_of_json(kBridgeRecipes, kRecipesFile);
+  return all;
+}
+
+std::string prefix_of(const std::string& recipe) { return "recipes." + recipe + "."; }
+
+bool is_listed_recipe(const std::string& recipe) {
+  const auto& all = recipes().all();
+  const std::string prefix = prefix_of(recipe);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Value& value) { return value.key.starts_with(prefix); });
+}
+
+void put_over(Values& values, const std::string& key, Value value) {
+  Values kept;
+  for (const Value& each : values.all()) {
+    if (each.key != key) kept.add(each);
+  }
+  value.key = key;
+  kept.add(std::move(value));
+  values = std::move(kept);
+}
+
+// A recipe's values, over those of the one that it is like. Its model stands under "of".
+void add_recipe(const std::string& recipe, int depth, Values& values) {
+  const std::string prefix = prefix_of(recipe);
+  const auto& all = recipes().all();
+  for (const Value& value : all) {
+    if (value.key == prefix + "like" && depth < kMostLikes) {
+      add_recipe(value.words.front(), depth + 1, values);
+    }
+  }
+  for (const Value& value : all) {
+    if (!value.key.starts_with(prefix) || value.key == prefix + "like") continue;
+    put_over(values, value.key.substr(prefix.size()), value);
+  }
+}
+
+void add_common(const std::string& task, Values& values) {
+  const std::string prefix = "common." + task + ".";
+  for (const Value& value : recipes().all()) {
+    if (value.key.starts_with(prefix)) values.add(value);
+  }
+  Values named;
+  for (Value value : values.all()) {
+    if (value.key.starts_with(prefix)) value.key = value.key.substr(prefix.size());
+    named.add(std::move(value));
+  }
+  values = std::move(named);
+}
+
+bool seems_of_experts(const std::string& model, const LaunchHints& hints) {
+  if (hints.model) return hints.model->moe.has_value();
+  for (const char* part : {"moe", "mixtral", "deepseek-v", "oss", "kimi", "moonlight", "glm",
+                           "ling", "-a3b", "-a22b", "-a10b", "-a17b", "-a12b", "-a55b"}) {
+    if (contains(model, part)) return true;
+  }
+  return false;
+}
+
+// Sizes that neither table nor overrides say.
+std::vector<std::string> missing_sizes(const BridgeRecipe& recipe, const BridgeRecipeName& name,
+                                       const Values& overrides, const LaunchHints& hints) {
+  const auto said = [&](std::string_view key) {
+    return overrides.has(key) ||
+           std::find(recipe.nulls.begin(), recipe.nulls.end(), key) != recipe.nulls.end();
+  };
+  std::vector<std::string> missing;
+  const auto ask = [&](const char* key) {
+    if (!said(key)) missing.emplace_back(std::string(key) + "=...");
+  };
+  ask("model.tensor_model_parallel_size");
+  ask("model.pipeline_model_parallel_size");
+  ask("model.context_parallel_size");
+  if (seems_of_experts(name.model, hints)) ask("model.expert_model_parallel_size");
+  ask("train.micro_batch_size");
+  ask("train.global_batch_size");
+  const bool says_length = said("dataset.seq_length") || said("dataset.sequence_length");
+  if (!hints.seq_length && !says_length) ask("model.seq_length");
+  if (name.task == "peft") {
+    ask("peft.dim");
+    ask("peft.target_modules");
+  }
+  return missing;
+}
+
+std::string recipe_text(const Values& values) {
+  std::string text;
+  for (const Value& value : values.all()) {
+    append_to_list(text, ", ", fmt::format("{}={}", value.key, fmt::join(value.words, "+")));
+  }
+  return text;
+}
+
+// What the name says where neither table nor overrides do.
+void add_named(const BridgeRecipeName& name, const BridgeRecipe& recipe, Values& values) {
+  if (name.precision.empty() || values.has("mixed_precision")) return;
+  Value precision = recipe.said;
+  precision.key = "mixed_precision";
+  precision.words = {name.precision};
+  values.add(std::move(precision));
+}
+
+void name_recipes_model(const std::string& model, const BridgeRecipe& recipe,
+                        const LaunchHints& hints, LaunchRecord& record) {
+  if (!hints.needs_model() || !record.model_name.empty() || model.empty()) return;
+  record.model_name = model;
+  record.read.push_back({"model", model, recipe.said.said, recipe.said.place});
+}
+
+}  // namespace
+
+std::optional<BridgeRecipeName> bridge_recipe_name(std::string_view text) {
+  constexpr std::string_view kEnd = "_config";
+  if (!text.ends_with(kEnd)) return std::nullopt;
+  BridgeRecipeName name;
+  bool in_model = true;
+  for (const std::string& word : split(text.substr(0, text.size() - kEnd.size()), '_')) {
+    const std::string task = task_of(word);
+    const int gpus = recipe_gpus(word);
+    if (!task.empty()) name.task = task;
+    if (gpus > 0) name.gpus = gpus;
+    if (is_chip(word)) name.chip = word;
+    for (const PresetName& preset : kPresetNames) {
+      if (preset.word == word) name.precision = preset.preset;
+    }
+    in_model = in_model && task.empty() && gpus == 0;
+    if (in_model) append_to_list(name.model, "-", word);
+  }
+  if (name.model.empty() || name.task.empty()) return std::nullopt;
+  return name;
+}
+
+Values over_recipe(const BridgeRecipe& recipe, const Values& overrides, const LaunchHints& hints,
+                   LaunchRecord& record) {
+  const std::string text = word_of(recipe.said);
+  auto name = bridge_recipe_name(text);
+  if (!name) name = BridgeRecipeName{.task = "pretrain"};  // of its user's own
+  if (name->task == "dpo") {
+    fail_at(recipe.said, "preferences are trained (DPO), which is not modelled");
+  }
+  if (record.gpus == 0) record.gpus = name->gpus;
+  Values base;
+  const bool known = is_listed_recipe(text);
+  if (known) add_recipe(text, 0, base);
+  std::string model = name->model;
+  if (const Value* of = base.find("of")) model = of->words.front();
+  Values values;
+  add_common(name->task, values);
+  for (const Value& value : base.all()) {
+    if (value.key != "of") put_over(values, value.key, value);
+  }
+  for (const std::string& null : recipe.nulls) {
+    Values kept;
+    for (const Value& value : values.all()) {
+      if (value.key != null) kept.add(value);
+    }
+    values = std::move(kept);
+  }
+  if (!known) {
+    const std::vector<std::string> missing = missing_sizes(recipe, *name, overrides, hints);
+    if (!missing.empty()) {
+      fail_at(recipe.said, "the recipe's sizes are in Python, and this recipe's are not known here",
+              fmt::format("state what it sets as overrides of the command: {}",
+                          fmt::join(missing, " ")));
+    }
+  }
+  record.assumed.push_back({"recipe",
+                            text,
+                            known
+                                ? fmt::format("as {} has it: {}", kRecipesFile, recipe_text(values))
+                                : fmt::format("as recipes in common: {}", recipe_text(values)),
+                            {}});
+  name_recipes_model(model, recipe, hints, record);
+  Values all;
+  for (Value value : values.all()) {
+    value.place = {};  // it is among the assumptions
+    all.add(std::move(value));
+  }
+  for (const Value& value : overrides.all()) put_over(all, value.key, value);
+  add_named(*name, recipe, all);
+  return all;
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user states of a document with --set KEY=VALUE, in the place of what it says.
+#pragma once
+
+#include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/values.h"
+
+namespace meshwright::interop {
+
+// The key may stand without its sections ("ffn_hidden_size") where one key alone ends so. A key
+// with a section that the document lacks is added. What the document names as a variable of the
+// environment (${NAME}) is none of its keys. Throws InputError: several keys end so.
+Values with_stated(const Values& document, const LaunchHints& hints);
+
+// "[core_attn,mlp]" is two words, "'bf16'" one without its marks, null none.
+std::vector<std::string> stated_words(const std::string& text);
+
+}  // namespace meshwright::interop

@@ -1,0 +1,1 @@
+deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 8 --num-key-value-heads 2 --seq-length 128 --max-position-embeddings 128 --use-flash-attn-v2 --micro-batch-size 1 --zero-stage 1 --window-size "(64, 0)" --window-attn-skip-freq "[1,0]*2" --normalization rmsnorm

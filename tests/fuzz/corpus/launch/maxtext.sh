@@ -1,0 +1,1 @@
+python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3.1-70b per_device_batch_size=1.0 max_target_length=8192 ici_fsdp_parallelism=-1 ici_tensor_parallelism=4 dcn_data_parallelism=$N dcn_pipeline_parallelism=2

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logs of other software than the launcher's, and the user's own pattern, reviewed as a user would.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/record/json.h"
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+using testing::HasSubstr;
+
+// Two nodes of eight; 1,024 sequences of 4,096 tokens.
+constexpr const char* kScript =
+    "torchrun --nnodes 2 --nproc_per_node 8 run_recipe.py --recipe qwen3_8b_pretrain_config \\\n"
+    "  model.tensor_model_parallel_size=1 model.pipeline_model_parallel_size=1 \\\n"
+    "  model.seq_length=4096 train.micro_batch_size=1 train.global_batch_size=1024 \\\n"
+    "  mixed_precision=bf16_mixed ddp.use_distributed_optimizer=true \\\n"
+    "  optimizer.use_distributed_optimizer=true\n";
+
+class ReviewLogs : public testing::Test {
+ protected:
+  ProgramResult review(const std::string& log, const std::vector<std::string>& more = {}) {
+    return run_program(
+        with({"review", "--from", folder_.write("train.sh", kScript), "--model", "qwen3-8b",
+              "--cluster", "hgx-h100-400g", "--log", folder_.write("train.log", log), "--json"},
+             more));
+  }
+  Json measured(const std::string& log, const std::vector<std::string>& more = {}) {
+    const ProgramResult result = review(log, more);
+    EXPECT_LE(result.exit_code, 1) << result.err;
+    Json json = result.out.empty() ? Json{} : Json::parse(result.out);
+    batch_ = json["job"]["global_batch_size"];
+    return json["measured"];
+  }
+  // The message of one that is refused.
+  std::string refused(const std::string& log, const std::vector<std::string>& more) {
+    const ProgramResult result = review(log, more);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_EQ(result.out, "");
+    return result.err;
+  }
+  TemporaryFolder folder_;
+  int batch_ = 0;
+};
+
+// 30 steps of 20.02, 20.03 and 20.04 s in turn.
+TEST_F(ReviewLogs, NemosDllogger) {
+  std::string log;
+  for (int i = 0; i < 30; ++i) {
+    log += fmt::format(
+        "DLLL {{\"type\": \"LOG\", \"step\": {}, \"data\": {{\"consumed_samples\": {}.0, "
+        "\"train_backward_timing in s\": 4.5e-05, \"train_step_timing in s\": {:.3f}}}}}\n",
+        i, 1024 * (i + 1), 20.02 + 0.01 * (i % 3));
+  }
+  const Json json = measured(log);
+  EXPECT_NEAR(json["step_seconds"].get<double>(), 20.03, 1e-9);
+  EXPECT_EQ(json["software"], "NeMo");
+  EXPECT_EQ(json["steps"], 27);
+  EXPECT_EQ(batch_, 1024);
+}
+
+TEST_F(ReviewLogs, Nemo2WithABatchOfItsOwn) {
+  std::string log;
+  for (int i = 0; i < 40; ++i) {
+    log += fmt::format(
+        "0: Training epoch 0, iteration {}/99 | lr: 3e-05 | consumed_samples: {} | global_step: {} "
+        "| train_step_timing in s: {:.2f}\n",
+        i, 512 * (i + 1), i, 26.20 + 0.05 * (i % 3));
+  }
+  EXPECT_NEAR(measured(log)["step_seconds"].get<double>(), 26.25, 1e-9);
+  EXPECT_EQ(batch_, 512);
+}
+
+TEST_F(ReviewLogs, Maxtext) {
+  std::string log;
+  for (int i = 0; i < 20; ++i) {
+    log += fmt::format(
+        "completed step: {}, seconds: {:.2f}, TFLOP/s/device: 508.371, Tokens/s/device: 1055.949, "
+        "total_weights: 4194304, loss: 12.1\n",
+        i, 15.50 + 0.01 * (i % 9));
+  }
+  const Json json = measured(log);
+  EXPECT_NEAR(json["step_seconds"].get<double>(), 15.54, 1e-9);
+  EXPECT_EQ(json["software"], "MaxText");
+  EXPECT_EQ(batch_, 4194304 / 4096);
+}
+
+TEST_F(ReviewLogs, OlmoCore) {
+  std::string log;
+  for (int i = 1; i <= 30; ++i) {
+    log += fmt::format(
+        "INFO [step={}/1000,epoch=1]\n    throughput/device/BPS=0.0512\n"
+        "    throughput/device/TPS=13,422\n    system/Peak GPU active memory (GiB)=61.2\n",
+        i);
+  }
+  const Json json = measured(log);
+  EXPECT_NEAR(json["step_seconds"].get<double>(), 1 / 0.0512, 1e-9);
+  EXPECT_NEAR(json["peak_memory_bytes"].get<double>(), 61.2 * 1073741824, 1.0);
+}
+
+// Reserved memory is not held against what is predicted to be allocated.
+TEST_F(ReviewLogs, MsSwiftsMemoryIsReserved) {
+  std::string log;
+  for (int i = 1; i <= 5; ++i) {
+    log += fmt::format(
+        "{{'loss': 2.5, 'memory(GiB)': 67.5, 'train_speed(s/it)': 20.0, 'iteration': '{}/100'}}\n",
+        i);
+  }
+  const Json json = measured(log);
+  EXPECT_NEAR(json["step_seconds"].get<double>(), 20.0, 1e-9);
+  EXPECT_FALSE(json.contains("peak_memory_bytes"));
+  EXPECT_NEAR(json["other_memory_bytes"].get<double>(), 67.5 * 1073741824, 1.0);
+}
+
+TEST_F(ReviewLogs, AnyOtherLogHasAPattern) {
+  std::string log;
+  for (int i = 1; i <= 9; ++i) log += fmt::format("step {} loss 2.{} in 21.5s\n", i, i);
+  const Json json = measured(log, {"--log-pattern", "step {step} .* {seconds}s"});
+  EXPECT_NEAR(json["step_seconds"].get<double>(), 21.5, 1e-9);
+  EXPECT_EQ(json["steps"], 8);
+}
+
+TEST_F(ReviewLogs, APatternThatMatchesNothingShowsTheNearestLine) {
+  const std::string message = refused("starting 8 ranks\nstep=1 loss 2.5 in 21.5s\n",
+                                      {"--log-pattern", "step {step} .* {seconds}s"});
+  EXPECT_THAT(message, HasSubstr("matches no line"));
+  EXPECT_THAT(message, HasSubstr("step=1 loss 2.5 in 21.5s"));
+}
+
+TEST_F(ReviewLogs, ABrokenPatternIsRefused) {
+  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "step {step}"}),
+              HasSubstr("no placeholder of a step's time"));
+  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "({seconds}"}), HasSubstr("is not closed"));
+  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "{seconds} {seconds}"}), HasSubstr("twice"));
+}
+
+TEST_F(ReviewLogs, APatternNeedsALog) {
+  const ProgramResult result =
+      run_program({"review", "--from", folder_.write("train.sh", kScript), "--model", "qwen3-8b",
+                   "--cluster", "hgx-h100-400g", "--log-pattern", "{seconds}"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--log, which is missing"));
+}
+
+TEST_F(ReviewLogs, UnknownSoftwareIsToldOfThePattern) {
+  const std::string message = refused("loss 2.5\n", {});
+  EXPECT_THAT(message, HasSubstr("found no training steps"));
+  EXPECT_THAT(message, HasSubstr("MaxText"));
+  EXPECT_THAT(message, HasSubstr("--log-pattern"));
+}
+
+}  // namespace
+}  // namespace meshwright::test
