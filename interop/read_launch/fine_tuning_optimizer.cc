@@ -15,7 +15,7 @@ struct KnownOptimizer {
   int moment_bits;
 };
 // transformers' OptimizerNames and axolotl's CustomSupportedOptimizers.
-constexpr std::array kOptimizers{
+constexpr std::array kTunedOptimizers{
     KnownOptimizer{"adam adamw adamw_torch adamw_torch_fused adamw_hf adamw_apex_fused fused_adam "
                    "adamw_torch_xla adamw_torch_npu_fused adopt_adamw optimi_adamw stable_adamw",
                    Optimizer::adam, 0},
@@ -28,7 +28,7 @@ constexpr std::array kOptimizers{
 
 const KnownOptimizer* known_optimizer(const std::string& word) {
   const std::string name = lower_case(word);
-  for (const KnownOptimizer& each : kOptimizers) {
+  for (const KnownOptimizer& each : kTunedOptimizers) {
     for (const std::string& spelling : split_words(each.names)) {
       if (name == spelling) return &each;
     }

@@ -55,7 +55,7 @@ std::string trainer_key(std::string_view key) {
   return plain;
 }
 
-bool says_nothing(const Value& value) {
+bool means_none(const Value& value) {
   if (value.words.size() > 1 || !value.unknown.empty()) return false;
   // An empty list; a switch of a command is on.
   if (value.words.empty()) return !value.said.starts_with('-');
@@ -86,7 +86,7 @@ void in_old_words(Value& value) {
 Values in_trainer_words(const Values& values, FineTuner tuner) {
   Values all;
   for (Value value : values.all()) {
-    if (says_nothing(value)) continue;
+    if (means_none(value)) continue;
     value.key = trainer_key(value.key);
     // "--deepspeed --deepspeed_config x.json": the switch says no file.
     if (value.key == "deepspeed" && value.words.empty()) continue;
