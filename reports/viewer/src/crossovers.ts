@@ -7,7 +7,7 @@ import { escape, visible } from "./format";
 import type { Crossover, Report } from "./report";
 import { base_option, category_axis, is_narrow, value_axis, type Theme } from "./theme";
 
-const kRange = [0.25, 4]; // that was looked at, as planner/crossover.h has it
+const kRange = [0.25, 4]; // that was looked at, as planner/questions/crossover.h has it
 
 interface Item {
   data: { crossover: Crossover };
