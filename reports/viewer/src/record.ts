@@ -1076,8 +1076,14 @@ export type ReportRecord = {
     exp_avg_precision?: "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "fp4";
     exp_avg_sq_precision?: "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "fp4";
     optimizer?: "adam" | "sgd";
+    master_weights?: boolean;
+    lora_rank?: number;
+    lora_target_modules?: ("linear_qkv" | "linear_q" | "linear_k" | "linear_v" | "linear_proj" | "linear_fc1" | "linear_fc1_up" | "linear_fc1_gate" | "linear_fc2")[];
+    lora_dropout?: number;
+    lora_all_to_all?: boolean;
+    frozen_weight_precision?: "bf16" | "fp8" | "nf4";
     attention_kernel?: "flash" | "unfused";
-    kernel_fusion?: "fused" | "eager" | "compiled";
+    kernel_fusion?: "fused" | "eager" | "compiled" | "transformers";
     dropout?: boolean;
     cross_entropy_loss_fusion?: boolean;
     fp8_param_gather?: boolean;
