@@ -40,7 +40,9 @@ TEST(Launch, LauncherWithoutAWordForLoraWritesNothing) {
     const bool without = file.target == "Megatron-LM" || file.target == "torchtitan" ||
                          file.target == "nanotron" || file.target == "llm-foundry";
     EXPECT_EQ(without, file.refusal == "it has no word for LoRA") << file.target;
-    if (without) EXPECT_EQ(file.text, "") << file.target;
+    if (without) {
+      EXPECT_EQ(file.text, "") << file.target;
+    }
   }
 }
 
