@@ -33,6 +33,7 @@ Layout with_proven_dispatcher(Layout layout, const Cluster& cluster) {
   if (layout.moe_token_dispatcher_type == MoeTokenDispatcherType::flex && crosses &&
       (missing & lack_bit(Lack::flex_dispatcher_across_nodes)) != 0) {
     layout.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+    layout.moe_flex_dispatcher_backend = Layout{}.moe_flex_dispatcher_backend;
   }
   return layout;
 }

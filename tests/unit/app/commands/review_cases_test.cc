@@ -324,11 +324,16 @@ TEST_F(ReviewCases, AnOptionThatChangesTheAnswerIsNamedInTheVerdict) {
   EXPECT_THAT(out.out, HasSubstr(", without --attention-output-gate"));
 }
 
-TEST_F(ReviewCases, AdaptersAreRefused) {
-  EXPECT_THAT(refused("megatron sft --train_type lora --lora_rank 8 --micro_batch_size 1 "
-                      "--global_batch_size 16 --max_length 2048 --tensor_model_parallel_size 2\n",
-                      "train.sh", {"--model", "llama-3-8b", "--cluster", "hgx-h100-400g"}),
-              HasSubstr("adapters"));
+TEST_F(ReviewCases, LoraIsReadAndOtherAdaptersAreRefused) {
+  const auto launch = [](const std::string& kind) {
+    return "megatron sft --train_type " + kind +
+           " --lora_rank 8 --micro_batch_size 1 --global_batch_size 16 --max_length 2048 "
+           "--tensor_model_parallel_size 2\n";
+  };
+  const std::vector<std::string> where{"--model",       "llama-3-8b", "--cluster",
+                                       "hgx-h100-400g", "--gpus",     "8"};
+  EXPECT_EQ(read(launch("lora"), "train.sh", where)["job"]["lora_rank"], 8);
+  EXPECT_THAT(refused(launch("adalora"), "train.sh", where), HasSubstr("adapters of this kind"));
 }
 
 TEST_F(ReviewCases, AConfigurationThatAScriptWritesIsRead) {
