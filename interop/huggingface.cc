@@ -71,7 +71,12 @@ std::string quantization_of(const Json& config) {
 }  // namespace
 
 std::string without_non_numbers(const std::string& text) {
+  // Few files have any, and one of blanks alone may be long.
+  if (text.find("Infinity") == std::string::npos && text.find("NaN") == std::string::npos) {
+    return text;
+  }
   std::string out;
+  out.reserve(text.size());
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = std::string_view(text).substr(i);
