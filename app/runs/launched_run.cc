@@ -225,14 +225,14 @@ interop::TrainingLog read_log_of(const LaunchedRunOptions& options, const std::s
 
 interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,
                                      const std::optional<interop::TrainingLog>& log,
-                                     reports::Origin& origin) {
+                                     const std::optional<Model>& named, reports::Origin& origin) {
   interop::LaunchHints hints;
   hints.variables = variables_of(options.variables);
   if (log) hints.vocab_size = log->vocab_size;
   if (options.vocab_size > 0) hints.vocab_size = options.vocab_size;
   if (options.seq_length > 0) hints.seq_length = options.seq_length;
   if (!options.arguments.empty()) hints.arguments = split_words(options.arguments);
-  if (!options.model.empty()) hints.model = load_model(options.model);
+  hints.model = named;
   if (!options.from.empty()) {
     const auto read = [&](const std::string& name) -> std::optional<std::string> {
       const fs::path beside = fs::path(options.from).parent_path() / name;
@@ -250,9 +250,9 @@ interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const st
   return interop::read_launch(log_text, options.log, hints);
 }
 
-Model model_of(const LaunchedRunOptions& options, const interop::LaunchRecord& launch,
-               const std::string& from, reports::Origin& origin) {
-  if (!options.model.empty()) return load_model(options.model, &origin);
+// The model that the launch itself says.
+Model model_of(const interop::LaunchRecord& launch, const std::string& from,
+               reports::Origin& origin) {
   if (!launch.model_name.empty()) {
     const std::string shipped = config_synonym(launch.model_name, "models");
     if (shipped.empty()) {
@@ -295,9 +295,13 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
     log_text = read_named_text("log", options.log, origin);
     run.log = read_log_of(options, log_text);
   }
-  run.launch = read_launch_of(options, log_text, run.log, origin);
+  std::optional<Model> named;
+  reports::Origin of_model;  // listed behind the launch
+  if (!options.model.empty()) named = load_model(options.model, &of_model);
+  run.launch = read_launch_of(options, log_text, run.log, named, origin);
+  origin.inputs.insert(origin.inputs.end(), of_model.inputs.begin(), of_model.inputs.end());
   const std::string& from = options.from.empty() ? options.log : options.from;
-  run.scenario.model = model_of(options, run.launch, from, origin);
+  run.scenario.model = named ? *named : model_of(run.launch, from, origin);
   const AskedCluster asked = load_asked_cluster(
       options.cluster, options.framework.empty() ? run.launch.framework : options.framework,
       &origin);
