@@ -152,7 +152,8 @@ TEST_F(ReviewLogs, APatternThatMatchesNothingShowsTheNearestLine) {
 TEST_F(ReviewLogs, ABrokenPatternIsRefused) {
   EXPECT_THAT(refused("step 1\n", {"--log-pattern", "step {step}"}),
               HasSubstr("no placeholder of a step's time"));
-  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "({seconds}"}), HasSubstr("is no regular expression"));
+  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "({seconds}"}),
+              HasSubstr("is no regular expression"));
   EXPECT_THAT(refused("step 1\n", {"--log-pattern", "{seconds} {seconds}"}), HasSubstr("twice"));
 }
 
