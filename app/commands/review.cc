@@ -45,8 +45,8 @@ planner::ReviewOptions review_options(const ReviewOptions& options, const Launch
   // Models of transformers choose their attention themselves.
   const std::string& target = run.launch.target;
   const bool of_transformers = target == "DeepSpeed" || target == "accelerate" ||
-                               target == "axolotl" || target == "LLaMA-Factory" || target == "TRL" ||
-                               target == "ms-swift's Trainer";
+                               target == "axolotl" || target == "LLaMA-Factory" ||
+                               target == "TRL" || target == "ms-swift's Trainer";
   review.attention_is_assumed = of_transformers && !run.launch.says_job("attention_kernel");
   return review;
 }

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "sim/hardware/named_device.h"
 #include "reports/text/text.h"
+#include "sim/hardware/named_device.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::app {

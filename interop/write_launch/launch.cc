@@ -8,8 +8,8 @@ namespace meshwright::interop {
 
 std::vector<LaunchFile> launches(const Training& training) {
   std::vector<LaunchFile> files{
-      megatron_lm(training), torchtitan(training), deepspeed(training), accelerate(training),
-      nanotron(training), megatron_bridge(training), llm_foundry(training), sbatch(training)};
+      megatron_lm(training), torchtitan(training),      deepspeed(training),   accelerate(training),
+      nanotron(training),    megatron_bridge(training), llm_foundry(training), sbatch(training)};
   if (!freezes_weights(training.scenario.job)) return files;
   // The other files leave the model to a recipe or a program, which has the adapters.
   constexpr std::array<std::string_view, 4> kWithoutAdapters{"Megatron-LM", "torchtitan",

@@ -143,7 +143,8 @@ std::string measured_text(const ReviewedRun& r) {
   const LogFacts log = r.log.value_or(LogFacts{});
   if (log.step_time) {
     text += fmt::format(
-        ", measured {} ({} log: median of {} steps after {} of warm-up; p10 {}, p90 {}{}{}): {}, {} "
+        ", measured {} ({} log: median of {} steps after {} of warm-up; p10 {}, p90 {}{}{}): {}, "
+        "{} "
         "the interval",
         seconds_text(*log.step_time), log.software, log.steps, log.warm_up_steps,
         seconds_text(*log.p10), seconds_text(*log.p90),

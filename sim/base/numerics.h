@@ -41,11 +41,10 @@ constexpr std::string_view name_of(Fp8Recipe v) { return name_in(kFp8RecipeNames
 // torch.compile fuses each block, and the loss runs eagerly in fp32 (torchtitan, 2024).
 // Transformers: eager as the models of Hugging Face transformers are, whose norms work in fp32.
 enum class KernelFusion { fused, eager, compiled, transformers };
-inline constexpr std::array kKernelFusionNames{EnumName{KernelFusion::fused, "fused"},
-                                               EnumName{KernelFusion::eager, "eager"},
-                                               EnumName{KernelFusion::compiled, "compiled"},
-                                               EnumName{KernelFusion::transformers,
-                                                        "transformers"}};
+inline constexpr std::array kKernelFusionNames{
+    EnumName{KernelFusion::fused, "fused"}, EnumName{KernelFusion::eager, "eager"},
+    EnumName{KernelFusion::compiled, "compiled"},
+    EnumName{KernelFusion::transformers, "transformers"}};
 // Every operator of PyTorch is a kernel of its own.
 constexpr bool is_eager(KernelFusion fusion) {
   return fusion == KernelFusion::eager || fusion == KernelFusion::transformers;

@@ -266,10 +266,9 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     const UnfusedRotary rotary = shape.transformers ? kTransformersRotary
                                  : unfused          ? kUnfusedRotary
                                                     : kFusedRotary;
-    ops.push_back(memory_operator("attention.rotary",
-                                  model.mla ? Module::mla_up_projection : Module::attention_linear,
-                                  kernel::kRotary, query_key, rotary.forward, rotary.backward,
-                                  shape));
+    ops.push_back(memory_operator(
+        "attention.rotary", model.mla ? Module::mla_up_projection : Module::attention_linear,
+        kernel::kRotary, query_key, rotary.forward, rotary.backward, shape));
     ops.back().launches = rotary.launches;
   }
   if (numerics.attention_kernel == AttentionKernel::flash) {
