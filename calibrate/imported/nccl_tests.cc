@@ -157,7 +157,7 @@ void add_device(std::vector<std::string>& devices, const std::string& name) {
 
 // A row of a log, before it is known what ran.
 struct LoggedRow {
-  std::string program;  // empty: nobody said
+  std::string program;  // empty: not stated
   TimedRow row;
   double bus_ratio = 0.0;  // of the bus's bandwidth over the algorithm's; 0: too small to say
 };

@@ -7,8 +7,8 @@
 namespace meshwright::interop {
 namespace {
 
-// --use-flash-attn, -v1, -v2, -triton, and what else a fork calls it; off is none. Stored scores
-// would be false where a launch asks for such a kernel under a name that nobody knows.
+// --use-flash-attn, -v1, -v2, -triton, and any other name with "flash_attn"; off is none. A fork's
+// name that is not listed here must not end in stored scores.
 const Value* flash_option(const Values& values) {
   for (const Value& value : values.all()) {
     const std::string key = replaced(lower_case(value.key), "-", "_");

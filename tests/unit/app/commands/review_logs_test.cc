@@ -120,7 +120,7 @@ TEST_F(ReviewLogs, ALogOfAnotherRunIsNotUsedButSaysWhatItHas) {
   EXPECT_THAT(refused, HasSubstr("61.2 GiB are allocated"));
 }
 
-// Reserved memory is not held against what is predicted to be allocated.
+// Reserved memory is not compared with predicted allocated memory.
 TEST_F(ReviewLogs, MsSwiftsMemoryIsReserved) {
   std::string log;
   for (int i = 1; i <= 5; ++i) {
