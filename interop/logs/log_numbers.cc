@@ -8,13 +8,21 @@
 #include <string>
 
 namespace meshwright::interop {
+namespace {
 
-std::optional<std::string_view> behind(std::string_view line, std::string_view label) {
+std::optional<std::string_view> text_behind(std::string_view line, std::string_view label,
+                                            const char* left_out) {
   const std::size_t at = line.find(label);
   if (at == std::string_view::npos) return std::nullopt;
   std::string_view rest = line.substr(at + label.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  rest.remove_prefix(std::min(rest.find_first_not_of(left_out), rest.size()));
   return rest;
+}
+
+}  // namespace
+
+std::optional<std::string_view> behind(std::string_view line, std::string_view label) {
+  return text_behind(line, label, " \t");
 }
 
 std::optional<double> number_at(std::string_view text) {
@@ -60,11 +68,7 @@ std::optional<double> positive_behind(std::string_view line, std::string_view la
 }
 
 std::optional<std::string_view> value_behind(std::string_view line, std::string_view key) {
-  const std::size_t at = line.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::string_view rest = line.substr(at + key.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(" \t'\":="), rest.size()));
-  return rest;
+  return text_behind(line, key, " \t'\":=");
 }
 
 std::optional<double> positive_value(std::string_view line, std::string_view key) {

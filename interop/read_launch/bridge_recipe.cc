@@ -7,16 +7,12 @@
 #include <cctype>
 #include <charconv>
 
-#include "interop/read_launch/bridge_recipes_text.h"
-#include "interop/read_launch/document.h"
+#include "interop/read_launch/shipped_recipes.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
-
-constexpr const char* kRecipesFile = "configs/recipes/megatron-bridge.json";
-constexpr int kMostLikes = 10;
 
 struct PresetName {
   std::string_view word, preset;
@@ -48,58 +44,6 @@ bool is_chip(const std::string& word) {
   constexpr std::string_view kChips[] = {"a100",  "h100",  "h200",  "b200", "b300",
                                          "gb200", "gb300", "vr200", "r100", "h20"};
   return std::find(std::begin(kChips), std::end(kChips), word) != std::end(kChips);
-}
-
-const Values& recipes() {
-  static const Values all = values_of_json(kBridgeRecipes, kRecipesFile);
-  return all;
-}
-
-std::string prefix_of(const std::string& recipe) { return "recipes." + recipe + "."; }
-
-bool is_listed_recipe(const std::string& recipe) {
-  const auto& all = recipes().all();
-  const std::string prefix = prefix_of(recipe);
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Value& value) { return value.key.starts_with(prefix); });
-}
-
-void put_over(Values& values, const std::string& key, Value value) {
-  Values kept;
-  for (const Value& each : values.all()) {
-    if (each.key != key) kept.add(each);
-  }
-  value.key = key;
-  kept.add(std::move(value));
-  values = std::move(kept);
-}
-
-// A recipe's values, over those of the one that it is like. Its model stands under "of".
-void add_recipe(const std::string& recipe, int depth, Values& values) {
-  const std::string prefix = prefix_of(recipe);
-  const auto& all = recipes().all();
-  for (const Value& value : all) {
-    if (value.key == prefix + "like" && depth < kMostLikes) {
-      add_recipe(value.words.front(), depth + 1, values);
-    }
-  }
-  for (const Value& value : all) {
-    if (!value.key.starts_with(prefix) || value.key == prefix + "like") continue;
-    put_over(values, value.key.substr(prefix.size()), value);
-  }
-}
-
-void add_common(const std::string& task, Values& values) {
-  const std::string prefix = "common." + task + ".";
-  for (const Value& value : recipes().all()) {
-    if (value.key.starts_with(prefix)) values.add(value);
-  }
-  Values named;
-  for (Value value : values.all()) {
-    if (value.key.starts_with(prefix)) value.key = value.key.substr(prefix.size());
-    named.add(std::move(value));
-  }
-  values = std::move(named);
 }
 
 bool seems_of_experts(const std::string& model, const LaunchHints& hints) {
@@ -193,15 +137,13 @@ Values over_recipe(const BridgeRecipe& recipe, const Values& overrides, const La
     fail_at(recipe.said, "preferences are trained (DPO), which is not modelled");
   }
   if (record.gpus == 0) record.gpus = name->gpus;
-  Values base;
-  const bool known = is_listed_recipe(text);
-  if (known) add_recipe(text, 0, base);
+  const bool known = bridge_recipes().has(text);
+  Values base = bridge_recipes().values(text);
   std::string model = name->model;
   if (const Value* of = base.find("of")) model = of->words.front();
-  Values values;
-  add_common(name->task, values);
+  Values values = bridge_recipes().common(name->task);
   for (const Value& value : base.all()) {
-    if (value.key != "of") put_over(values, value.key, value);
+    if (value.key != "of") put_over(values, value);
   }
   for (const std::string& null : recipe.nulls) {
     Values kept;
@@ -218,19 +160,19 @@ Values over_recipe(const BridgeRecipe& recipe, const Values& overrides, const La
                           fmt::join(missing, " ")));
     }
   }
-  record.assumed.push_back({"recipe",
-                            text,
-                            known
-                                ? fmt::format("as {} has it: {}", kRecipesFile, recipe_text(values))
-                                : fmt::format("as recipes in common: {}", recipe_text(values)),
-                            {}});
+  record.assumed.push_back(
+      {"recipe",
+       text,
+       known ? fmt::format("as {} has it: {}", bridge_recipes().file(), recipe_text(values))
+             : fmt::format("as recipes in common: {}", recipe_text(values)),
+       {}});
   name_recipes_model(model, recipe, hints, record);
   Values all;
   for (Value value : values.all()) {
     value.place = {};  // it is among the assumptions
     all.add(std::move(value));
   }
-  for (const Value& value : overrides.all()) put_over(all, value.key, value);
+  for (const Value& value : overrides.all()) put_over(all, value);
   add_named(*name, recipe, all);
   return all;
 }

@@ -19,18 +19,12 @@ enum class TitanForm { toml, registry };
 void read_torchtitan_values(Values values, const LaunchHints& hints, TitanForm form,
                             LaunchRecord& record);
 
-// A configuration that torchtitan ships, as TOML.
-struct TitanConfiguration {
-  std::string_view name;   // "llama3_8b"
-  std::string_view base;   // the row that this one changes; empty: none
-  std::string_view flags;  // its values as TOML
-};
-// nullptr: none of that name is known here. "llama3_8b", "llama3_8b.toml",
-// "train_configs/llama3_8b.toml"; debug_model.toml is named by its model's folder.
-const TitanConfiguration* titan_configuration(std::string_view name);
+// The name of a configuration that torchtitan ships; empty: none of that name is known here.
+// "llama3_8b", "llama3_8b.toml", "train_configs/llama3_8b.toml"; debug_model.toml is named by its
+// model's folder.
+std::string titan_configuration(std::string_view name);
 // Its values, each said by `said` at `place`.
-Values titan_values(const TitanConfiguration& configuration, const std::string& said,
-                    const Place& place);
+Values titan_values(const std::string& configuration, const std::string& said, const Place& place);
 std::string titan_configuration_names();
 
 }  // namespace meshwright::interop

@@ -205,10 +205,10 @@ std::optional<std::string> titan_file(const TitanCommand& t, const std::string& 
                        titan_configuration_names());
 }
 
-Values of_shipped(const TitanConfiguration& shipped, const Value& named, const std::string& why,
+Values of_shipped(const std::string& shipped, const Value& named, const std::string& why,
                   LaunchRecord& record) {
-  record.read.push_back({"configuration", std::string(shipped.name), named.said, named.place});
-  record.assumed.push_back({"configuration", std::string(shipped.name), why, {}});
+  record.read.push_back({"configuration", shipped, named.said, named.place});
+  record.assumed.push_back({"configuration", shipped, why, {}});
   return titan_values(shipped, named.said, named.place);
 }
 
@@ -221,11 +221,11 @@ TitanBase titan_base(TitanCommand& t, const ReadNamedFile& read, LaunchRecord& r
   if (const Value* file = t.named.find("config_file")) {
     const std::string name = word_of(*file);
     if (const auto text = titan_file(t, name, read)) return {values_of_toml(*text, name)};
-    const TitanConfiguration* shipped = titan_configuration(name);
-    if (shipped == nullptr) {
+    const std::string shipped = titan_configuration(name);
+    if (shipped.empty()) {
       refuse_titan_configuration(*file, "the file does not stand beside the script");
     }
-    return {of_shipped(*shipped, *file,
+    return {of_shipped(shipped, *file,
                        "the file does not stand beside the script: torchtitan's own of that name "
                        "is taken, and releases differ",
                        record)};
@@ -233,13 +233,13 @@ TitanBase titan_base(TitanCommand& t, const ReadNamedFile& read, LaunchRecord& r
   const Value* config = t.named.find("config");
   t.named.find("module");
   if (config != nullptr) {
-    const TitanConfiguration* shipped = titan_configuration(word_of(*config));
-    if (shipped == nullptr) {
+    const std::string shipped = titan_configuration(word_of(*config));
+    if (shipped.empty()) {
       refuse_titan_configuration(*config,
                                  "torchtitan since 2026-02 has its configurations in Python, and "
                                  "this one is not known here");
     }
-    return {of_shipped(*shipped, *config,
+    return {of_shipped(shipped, *config,
                        "its values in torchtitan's config_registry.py of 2026; releases differ",
                        record),
             TitanForm::registry};

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/shipped_recipes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "interop/read_launch/document.h"
+#include "interop/read_launch/shipped_recipes_text.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr int kMostLikes = 10;
+
+std::string below_recipe(std::string_view name) { return "recipes." + std::string(name) + "."; }
+
+Values below_prefix(const Values& all, const std::string& prefix) {
+  Values found;
+  for (Value value : all.all()) {
+    if (!value.key.starts_with(prefix)) continue;
+    value.key.erase(0, prefix.size());
+    found.add(std::move(value));
+  }
+  return found;
+}
+
+}  // namespace
+
+ShippedRecipes::ShippedRecipes(std::string_view text, std::string file)
+    : file_(std::move(file)), all_(values_of_json(text, file_)) {}
+
+bool ShippedRecipes::has(std::string_view name) const {
+  const std::string prefix = below_recipe(name);
+  return std::any_of(all_.all().begin(), all_.all().end(),
+                     [&](const Value& value) { return value.key.starts_with(prefix); });
+}
+
+std::vector<std::string> ShippedRecipes::names() const {
+  std::vector<std::string> names;
+  for (const Value& value : below_prefix(all_, "recipes.").all()) {
+    const std::string name = value.key.substr(0, value.key.find('.'));
+    if (names.empty() || names.back() != name) names.push_back(name);
+  }
+  return names;
+}
+
+void ShippedRecipes::add(std::string_view name, int depth, Values& values) const {
+  const Values own = below_prefix(all_, below_recipe(name));
+  for (const Value& value : own.all()) {
+    if (value.key == "like" && depth < kMostLikes) add(value.words.front(), depth + 1, values);
+  }
+  for (const Value& value : own.all()) {
+    if (value.key != "like") put_over(values, value);
+  }
+}
+
+Values ShippedRecipes::values(std::string_view name) const {
+  Values values;
+  add(name, 0, values);
+  return values;
+}
+
+Values ShippedRecipes::common(std::string_view name) const {
+  return below_prefix(all_, "common." + std::string(name) + ".");
+}
+
+const ShippedRecipes& bridge_recipes() {
+  static const ShippedRecipes recipes(kBridgeRecipes, "configs/recipes/megatron-bridge.json");
+  return recipes;
+}
+
+const ShippedRecipes& torchtitan_recipes() {
+  static const ShippedRecipes recipes(kTorchtitanRecipes, "configs/recipes/torchtitan.json");
+  return recipes;
+}
+
+void put_over(Values& values, Value value) {
+  Values kept;
+  for (const Value& each : values.all()) {
+    if (each.key != value.key) kept.add(each);
+  }
+  kept.add(std::move(value));
+  values = std::move(kept);
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations that software ships by name and whose values stand in its Python, from
+// configs/recipes. They are compiled in, as interop reads no files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interop/read_launch/values.h"
+
+namespace meshwright::interop {
+
+class ShippedRecipes {
+ public:
+  // `text` is JSON: "recipes" has an object for each name, whose "like" names the recipe that it
+  // changes; "common" has values of several.
+  ShippedRecipes(std::string_view text, std::string file);
+
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] bool has(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  // A recipe's values laid over those of the one that it is like.
+  [[nodiscard]] Values values(std::string_view name) const;
+  // Those below "common.NAME".
+  [[nodiscard]] Values common(std::string_view name) const;
+
+ private:
+  void add(std::string_view name, int depth, Values& values) const;
+
+  std::string file_;
+  Values all_;
+};
+
+const ShippedRecipes& bridge_recipes();
+const ShippedRecipes& torchtitan_recipes();
+
+// Puts a value in the place of those that the key has.
+void put_over(Values& values, Value value);
+
+}  // namespace meshwright::interop
