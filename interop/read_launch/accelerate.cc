@@ -12,6 +12,7 @@
 #include "interop/read_launch/stated_values.h"
 #include "interop/read_launch/trainer.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -69,24 +70,11 @@ void read_accelerate_sizes(LaunchReading& r) {
   settle(r, {"tensor_parallel_size", "sequence_parallel", "data_parallel_size", "zero_shard_size"});
 }
 
-// HYBRID_SHARD shares inside a node; its copies are the nodes.
 void read_strategy_1(LaunchReading& r, bool& hybrid) {
   const Value* strategy = r.find("fsdp_config.fsdp_sharding_strategy");
   if (strategy == nullptr) return;
-  struct Strategy {
-    const char *name, *number;
-    int zero_stage;
-    bool hybrid;
-  };
-  constexpr std::array kStrategies{
-      Strategy{"FULL_SHARD", "1", 3, false}, Strategy{"SHARD_GRAD_OP", "2", 2, false},
-      Strategy{"NO_SHARD", "3", 0, false}, Strategy{"HYBRID_SHARD", "4", 3, true},
-      Strategy{"HYBRID_SHARD_ZERO2", "5", 2, true}};
-  const std::string word = word_of(*strategy);
-  const auto* const known =
-      std::find_if(kStrategies.begin(), kStrategies.end(),
-                   [&](const Strategy& s) { return word == s.name || word == s.number; });
-  if (known == kStrategies.end()) fail_at(*strategy, "is no sharding strategy that is known here");
+  const auto known = fsdp_strategy(word_of(*strategy));
+  if (!known) fail_at(*strategy, "is no sharding strategy that is known here");
   r.record().layout.zero_stage = known->zero_stage;
   hybrid = known->hybrid;
   r.note("zero_stage", std::to_string(known->zero_stage), *strategy);
@@ -183,8 +171,9 @@ void read_compiler(LaunchReading& r) {
   if (backend == nullptr) return;
   const std::string word = word_of(*backend);
   const bool compiles = word != "NO" && word != "no" && word != "EAGER";
-  r.record().job.kernel_fusion = compiles ? KernelFusion::compiled : KernelFusion::eager;
-  r.note("kernel_fusion", compiles ? "compiled" : "eager", *backend);
+  KernelFusion& fusion = r.record().job.kernel_fusion;
+  fusion = compiles ? KernelFusion::compiled : KernelFusion::transformers;
+  r.note("kernel_fusion", std::string(name_of(fusion)), *backend);
   r.settle_job("kernel_fusion");
 }
 
@@ -221,6 +210,22 @@ void pass_over_accelerate(Values& values) {
 }
 
 }  // namespace
+
+std::optional<FsdpStrategy> fsdp_strategy(std::string_view word) {
+  struct Named {
+    std::string_view name, number;
+    FsdpStrategy strategy;
+  };
+  constexpr std::array kStrategies{
+      Named{"full_shard", "1", {3, false}}, Named{"shard_grad_op", "2", {2, false}},
+      Named{"no_shard", "3", {0, false}}, Named{"hybrid_shard", "4", {3, true}},
+      Named{"hybrid_shard_zero2", "5", {2, true}}};
+  const std::string name = lower_case(word);
+  for (const Named& known : kStrategies) {
+    if (known.name == name || known.number == name) return known.strategy;
+  }
+  return std::nullopt;
+}
 
 void read_accelerate_yaml(LaunchReading& r) {
   LaunchRecord& record = r.record();

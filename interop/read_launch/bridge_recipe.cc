@@ -143,15 +143,9 @@ Values over_recipe(const BridgeRecipe& recipe, const Values& overrides, const La
   if (const Value* of = base.find("of")) model = of->words.front();
   Values values = bridge_recipes().common(name->task);
   for (const Value& value : base.all()) {
-    if (value.key != "of") put_over(values, value);
+    if (value.key != "of") values.put_over(value);
   }
-  for (const std::string& null : recipe.nulls) {
-    Values kept;
-    for (const Value& value : values.all()) {
-      if (value.key != null) kept.add(value);
-    }
-    values = std::move(kept);
-  }
+  for (const std::string& null : recipe.nulls) values.drop(null);
   if (!known) {
     const std::vector<std::string> missing = missing_sizes(recipe, *name, overrides, hints);
     if (!missing.empty()) {
@@ -167,12 +161,8 @@ Values over_recipe(const BridgeRecipe& recipe, const Values& overrides, const La
              : fmt::format("as recipes in common: {}", recipe_text(values)),
        {}});
   name_recipes_model(model, recipe, hints, record);
-  Values all;
-  for (Value value : values.all()) {
-    value.place = {};  // it is among the assumptions
-    all.add(std::move(value));
-  }
-  for (const Value& value : overrides.all()) put_over(all, value);
+  Values all = without_places(std::move(values));  // they are among the assumptions
+  for (const Value& value : overrides.all()) all.put_over(value);
   add_named(*name, recipe, all);
   return all;
 }

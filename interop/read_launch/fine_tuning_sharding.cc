@@ -66,16 +66,6 @@ const ShippedFile* shipped_file(const std::string& name) {
   return nullptr;
 }
 
-// What no file beside the launch says has no place.
-Values without_places(const Values& values) {
-  Values all;
-  for (Value value : values.all()) {
-    value.place = {};
-    all.add(std::move(value));
-  }
-  return all;
-}
-
 void read_sharding_values(Values values, bool is_json, LaunchRecord& record) {
   LaunchReading reading(values, record);
   if (is_json) {
@@ -85,16 +75,6 @@ void read_sharding_values(Values values, bool is_json, LaunchRecord& record) {
     read_accelerate_yaml(reading);
     reading.list_unused("no key of accelerate that is known here");
   }
-}
-
-Values below(const Values& values, std::string_view section) {
-  Values inside;
-  for (Value value : values.all()) {
-    if (!value.key.starts_with(section)) continue;
-    value.key.erase(0, section.size());
-    inside.add(std::move(value));
-  }
-  return inside;
 }
 
 }  // namespace
@@ -142,9 +122,10 @@ FsdpWords fsdp_words(LaunchReading& r) {
   words.from = fsdp;
   for (const std::string& word : listed_words(*fsdp)) {
     const std::string name = lower_case(word);
-    if (name == "shard_grad_op" || name == "hybrid_shard_zero2") words.zero_stage = 2;
-    if (name == "no_shard") words.zero_stage = 0;
-    words.hybrid = words.hybrid || name.starts_with("hybrid_shard");
+    if (const auto strategy = fsdp_strategy(name)) {
+      words.zero_stage = strategy->zero_stage;
+      words.hybrid = strategy->hybrid;
+    }
     words.wraps = words.wraps || name == "auto_wrap" || name == "true";
     words.offloads = words.offloads || name == "offload";
   }
@@ -176,16 +157,10 @@ void add_fsdp_file(LaunchReading& r, const FineTuningInputs& inputs) {
 void read_strategy_word(LaunchReading& r, FsdpWords& words) {
   const Value* strategy = r.find("fsdp_config.sharding_strategy");
   if (strategy == nullptr) return;
-  const std::string word = lower_case(word_of(*strategy));
-  const bool known = word == "full_shard" || word == "shard_grad_op" || word == "no_shard" ||
-                     word == "hybrid_shard" || word == "hybrid_shard_zero2" ||
-                     (word.size() == 1 && word >= "1" && word <= "5");
+  const auto known = fsdp_strategy(word_of(*strategy));
   if (!known) fail_at(*strategy, "is no sharding strategy that is known here");
-  if (word == "shard_grad_op" || word == "hybrid_shard_zero2" || word == "2" || word == "5") {
-    words.zero_stage = 2;
-  }
-  if (word == "no_shard" || word == "3") words.zero_stage = 0;
-  words.hybrid = word.starts_with("hybrid") || word == "4" || word == "5";
+  words.zero_stage = known->zero_stage;
+  words.hybrid = known->hybrid;
   words.from = strategy;
 }
 

@@ -14,16 +14,6 @@ constexpr int kMostLikes = 10;
 
 std::string below_recipe(std::string_view name) { return "recipes." + std::string(name) + "."; }
 
-Values below_prefix(const Values& all, const std::string& prefix) {
-  Values found;
-  for (Value value : all.all()) {
-    if (!value.key.starts_with(prefix)) continue;
-    value.key.erase(0, prefix.size());
-    found.add(std::move(value));
-  }
-  return found;
-}
-
 }  // namespace
 
 ShippedRecipes::ShippedRecipes(std::string_view text, std::string file)
@@ -37,7 +27,7 @@ bool ShippedRecipes::has(std::string_view name) const {
 
 std::vector<std::string> ShippedRecipes::names() const {
   std::vector<std::string> names;
-  for (const Value& value : below_prefix(all_, "recipes.").all()) {
+  for (const Value& value : below(all_, "recipes.").all()) {
     const std::string name = value.key.substr(0, value.key.find('.'));
     if (names.empty() || names.back() != name) names.push_back(name);
   }
@@ -45,12 +35,12 @@ std::vector<std::string> ShippedRecipes::names() const {
 }
 
 void ShippedRecipes::add(std::string_view name, int depth, Values& values) const {
-  const Values own = below_prefix(all_, below_recipe(name));
+  const Values own = below(all_, below_recipe(name));
   for (const Value& value : own.all()) {
     if (value.key == "like" && depth < kMostLikes) add(value.words.front(), depth + 1, values);
   }
   for (const Value& value : own.all()) {
-    if (value.key != "like") put_over(values, value);
+    if (value.key != "like") values.put_over(value);
   }
 }
 
@@ -61,7 +51,7 @@ Values ShippedRecipes::values(std::string_view name) const {
 }
 
 Values ShippedRecipes::common(std::string_view name) const {
-  return below_prefix(all_, "common." + std::string(name) + ".");
+  return below(all_, "common." + std::string(name) + ".");
 }
 
 const ShippedRecipes& bridge_recipes() {
@@ -72,15 +62,6 @@ const ShippedRecipes& bridge_recipes() {
 const ShippedRecipes& torchtitan_recipes() {
   static const ShippedRecipes recipes(kTorchtitanRecipes, "configs/recipes/torchtitan.json");
   return recipes;
-}
-
-void put_over(Values& values, Value value) {
-  Values kept;
-  for (const Value& each : values.all()) {
-    if (each.key != value.key) kept.add(each);
-  }
-  kept.add(std::move(value));
-  values = std::move(kept);
 }
 
 }  // namespace meshwright::interop

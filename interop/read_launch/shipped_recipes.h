@@ -35,7 +35,4 @@ class ShippedRecipes {
 const ShippedRecipes& bridge_recipes();
 const ShippedRecipes& torchtitan_recipes();
 
-// Puts a value in the place of those that the key has.
-void put_over(Values& values, Value value);
-
 }  // namespace meshwright::interop

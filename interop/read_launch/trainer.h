@@ -3,7 +3,9 @@
 // DeepSpeed or accelerate that says the sharding.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "interop/read_launch/launch_reading.h"
 
@@ -12,6 +14,14 @@ namespace meshwright::interop {
 // What a DeepSpeed JSON, and an accelerate YAML, says; the keys that they know are marked.
 void read_deepspeed_json(LaunchReading& reading);
 void read_accelerate_yaml(LaunchReading& reading);
+
+// FSDP's sharding strategies by name, in any case, or by number ("FULL_SHARD", "1").
+struct FsdpStrategy {
+  int zero_stage = 3;
+  bool hybrid = false;  // shares inside a node; its copies are the nodes
+};
+// Nothing: it is none that is known here.
+std::optional<FsdpStrategy> fsdp_strategy(std::string_view word);
 
 // The sequence length that the user names beside the launch. Throws InputError where nobody says
 // one.

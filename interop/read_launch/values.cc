@@ -40,6 +40,30 @@ bool Values::has(std::string_view key) const {
 
 void Values::pass_over(std::string_view key) { find(key); }
 
+void Values::drop(std::string_view key) {
+  std::erase_if(all_, [&](const Value& value) { return value.key == key; });
+}
+
+void Values::put_over(Value value) {
+  drop(value.key);
+  add(std::move(value));
+}
+
+Values below(const Values& values, std::string_view section) {
+  Values inside;
+  for (Value value : values.all()) {
+    if (!value.key.starts_with(section)) continue;
+    value.key.erase(0, section.size());
+    inside.add(std::move(value));
+  }
+  return inside;
+}
+
+Values without_places(Values values) {
+  for (Value& value : values.all()) value.place = {};
+  return values;
+}
+
 void Values::pass_over_below(std::string_view prefix) {
   for (Value& value : all_) value.used = value.used || value.key.starts_with(prefix);
 }

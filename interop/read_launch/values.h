@@ -29,14 +29,23 @@ class Values {
   const Value* find(std::string_view key);
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] const std::vector<Value>& all() const { return all_; }
+  [[nodiscard]] std::vector<Value>& all() { return all_; }
   // Marks what is known to change no cost.
   void pass_over(std::string_view key);
   void pass_over_below(std::string_view prefix);
   void pass_over_ending(std::string_view suffix);
+  void drop(std::string_view key);
+  // Puts a value in the place of those that its key has.
+  void put_over(Value value);
 
  private:
   std::vector<Value> all_;
 };
+
+// The values of a section, "parallelism.", under their keys inside it.
+Values below(const Values& values, std::string_view section);
+// What an assumption says stands at no place of the launch.
+Values without_places(Values values);
 
 // Of one value. All throw InputError that names the place: more or fewer words than one, another
 // type, out of range, or a value that is not known.
