@@ -44,7 +44,9 @@ std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
   } else if (gathers_fp8_params(scope.job, layout)) {
     small = fp8_parameters(scope.model, scope.job, layout, stage);
   }
-  const StageParameters held = stage_parameters(scope.model, scope.job, layout, stage);
+  const StageParameters held = freezes_weights(scope.job)
+                                   ? stage_parameters(scope.model, scope.job, layout, stage)
+                                   : parameters;
   return {{{Group::data, parameters.dense, small.dense, frozen.dense, held.dense, data,
             zero_shard_group_size(layout)},
            {Group::expert_data, parameters.expert, small.expert, frozen.expert, held.expert,
