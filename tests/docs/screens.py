@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 """Holds what the commands print to the width of the screen, and their tables to rules for readers.
 
-usage: screens.py MESHWRIGHT CONFIGS
+usage: screens.py MESHWRIGHT CONFIGS [WIDTH...]
 
-Runs each command below with COLUMNS at 80, 120 and 2,000. At 80 and 120 no line is longer than that, each word is a
-word of the widest output (none is cut), and no cell is a column of single words. At 2,000, where a row is a line, no
-two columns of a table are alike, and none has the same cell in all rows. No number has an exponent. `plan` prints at
-most 60 lines, standard error included, and more with --full.
+Runs each command below with COLUMNS at each WIDTH (80 if none is given) and at 2,000. At a WIDTH no line is longer,
+each word is a word of the widest output (none is cut), and no cell is a column of single words. At 2,000, where a row
+is a line, no two columns of a table are alike, and none has the same cell in all rows. No number has an exponent.
+`plan` prints at most 60 lines, standard error included, and more with --full.
 """
 
+import functools
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-WIDTHS = (80, 120)
 WIDE = 2000
 SHORT_LINES = 60
 LONG_WORD = 20
@@ -64,7 +64,9 @@ RULE = re.compile(r"-+(  -+)*$")
 EXPONENT = re.compile(r"\b\d(\.\d+)?e[+-]\d\d+\b")
 
 
+@functools.lru_cache(maxsize=None)
 def run(program, configs, folder, command, columns):
+    """What a command prints and warns of; each is run once."""
     words = [word.replace("SHIPPED", configs) for word in command]
     done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, env={"COLUMNS": str(columns), "PATH": "/usr/bin:/bin"})
     if done.returncode not in (0, 1) or not done.stdout:
@@ -119,14 +121,14 @@ def repeated_columns(spans, body):
             yield f"a column twice: {', '.join(cells[:3])}"
 
 
-def faults_of(program, configs, folder, command):
+def faults_of(program, configs, folder, command, widths):
     wide, _ = run(program, configs, folder, command, WIDE)
     words = words_of(wide)
     for match in EXPONENT.finditer(wide):
         yield f"a number with an exponent: {match.group()}"
     for spans, body in tables(wide):
         yield from repeated_columns(spans, body)
-    for columns in WIDTHS:
+    for columns in widths:
         text, _ = run(program, configs, folder, command, columns)
         for line in text.split("\n"):
             if len(line) > columns:
@@ -139,7 +141,7 @@ def faults_of(program, configs, folder, command):
                 yield f"one word on each line at {columns}: {cell}"
 
 
-def faults_of_page(program, configs, folder, command):
+def faults_of_page(program, configs, folder, command, widths):
     """The text of the HTML report; what a chart reads stands in attributes and scripts."""
     subprocess.run([program, *command, "--out", "page.json"], cwd=folder, capture_output=True, check=True)
     subprocess.run([program, "report", "page.json", "--out", "page.html"], cwd=folder, capture_output=True, check=True)
@@ -149,31 +151,32 @@ def faults_of_page(program, configs, folder, command):
         yield f"a number with an exponent in the page: {match.group()}"
 
 
-def faults_of_plan(program, configs, folder, command):
-    for columns in WIDTHS:
+def faults_of_plan(program, configs, folder, command, widths):
+    for columns in widths:
         out, err = run(program, configs, folder, command, columns)
         lines = (out + err).count("\n")
         if lines > SHORT_LINES:
             yield f"{lines} lines at {columns}"
         if len(out.split("\n\n")[1].split("\n")) < 2 or "--full" not in err:
             yield "no answer, or no line about --full"
-        full, _ = run(program, configs, folder, command + ["--full"], columns)
+        full, _ = run(program, configs, folder, (*command, "--full"), columns)
         for part in ("sensitivity", "crossover points", "placement", "confidence"):
             if part not in full:
                 yield f"--full has no {part}"
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    program, configs = (str(pathlib.Path(a).resolve()) for a in sys.argv[1:])
+    program, configs = (str(pathlib.Path(a).resolve()) for a in sys.argv[1:3])
+    widths = [int(width) for width in sys.argv[3:]] or [80]
     found = 0
     with tempfile.TemporaryDirectory() as folder:
         checks = [(faults_of, command) for command in OTHERS + PLANS + [c + ["--full"] for c in PLANS]]
         checks += [(faults_of_plan, command) for command in PLANS]
         checks.append((faults_of_page, PLANS[2]))
         for check, command in checks:
-            for fault in check(program, configs, folder, command):
+            for fault in check(program, configs, folder, tuple(command), widths):
                 found += 1
                 print(f"meshwright {' '.join(command)}: {fault}")
     print(f"{len(checks)} commands: {found} faults")
