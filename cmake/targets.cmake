@@ -18,7 +18,7 @@ target_compile_options(meshwright_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${wa
 if(MESHWRIGHT_SANITIZE)
   # The product is what both watch; a test's own code compiles in half the time with one, unoptimised. Four checks
   # stand at each use of a pointer and double the objects: AddressSanitizer finds a null pointer, too.
-  set(undefined -fsanitize=undefined -fno-sanitize-recover=undefined -fno-sanitize=null,alignment,object-size,vptr)
+  set(undefined -fsanitize=undefined -fno-sanitize-recover=undefined -fno-sanitize=null$<COMMA>alignment$<COMMA>object-size$<COMMA>vptr)
   set(is_test $<BOOL:$<TARGET_PROPERTY:MESHWRIGHT_IS_TEST>>)
   target_compile_options(meshwright_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address;-fno-omit-frame-pointer;$<IF:${is_test},-O0,${undefined}>>")
