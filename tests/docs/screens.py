@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Holds what the commands print to the width of the screen, and their tables to rules for readers.
 
-usage: screens.py MESHWRIGHT CONFIGS [WIDTH...]
+usage: screens.py MESHWRIGHT CONFIGS [WIDTH...]    (no WIDTH: 80, and of the plans the first four)
 
-Runs each command below with COLUMNS at each WIDTH (80 if none is given) and at 2,000. At a WIDTH no line is longer,
+Runs each command below with COLUMNS at each WIDTH and at 2,000. At a WIDTH no line is longer,
 each word is a word of the widest output (none is cut), and no cell is a column of single words. At 2,000, where a row
 is a line, no two columns of a table are alike, and none has the same cell in all rows. No number has an exponent.
 `plan` prints at most 60 lines, standard error included, and more with --full.
 """
 
 import functools
+import os
 import pathlib
 import re
 import subprocess
@@ -68,7 +69,8 @@ EXPONENT = re.compile(r"\b\d(\.\d+)?e[+-]\d\d+\b")
 def run(program, configs, folder, command, columns):
     """What a command prints and warns of; each is run once."""
     words = [word.replace("SHIPPED", configs) for word in command]
-    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, env={"COLUMNS": str(columns), "PATH": "/usr/bin:/bin"})
+    environment = os.environ | {"COLUMNS": str(columns)}
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, env=environment)
     if done.returncode not in (0, 1) or not done.stdout:
         sys.exit(f"meshwright {' '.join(command)}: exit {done.returncode}\n{done.stderr}")
     return done.stdout, done.stderr
@@ -169,11 +171,13 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     program, configs = (str(pathlib.Path(a).resolve()) for a in sys.argv[1:3])
-    widths = [int(width) for width in sys.argv[3:]] or [80]
+    widths = [int(width) for width in sys.argv[3:]]
+    plans = PLANS if widths else PLANS[:4]
+    widths = widths or [80]
     found = 0
     with tempfile.TemporaryDirectory() as folder:
-        checks = [(faults_of, command) for command in OTHERS + PLANS + [c + ["--full"] for c in PLANS]]
-        checks += [(faults_of_plan, command) for command in PLANS]
+        checks = [(faults_of, command) for command in OTHERS + plans + [c + ["--full"] for c in plans]]
+        checks += [(faults_of_plan, command) for command in plans]
         checks.append((faults_of_page, PLANS[2]))
         for check, command in checks:
             for fault in check(program, configs, folder, tuple(command), widths):

@@ -21,13 +21,12 @@ using testing::Not;
 
 Report report_from(const planner::Plan& plan) { return report_of(contents_of(plan)); }
 
-Comparison compared(const std::vector<planner::Plan>& plans) {
-  std::vector<ComparedReport> reports;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    reports.push_back(
-        {std::string(1, static_cast<char>('a' + i)) + ".report.json", report_from(plans[i])});
+Comparison compared(const std::vector<Report>& reports) {
+  std::vector<ComparedReport> named;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    named.push_back({std::string(1, static_cast<char>('a' + i)) + ".report.json", reports[i]});
   }
-  return comparison_of(reports, sample_origin());
+  return comparison_of(named, sample_origin());
 }
 
 Json written(const Comparison& comparison) { return plain(comparison_record().write(comparison)); }
@@ -51,6 +50,20 @@ planner::Plan empty_plan() {
   return plan;
 }
 
+// Made once: capacity's questions are a report's work.
+const Report& faster_report() {
+  static const Report report = report_from(sample_plan());
+  return report;
+}
+const Report& slower_report() {
+  static const Report report = report_from(slower_plan());
+  return report;
+}
+const Report& empty_report() {
+  static const Report report = report_from(empty_plan());
+  return report;
+}
+
 template <typename Row>
 const Row* named(const std::vector<Row>& rows, const std::string& name) {
   for (const Row& row : rows) {
@@ -60,8 +73,8 @@ const Row* named(const std::vector<Row>& rows, const std::string& name) {
 }
 
 TEST(Comparison, ObeysItsSchemaForTwoAndForMore) {
-  EXPECT_EQ(complaint("comparison", written(compared({sample_plan(), slower_plan()}))), "");
-  const Json three = written(compared({sample_plan(), empty_plan(), slower_plan()}));
+  EXPECT_EQ(complaint("comparison", written(compared({faster_report(), slower_report()}))), "");
+  const Json three = written(compared({faster_report(), empty_report(), slower_report()}));
   EXPECT_EQ(complaint("comparison", three), "");
   for (const Json& quantity : three["quantities"]) EXPECT_EQ(quantity["values"].size(), 3U);
   Json broken = three;
@@ -70,7 +83,7 @@ TEST(Comparison, ObeysItsSchemaForTwoAndForMore) {
 }
 
 TEST(Comparison, CountsAreWrittenAsIntegers) {
-  const Json json = written(compared({sample_plan(), slower_plan()}));
+  const Json json = written(compared({faster_report(), slower_report()}));
   EXPECT_EQ(json["quantities"][0]["name"], "gpus");
   EXPECT_TRUE(json["quantities"][0]["values"][0].is_number_integer());
   EXPECT_TRUE(json["ranking"][0]["ranks"][0].is_number_integer());
@@ -78,7 +91,7 @@ TEST(Comparison, CountsAreWrittenAsIntegers) {
 }
 
 TEST(Comparison, AReportWithoutAKeyIsRefusedByName) {
-  const Json whole = plain(report_record().write(report_from(sample_plan())));
+  const Json whole = plain(report_record().write(faster_report()));
   EXPECT_NO_THROW(static_cast<void>(report_record().read(whole, "r.json")));
   for (const char* key : {"plan", "model", "job", "cluster", "ranked", "capacity", "volume"}) {
     Json report = whole;
@@ -94,14 +107,14 @@ TEST(Comparison, AReportWithoutAKeyIsRefusedByName) {
 
 // No row can say that a report with a summary has a winner.
 TEST(Comparison, AReportWithASummaryAndNoRankingIsCompared) {
-  Report report = report_from(sample_plan());
+  Report report = faster_report();
   report.ranked.clear();
   EXPECT_NO_THROW(
-      comparison_of({{"a.json", report}, {"b.json", report_from(sample_plan())}}, sample_origin()));
+      comparison_of({{"a.json", report}, {"b.json", faster_report()}}, sample_origin()));
 }
 
 TEST(Comparison, AReportWithItselfHasNoDifference) {
-  const Comparison same = compared({sample_plan(), sample_plan()});
+  const Comparison same = compared({faster_report(), faster_report()});
   EXPECT_THAT(same.inputs_that_differ, IsEmpty());
   std::vector<ComparedRow> rows(same.quantities.begin(), same.quantities.end());
   for (const auto& part : {same.terms, same.fullest_stage, same.sent}) {
@@ -113,7 +126,7 @@ TEST(Comparison, AReportWithItselfHasNoDifference) {
 
 // tokens/s: 1 / 1.25 - 1 = -20 %. The intervals 0.70 to 0.90 and 0.875 to 1.125 overlap.
 TEST(Comparison, SaysWhoIsFastestAndThatIntervalsOverlap) {
-  const Comparison made = compared({slower_plan(), sample_plan()});
+  const Comparison made = compared({slower_report(), faster_report()});
   EXPECT_THAT(comparison_sentence(made),
               testing::AllOf(HasSubstr("Most tokens/s first: b 163.8 k tokens/s with tp2 pp2 dp4"),
                              HasSubstr("a 131.1 k tokens/s with tp4 pp2 dp2 on 16 GPUs (-20.0 %)"),
@@ -130,7 +143,7 @@ TEST(Comparison, SaysWhoIsFastestAndThatIntervalsOverlap) {
 }
 
 TEST(Comparison, NamesTheInputsThatDifferInWords) {
-  const Json inputs = written(compared({sample_plan(), slower_plan()}))["inputs_that_differ"];
+  const Json inputs = written(compared({faster_report(), slower_report()}))["inputs_that_differ"];
   ASSERT_EQ(inputs.size(), 1U) << inputs;
   EXPECT_EQ(inputs[0]["pointer"], "/cluster/name");
   EXPECT_EQ(inputs[0]["words"], "cluster: name");
@@ -142,24 +155,24 @@ TEST(Comparison, NamesTheInputsThatDifferInWords) {
 
 // The slower plan has the second layout only, as its first.
 TEST(Comparison, FollowsLayoutsFromRankToRank) {
-  const std::vector<ComparedLayout> ranking = compared({sample_plan(), slower_plan()}).ranking;
+  const std::vector<ComparedLayout> ranking = compared({faster_report(), slower_report()}).ranking;
   ASSERT_EQ(ranking.size(), 2U);
   EXPECT_EQ(ranking[0].ranks.each, (NumberOfEach{1, std::nullopt}));
   EXPECT_EQ(ranking[1].ranks.each, (NumberOfEach{2, 1}));
 }
 
 TEST(Comparison, SaysWhereNoLayoutFits) {
-  const Comparison made = compared({sample_plan(), empty_plan()});
+  const Comparison made = compared({faster_report(), empty_report()});
   EXPECT_THAT(comparison_sentence(made), HasSubstr("Only in one report a layout fits: a"));
   const ComparedQuantity* step = named(made.quantities, "step_time_seconds");
   ASSERT_NE(step, nullptr);
   EXPECT_EQ(step->values.each[1], std::nullopt);
-  EXPECT_EQ(comparison_sentence(compared({empty_plan(), empty_plan()})),
+  EXPECT_EQ(comparison_sentence(compared({empty_report(), empty_report()})),
             "No layout fits in any of the reports.");
 }
 
 TEST(Comparison, ReportsOfOneNameAreNumbered) {
-  const Report report = report_from(sample_plan());
+  const Report report = faster_report();
   const Comparison made =
       comparison_of({{"q.report.json", report}, {"q.report.json", report}}, sample_origin());
   EXPECT_EQ(made.reports[0].name, "q");
@@ -169,7 +182,7 @@ TEST(Comparison, ReportsOfOneNameAreNumbered) {
 TEST(Comparison, PageShowsEveryVerdictAndItsRecordStaysData) {
   planner::Plan hostile = slower_plan();
   hostile.cluster.name = "</script><script>alert(1)</script>";
-  const std::string page = comparison_html(compared({sample_plan(), hostile, empty_plan()}));
+  const std::string page = comparison_html(compared({faster_report(), report_from(hostile), empty_report()}));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert(1)")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)"));
   EXPECT_THAT(page, HasSubstr("(-20.0 %)"));
