@@ -92,6 +92,7 @@ ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file) {
   int out = 0;
   for (const Record& record : records_in(text, file)) {
     const int hosts = static_cast<int>(expanded_hostlist(record.names, record.place).size());
+    if (hosts == 0) throw InputError(record.place.text(), "", "NodeName= names no host");
     const std::optional<Gres> gres =
         gpus_in(record.gres) ? gpus_in(record.gres) : gpus_in(record.tres);
     if (!gres || gres->count == 0) {

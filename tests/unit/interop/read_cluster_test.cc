@@ -206,6 +206,7 @@ TEST(SlurmNodes, CountsHostsThatAreUp) {
   EXPECT_THAT(facts_error("NodeName=a Gres=gpu:a100:4\nNodeName=b Gres=gpu:h100:8\n"),
               HasSubstr("several kinds"));
   EXPECT_THAT(facts_error("NodeName=a Gres=(null) State=IDLE\n"), HasSubstr("no host with GPUs"));
+  EXPECT_THAT(facts_error("NodeName= Gres=gpu:h100:8\n"), HasSubstr("NodeName= names no host"));
 }
 
 TEST(Topograph, LayersAndDomains) {
