@@ -185,8 +185,8 @@ SearchSpace wide_space(PipelineSchedule schedule) {
 
 class WideSpace : public ::testing::TestWithParam<PipelineSchedule> {};
 
-// The search puts each layout together from two sides; evaluate() looks at it alone. Two schedules that share their
-// costs with others wait for the night.
+// The search puts each layout together from two sides; evaluate() looks at it alone. Two schedules
+// that share their costs with others wait for the night.
 TEST_P(WideSpace, SearchAndEvaluateAgreeToTheLastBitOnEveryLayout) {
   const bool by_night =
       GetParam() == PipelineSchedule::gpipe || GetParam() == PipelineSchedule::zb_h1;
