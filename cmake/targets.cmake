@@ -16,8 +16,8 @@ if(MESHWRIGHT_WARNINGS_AS_ERRORS)
 endif()
 target_compile_options(meshwright_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${warnings}>)
 if(MESHWRIGHT_SANITIZE)
-  # The product is what both watch; a test's own code compiles in half the time with one, unoptimised. Four checks
-  # stand at each use of a pointer and double the objects: AddressSanitizer finds a null pointer, too.
+  # Both sanitizers watch the product. A test's own code has one and is not optimised: it compiles in half the time.
+  # Four checks at each use of a pointer would double the objects; AddressSanitizer finds null pointers, too.
   set(undefined -fsanitize=undefined -fno-sanitize-recover=undefined -fno-sanitize=null$<COMMA>alignment$<COMMA>object-size$<COMMA>vptr)
   set(is_test $<BOOL:$<TARGET_PROPERTY:MESHWRIGHT_IS_TEST>>)
   target_compile_options(meshwright_flags INTERFACE
