@@ -88,8 +88,10 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
 }
 
 std::vector<std::string> included_in(const CapacityQuestion& question, const CapacityRow& row) {
+  const std::string narrower = row.fits() ? row.main_phase().estimate.narrowed_by : "";
   std::vector<std::string> parts{
-      "the step's own interval, one error for all steps: nothing of it averages out",
+      "the step's own interval, one error for all steps: nothing of it averages out" +
+          (narrower.empty() ? "" : " (to narrow it: " + narrower + ")"),
       "when failures come, which averages out over the run"};
   const Ranged& rate = question.options.failures.per_thousand_node_days;
   if (has_range(rate)) {

@@ -79,8 +79,9 @@ std::vector<int> micro_batch_sizes(const Job& job, const SearchSpace& space,
   std::vector<int> sizes{1};  // also where the batch does not divide: counted once, under its rule
   if (job.global_batch_size % parallel.data != 0) return sizes;
   const int share = job.global_batch_size / parallel.data;
-  for (std::int64_t b = 2; b <= share && share % b == 0; b *= 2) {
-    sizes.push_back(static_cast<int>(b));
+  constexpr std::int64_t kEverySizeTo = 8;
+  for (std::int64_t b = 2; b <= share; b += b < kEverySizeTo ? 1 : b) {
+    if (share % b == 0) sizes.push_back(static_cast<int>(b));
   }
   return sizes;
 }

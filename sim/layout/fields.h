@@ -226,7 +226,8 @@ inline constexpr std::tuple kRows{
     field(&L::micro_batch_size, "micro_batch_size", "mbs")
         .about("Sequences of a micro-batch.")
         .read(units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::pipeline, "--mbs", "Micro-batch sizes; default: powers of two"),
+        .axis(SearchLevel::pipeline, "--mbs",
+              "Micro-batch sizes; default: 1 to 8 and powers of two, as the batch divides"),
     field(&L::sequence_parallel, "sequence_parallel", "sp")
         .about("Norms and dropout are split over the tensor-parallel ranks.")
         .read(units, unit_bytes, memory, send, data)
