@@ -155,7 +155,9 @@ Bytes checkpoint_bytes(const Model& m, const WeightScheme& scheme) {
 WeightScheme usual_scheme(WeightFormat format, const Model& model) {
   WeightScheme scheme{.format = format};
   if (format == WeightFormat::mxfp4) scheme.quantized = kQuantizedExperts;
-  if (format == WeightFormat::nvfp4 && model.mla) scheme.quantized &= ~kQuantizedAttentionInput;
+  if (format == WeightFormat::nvfp4 && model.moe) {
+    scheme.quantized &= ~(kQuantizedAttentionInput | kQuantizedAttentionOutput);
+  }
   if (format == WeightFormat::int4 && model.mla) {
     scheme.group_size = 32;  // Kimi-K2: symmetric, routed experts alone
     scheme.quantized = kQuantizedExperts;

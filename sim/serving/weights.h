@@ -43,12 +43,12 @@ ReplicaWeights replica_weights(const Model& model, const ReplicaOptions& options
 // Bytes of the whole checkpoint, multi-token prediction left out.
 Bytes checkpoint_bytes(const Model& model, const WeightScheme& scheme);
 
-// What checkpoints of that name quantize: mxfp4 the experts alone (gpt-oss), nvfp4 all but the
-// inputs of latent attention (hf_quant_config.json of DeepSeek-V3.1), others every linear.
+// What checkpoints of that format quantize: mxfp4 the experts alone (gpt-oss), nvfp4 beside experts
+// all but attention (exclude_modules of MiniMax-M2.5's hf_quant_config.json; Kimi-K2.5's memory,
+// aiconfigurator#1396; DeepSeek-V3.1 quantizes attention's output, too), others every linear.
 WeightScheme usual_scheme(WeightFormat format, const Model& model);
 
-// Vocabulary rows after padding to 64 a rank-independent multiple (vLLM and SGLang,
-// vocab_parallel_embedding.py).
+// Vocabulary rows after padding to a multiple of 64 (vLLM and SGLang, vocab_parallel_embedding.py).
 std::int64_t served_vocab_size(const Model& model);
 
 }  // namespace meshwright

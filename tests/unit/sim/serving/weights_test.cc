@@ -87,7 +87,9 @@ TEST(ReplicaWeights, ExpertsAreTheSameHoweverTheyAreCut) {
 TEST(UsualScheme, KeepsWhatCheckpointsKeepInSixteenBits) {
   const Model mla = shipped_model("deepseek-v3"), dense = llama_model();
   EXPECT_EQ(usual_scheme(WeightFormat::mxfp4, mla).quantized, kQuantizedExperts);
-  EXPECT_EQ(usual_scheme(WeightFormat::nvfp4, mla).quantized & kQuantizedAttentionInput, 0U);
+  EXPECT_EQ(usual_scheme(WeightFormat::nvfp4, mla).quantized &
+                (kQuantizedAttentionInput | kQuantizedAttentionOutput),
+            0U);
   EXPECT_EQ(usual_scheme(WeightFormat::nvfp4, dense).quantized, kQuantizedLinears);
   EXPECT_TRUE(usual_scheme(WeightFormat::int4, dense).zero_points);
 }
