@@ -32,7 +32,7 @@ bool has_dense_layers(const Model& m) {
 int expert_tensor_ranks(const RuleIn& in) { return expert_tensor_size(in.options.layout); }
 std::int64_t as_whole(double value) { return static_cast<std::int64_t>(value); }
 
-// The first width whose share of a rank is not as_whole blocks of `block`.
+// The first width whose share of a rank is not whole blocks of `block`.
 RuleResult whole_blocks(const RuleIn& in, std::int64_t block) {
   const Model& m = in.model;
   const int tp = in.options.layout.tensor_parallel_size;
@@ -111,9 +111,8 @@ constexpr ServingRuleRow kServingRules[]{
        return RuleMissed{static_cast<double>(tp), static_cast<double>(heads)};
      },
      .requirement = "Key-value heads must be a multiple of the tensor size, or divide it.",
-     .reason =
-         "Each rank holds as_whole heads; with fewer heads than ranks each is repeated equally "
-         "often (vLLM and SGLang, QKVParallelLinear of layers/linear.py).",
+     .reason = "Each rank holds whole heads; with fewer heads than ranks each is repeated equally "
+               "often (vLLM and SGLang, QKVParallelLinear of layers/linear.py).",
      .remedy = "Use a tensor size that divides the key-value heads or is a multiple of them.",
      .sentence =
          [](const RuleIn&, const RuleMissed& m) {
@@ -242,7 +241,7 @@ constexpr ServingRuleRow kServingRules[]{
        const bool blocks = in.options.weights.format == WeightFormat::fp8_block;
        return blocks ? whole_blocks(in, kScaledBlock) : std::nullopt;
      },
-     .requirement = "With fp8 in blocks of 128 x 128, each rank's share must be as_whole blocks.",
+     .requirement = "With fp8 in blocks of 128 x 128, each rank's share must be whole blocks.",
      .reason = "\"weight output_partition_size is not divisible by weight quantization block_n = "
                "128\" (vLLM fp8.py; vllm#12256, sglang#3345).",
      .remedy = "Use a smaller tensor size, or expert parallelism for the experts.",
@@ -255,7 +254,7 @@ constexpr ServingRuleRow kServingRules[]{
            in.options.weights.group_size, in.engine.kind == EngineKind::vllm ? kMarlinColumns : 1);
        return whole_blocks(in, group);
      },
-     .requirement = "With int4, each rank's share must be as_whole groups.",
+     .requirement = "With int4, each rank's share must be whole groups.",
      .reason = "A row-parallel weight is cut inside no group, and Marlin wants 64 columns (vLLM "
                "marlin_utils; vllm#17604).",
      .remedy = "Use a smaller tensor size, or expert parallelism.",

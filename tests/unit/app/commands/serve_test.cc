@@ -73,7 +73,7 @@ struct Bad {
 TEST(ServeEstimate, RefusesBadInputWithPlaceValueAndWhatIsAllowed) {
   const std::vector<std::string> good{"serve", "estimate", "--cluster", "h100-8"};
   const std::vector<Bad> cases{
-      {{"--model", "llama-3-8b", "--engine", "vllm-0.25"}, "vllm-0.24"},
+      {{"--model", "llama-3-8b", "--engine", "vllm-0.25"}, "the nearest version is vllm-0.24"},
       {{"--model", "llama-3-8b", "--memory-fraction", "1.5"}, "at most 1, is 1.5"},
       {{"--model", "llama-3-8b", "--memory-fraction", "0"}, "must be above 0"},
       {{"--model", "toy-mlp"}, "no known key-value layout"},
