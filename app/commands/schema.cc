@@ -24,12 +24,14 @@
 #include "reports/records/plan_file.h"
 #include "reports/records/report.h"
 #include "reports/records/review.h"
+#include "reports/records/serving_answer.h"
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
 #include "reports/trace/trace.h"
 #include "sim/base/error.h"
 #include "sim/json/input_records.h"
+#include "sim/json/serving_records.h"
 #include "sim/record/reader.h"
 
 namespace meshwright::app {
@@ -57,6 +59,8 @@ constexpr std::array kFileKinds{
              schema_of<planner::accuracy_list_record>},
     FileKind{"cluster", "Nodes, their devices and links", schema_of<cluster_record>},
     FileKind{"device", "What one device can do", schema_of<device_record>},
+    FileKind{"engine", "What an inference engine's version does by default",
+             schema_of<engine_record>},
     FileKind{"framework", "What a training framework costs and cannot do",
              schema_of<framework_record>},
     FileKind{"job", "Lengths, batch, number formats, training length", job_schema},
@@ -84,6 +88,8 @@ constexpr std::array kFileKinds{
     FileKind{"plan", "What plan writes", schema_of<reports::plan_file_record>},
     FileKind{"report", "What report writes beside its page", schema_of<reports::report_record>},
     FileKind{"review", "What review --format json prints", schema_of<reports::review_record>},
+    FileKind{"serve_estimate", "What serve estimate --format json prints",
+             schema_of<reports::serving_answer_record>},
     FileKind{"trace", "What estimate --trace and trial --trace write", reports::trace_schema},
     FileKind{"trials", "What trial writes", schema_of<reports::trials_record>},
     FileKind{"validation", "What validate writes", schema_of<reports::validation_file_record>},
