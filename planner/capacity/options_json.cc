@@ -277,7 +277,7 @@ Kind<std::vector<int>> counts() {
 Record<CapacitySection> make_capacity_record() {
   using S = CapacitySection;
   using O = CapacityOptions;
-  Record<S> r("What meshwright capacity is asked (docs/capacity.md).");
+  Record<S> r("What meshwright capacity is asked (docs/tutorials/capacity-review.md).");
   r.row(&S::model, "model", kind::text(), "A file, or a name of configs/models.");
   r.row(&S::clusters, "clusters", kind::texts(), "Files, or names of configs/clusters.");
   r.row(&S::gpus, "gpus", counts(), "GPU counts to compare.");

@@ -17,7 +17,7 @@ namespace {
 constexpr double kMostCombinations = 20'000;
 constexpr std::size_t kMostPipelineSettings = 100'000;
 
-// Measured on one quiet core (docs/model.md, Speed): a layout whose sizes break a rule takes 0.1
+// Measured on one quiet core (docs/reference/coverage.md, Speed): a layout whose sizes break a rule takes 0.1
 // us, a stage setting that is legal 5 us, and each of its data settings less than 0.1 us.
 constexpr std::int64_t kStageUnits = 50;
 

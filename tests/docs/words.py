@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks through what the commands print for words that docs/terms.md replaces.
+"""Looks through what the commands print for words that docs/reference/glossary.md replaces.
 
 usage: words.py MESHWRIGHT CONFIGS
 

@@ -77,7 +77,7 @@ TEST(Words, AnMfuStandsBesideItsConventionOnce) {
   const std::vector<std::string> on_eight{"--model", "llama-3-8b", "--cluster", "h100-8"};
   EXPECT_TRUE(once(run_program(with({"plan"}, on_eight)).out));
   EXPECT_TRUE(once(run_program(with(with({"estimate"}, on_eight), {"--layout", "tp=8"})).out));
-  EXPECT_TRUE(once(content_of(std::string(MESHWRIGHT_SOURCE_DIR) + "/docs/terms.md")));
+  EXPECT_TRUE(once(content_of(std::string(MESHWRIGHT_SOURCE_DIR) + "/docs/reference/glossary.md")));
 }
 
 TEST(Words, SeveralGpuCountsAreATableInEveryFormat) {

@@ -235,10 +235,10 @@ TEST(CapacityCommand, APlanHoldsTheSame) {
   EXPECT_FALSE(held["planned"].is_null());
 }
 
-// docs/capacity.md: Llama 3 405B beside what its paper and model card state.
+// docs/tutorials/capacity-review.md: Llama 3 405B beside what its paper and model card state.
 TEST(CapacityCommand, Llama3405BBesideWhatWasPublished) {
   const std::string command = "meshwright capacity --job llama-3-405b";
-  std::ifstream file(MESHWRIGHT_SOURCE_DIR "/docs/capacity.md");
+  std::ifstream file(MESHWRIGHT_SOURCE_DIR "/docs/tutorials/capacity-review.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   EXPECT_THAT(page, HasSubstr(command));
   const Json answer = answer_to({"capacity", "--job", "llama-3-405b", "--rows-only"});
