@@ -76,7 +76,7 @@ std::string steps(const Comparison& comparison) {
 std::string memory_bars(const Comparison& comparison) {
   if (comparison.fullest_stage.empty()) return "";
   const std::string_view noun = device_noun(comparison);
-  const std::string heading = fmt::format("Memory of the fullest {}", noun);
+  const std::string heading = fmt::format("Memory of the {} with the highest use", noun);
   const std::vector<Bar> bars = bars_of(comparison, comparison.fullest_stage, bytes_text);
   return html::section(
       "memory", heading,

@@ -30,7 +30,7 @@ std::string limit_text(const Estimate& estimate) {
   std::string text =
       fmt::format("Compute takes {} of the step.", percent_text(compute / estimate.step_time));
   if (largest == nullptr || largest->cost.time.value() == 0.0) return text;
-  return text + fmt::format(" The largest other part is {} ({}).", spoken(name_of(largest->kind)),
+  return text + fmt::format(" The next largest part is {} ({}).", spoken(name_of(largest->kind)),
                             percent_text(largest->cost.time / estimate.step_time));
 }
 

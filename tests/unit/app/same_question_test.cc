@@ -222,7 +222,7 @@ TEST(NoLayout, TheCauseIsNamedWithTheNearestSizesThatWork) {
   std::smatch found;
   ASSERT_TRUE(std::regex_search(
       text, found,
-      std::regex(R"(Nearest global batches that work: (\d+).*GPU counts that work.*: *(\d+))")))
+      std::regex(R"(Nearest valid global batches: (\d+).*GPU counts that work.*: *(\d+))")))
       << text;
   EXPECT_EQ(run_program(with(question, {"--global-batch-size", found[1]})).exit_code, 0);
   Words fewer = question;
@@ -232,7 +232,7 @@ TEST(NoLayout, TheCauseIsNamedWithTheNearestSizesThatWork) {
   const ProgramResult rows =
       run_program({"capacity", "--model", "llama-3-8b", "--cluster", "h100-512", "--gpus",
                    "100000,512", "--rows-only", "--format", "csv"});
-  EXPECT_THAT(rows.out, HasSubstr("Nearest global batches that work"));
+  EXPECT_THAT(rows.out, HasSubstr("Nearest valid global batches"));
 }
 
 TEST(NoLayout, ALimitOfZeroIsWrongAndALimitThatNothingMeetsIsNamed) {
@@ -244,7 +244,7 @@ TEST(NoLayout, ALimitOfZeroIsWrongAndALimitThatNothingMeetsIsNamed) {
   }
   const ProgramResult none = run_program(with(question, {"--max-step", "1ms"}));
   EXPECT_EQ(none.exit_code, 1);
-  EXPECT_THAT(none.err, HasSubstr("none is within the limits"));
+  EXPECT_THAT(none.err, HasSubstr("none meets the limits"));
   EXPECT_THAT(none.err, Not(HasSubstr("No layout")));
   EXPECT_EQ(run_program(next_of(none)).exit_code, 0);
 }
@@ -296,9 +296,9 @@ TEST(Synonyms, WhatHasNoCounterpartIsRefusedWithTheRightOption) {
   };
   const Words plan{"plan", "--model", "llama-3-8b", "--cluster", "h100-8"};
   EXPECT_THAT(error_of(with(plan, {"--nodes", "2"})), HasSubstr("use --gpus"));
-  EXPECT_THAT(error_of(with(plan, {"--dp", "2"})), HasSubstr("follows from --gpus"));
+  EXPECT_THAT(error_of(with(plan, {"--dp", "2"})), HasSubstr("leave it out; it is devices"));
   EXPECT_THAT(error_of(with(plan, {"--format", "yaml"})),
-              HasSubstr("--format: must be table, json, csv or markdown, is \"yaml\""));
+              HasSubstr("--format: must be table, json, csv or markdown (got \"yaml\")"));
   EXPECT_THAT(error_of(with(plan, {"--wrong", "2"})),
               HasSubstr("no option of meshwright plan: --wrong"));
   for (const char* option : {"--tp", "--tensor-parallel-size"}) {

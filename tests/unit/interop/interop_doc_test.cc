@@ -49,7 +49,8 @@ TEST(InteropPage, EveryExampleIsRead) {
       ++machines[read_cluster_facts(block.text, "docs/reference/supported-inputs.md").tool];
       continue;
     }
-    const LaunchRecord record = read_launch(block.text, "docs/reference/supported-inputs.md", hints);
+    const LaunchRecord record =
+        read_launch(block.text, "docs/reference/supported-inputs.md", hints);
     EXPECT_TRUE(record.not_understood.empty()) << block.text;
     ++targets[record.target];
   }

@@ -83,7 +83,7 @@ TEST(CapacityCommand, FitsALineAndSaysWhatItRestsOn) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   std::istringstream lines(result.out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 124U) << line;
-  for (const char* part : {"finish 100 G tokens in", "an example and no offer", "rests on",
+  for (const char* part : {"finish 100 G tokens in", "an example, not an offer", "rests on",
                            "not counted", "per 1,000 node-days"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
@@ -158,7 +158,7 @@ TEST(CapacityCommand, EverySumOfTheRecordIsAProductOfItsParts) {
 TEST(CapacityCommand, ALimitThatNoRowKeepsIsAGate) {
   const ProgramResult result = run_program(with(kSmall, {"--deadline", "0.01", "--rows-only"}));
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out, HasSubstr("No row keeps all limits"));
+  EXPECT_THAT(result.out, HasSubstr("No row meets all limits"));
 }
 
 TEST(CapacityCommand, WhatIsMissingIsNamed) {

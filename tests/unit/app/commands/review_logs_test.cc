@@ -162,7 +162,7 @@ TEST_F(ReviewLogs, APatternNeedsALog) {
       run_program({"review", "--from", folder_.write("train.sh", kScript), "--model", "qwen3-8b",
                    "--cluster", "hgx-h100-400g", "--log-pattern", "{seconds}"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--log, which is missing"));
+  EXPECT_THAT(result.err, HasSubstr("needs --log"));
 }
 
 TEST_F(ReviewLogs, UnknownSoftwareIsToldOfThePattern) {

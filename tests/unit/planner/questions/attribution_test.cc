@@ -126,7 +126,7 @@ TEST_F(Attribution, TheCauseOfATermIsTheSwitchThatMovesIt) {
     if (term.kind != TermKind::tensor_parallel_communication) continue;
     EXPECT_EQ(term.causes, "tp_comm_overlap on against off");
   }
-  EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("Switch by switch"));
+  EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("Effect of each switch"));
 }
 
 TEST(OutsideSpace, NamesTheAxesThatKeepALayoutOut) {

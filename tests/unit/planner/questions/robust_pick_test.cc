@@ -48,7 +48,7 @@ TEST(RobustPick, SaysThatRankOneIsRobust) {
       robust_pick(small_devices(), {asked_layout(2, 2, 10, 72), asked_layout(2, 1, 11, 40)});
   EXPECT_TRUE(found.is_best);
   EXPECT_EQ(found.loss, 0.0);
-  EXPECT_THAT(found.sentence, HasSubstr("Rank 1 is robust"));
+  EXPECT_THAT(found.sentence, HasSubstr("Layout #1 is robust"));
 }
 
 TEST(RobustPick, SaysWhichConditionFails) {
