@@ -45,8 +45,7 @@ class RejectionTally {
   std::vector<Entry> entries_ = std::vector<Entry>(all_rules().size());  // by rule
 };
 
-// The first of the single changes that turns `layout` into one that obeys every rule and fits, each
-// really tried: one step more recompute, sequence parallel, the next ZeRO stage, half the
+// The first single change that makes `layout` valid and makes it fit. Each change is tried: one step more recompute, sequence parallel, the next ZeRO stage, half the
 // micro-batch, full recompute, twice the tensor or pipeline size with half the data size; then
 // their reverses; then two of them together. "recompute_granularity selective -> full"; empty when
 // none helps.

@@ -41,7 +41,7 @@ enum class CostPart : std::uint8_t {
 // stage computes and sends, or the data-parallel side (planner/search/space.h).
 enum class SearchLevel : std::uint8_t { parallel_sizes, pipeline, stage, data, not_searched };
 
-// What a field of a type may be, beside what the type says.
+// Values that a field may have, within its type.
 template <typename T>
 struct FieldValues {
   std::span<const EnumName<T>> names;
@@ -532,7 +532,7 @@ std::optional<ModuleSet<Module>> modules_named(const Field<ModuleSet<Module>>& f
   return ModuleSet<Module>{static_cast<std::uint8_t>(modules)};
 }
 
-// What two layouts differ in.
+// Fields in which two layouts differ.
 struct FieldDifference {
   std::string_view name, short_name;
   unsigned read_by = 0;  // as Field's

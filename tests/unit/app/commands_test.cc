@@ -138,7 +138,7 @@ TEST(Commands, EstimateWritesTheStepAsATrace) {
   std::ifstream in(folder.path("step.json"));
   const auto trace = Json::parse(in);
   EXPECT_GT(trace["traceEvents"].size(), 100U);
-  EXPECT_EQ(trace["otherData"]["tool_version"], "0.1.0");
+  EXPECT_EQ(trace["otherData"]["tool_version"], "0.2.0");
 }
 
 TEST(Commands, ReportComparesTwoRecords) {
