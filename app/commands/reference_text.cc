@@ -138,7 +138,7 @@ CommandText command_text(const CLI::App& program) { return text_of(program, "");
 
 std::string reference_markdown(const CommandText& program) {
   std::string page = fmt::format(
-      "# Command line\n\nWritten by `meshwright reference` from the texts of `--help`.\n\n{}.\n\n"
+      "# Command line\n\nWritten by `meshwright reference` from the texts of `--help`.\n\n{}\n\n"
       "| command | purpose |\n|---|---|\n",
       replaced(program.help, "\n", " "));
   for_each_command(program, [&](const CommandText& command) {

@@ -43,8 +43,8 @@ reports::Table ledger(const StageVolume& stage, const Layout& layout, const Inpu
 std::string verdict(const PublishedOrders& orders) {
   const bool holds = orders.tensor_exceeds_data && orders.data_exceeds_pipeline;
   return fmt::format(
-      "The rule of thumb TP > DP > PP {} here: TP {} DP, DP {} PP, in bytes that one rank sends "
-      "a step.\n",
+      "The rule of thumb TP > DP > PP {} here: TP {} DP, DP {} PP, in bytes that one "
+      "rank sends per step.\n",
       holds ? "holds" : "does not hold",
       orders.tensor_exceeds_data ? ">" : "<=", orders.data_exceeds_pipeline ? ">" : "<=");
 }

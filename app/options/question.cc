@@ -28,7 +28,7 @@ std::string question_text(const Inputs& inputs) {
                         marked("framework"))
           : fmt::format("{} GPUs of no named cluster", reports::count_text(cluster.num_gpus()));
   const Job& job = inputs.job;
-  return fmt::format("{} on {}\n{} tokens a sequence{}, {} sequences a step{}, {}{}\n",
+  return fmt::format("{} on {}\n{} tokens per sequence{}, {} sequences per step{}, {}{}\n",
                      inputs.model.name, where, reports::count_text(job.seq_length),
                      marked("seq_length"), reports::count_text(job.global_batch_size),
                      marked("global_batch_size"), name_of(job.precision), marked("precision"));

@@ -36,10 +36,10 @@ class Bench {
   Compute& compute_;
 };
 
-// Returns how many copies of an operand of `footprint` bytes to use in rotation. The copies together
-// have twice the last-level cache, so no copy is in the cache when it is used again, as in a step.
-// If the cache's size is unknown, more than an H100's (50 MB) is assumed. The copies take at most an
-// eighth of the memory.
+// Returns how many copies of an operand of `footprint` bytes to use in rotation. The copies
+// together have twice the last-level cache, so no copy is in the cache when it is used again, as in
+// a step. If the cache's size is unknown, more than an H100's (50 MB) is assumed. The copies take
+// at most an eighth of the memory.
 inline constexpr std::size_t kMostCopies = 1024;
 [[nodiscard]] inline std::size_t cold_copies(Bytes footprint, const DeviceDescription& device) {
   constexpr Bytes kUnknownCache = mebibytes(64);

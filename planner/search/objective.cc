@@ -19,7 +19,7 @@ namespace {
 constexpr double kSecondsPerHour = 3600.0;
 
 constexpr std::array kObjectives{
-    ObjectiveText{Objective::step_time, "step_time", "s", true, "seconds a step"},
+    ObjectiveText{Objective::step_time, "step_time", "s", true, "seconds per step"},
     ObjectiveText{Objective::tokens_per_second, "tokens_per_second", "1/s", false,
                   "tokens per second of all GPUs"},
     ObjectiveText{Objective::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", "1/s", false,

@@ -22,7 +22,7 @@ std::string rate(BytesPerSecond bandwidth) {
 }
 
 std::string link_text(const Link& link, BytesPerSecond bandwidth) {
-  return fmt::format("{}: {} each way, {} sustained, {} us a hop", link.name, rate(bandwidth),
+  return fmt::format("{}: {} each way, {} sustained, {} us per hop", link.name, rate(bandwidth),
                      rate(bandwidth * link.bandwidth_fraction),
                      number_text(link.latency.value() * 1e6, 3));
 }

@@ -82,7 +82,7 @@ TEST(Commands, AnEstimateThatDoesNotFitHasATimeAndSaysWhatFillsTheMemory) {
   const ProgramResult result = run_program(words);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out, HasSubstr("Does not fit (memory_capacity)"));
-  EXPECT_THAT(result.out, HasSubstr("s a step"));
+  EXPECT_THAT(result.out, HasSubstr("s per step"));
   EXPECT_THAT(result.out, HasSubstr("optimizer"));
   words.insert(words.end(), {"--format", "json"});
   const auto json = Json::parse(run_program(words).out);

@@ -116,7 +116,7 @@ TEST_F(ReviewLogs, ALogOfAnotherRunIsNotUsedButSaysWhatItHas) {
   const ProgramResult result = review(log);
   const std::string refused = Json::parse(result.out)["log_refused"];
   EXPECT_THAT(refused, HasSubstr("326 sequences"));
-  EXPECT_THAT(refused, HasSubstr("1.814 s a step (median of 27)"));
+  EXPECT_THAT(refused, HasSubstr("step time is 1.814 s (median of 27)"));
   EXPECT_THAT(refused, HasSubstr("61.2 GiB are allocated"));
 }
 
