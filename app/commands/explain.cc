@@ -128,7 +128,7 @@ int compare_layouts(const reports::PlanFile& plan, const Estimate& layout, const
   return kDone;
 }
 
-std::string rank_name(std::size_t rank) { return fmt::format("rank {}", rank + 1); }
+std::string rank_name(std::size_t rank) { return fmt::format("layout #{}", rank + 1); }
 
 void print_question(const reports::PlanFile& plan) {
   print("{}\n", wrapped(question_text({plan, true, plan.defaults})));

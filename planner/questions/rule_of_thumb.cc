@@ -132,7 +132,7 @@ std::string sentence_of(const RuleOfThumb& rule, const Estimate& winner) {
   const double difference = e.step_time / winner.step_time - 1.0;
   const std::string beside =
       e.layout == winner.layout
-          ? "it is rank 1"
+          ? "it is layout #1"
           : fmt::format("{} % {} than layout #1", number_text(100.0 * std::abs(difference), 2),
                         difference >= 0.0 ? "longer" : "shorter");
   return fmt::format("{}. The best layout with these sizes is {}: {} s per step ({}) and {} GiB.",

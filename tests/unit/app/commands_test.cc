@@ -322,7 +322,7 @@ TEST(Commands, ExplainAnswersWhyNotInTheFormsThatAUserTypes) {
   };
   const ProgramResult sizes = explain("tp=4");  // the rest is open
   EXPECT_EQ(sizes.exit_code, 0) << sizes.err;
-  EXPECT_THAT(sizes.out, HasSubstr("rank 1"));
+  EXPECT_THAT(sizes.out, HasSubstr("layout #1"));
   EXPECT_THAT(sizes.out, HasSubstr("leaves the other fields open"));
   const ProgramResult printed = explain("tp4 dp2 mbs2 sp");
   EXPECT_EQ(printed.exit_code, 0) << printed.err;
@@ -370,7 +370,7 @@ TEST(Commands, ALargePlanIsAFileBelowAMegabyteThatReadersTake) {
   EXPECT_FALSE(json["ranked"][11].contains("volume"));
   const ProgramResult explained = run_program({"explain", plan, "--layout", "12"});
   EXPECT_EQ(explained.exit_code, 0) << explained.err;
-  EXPECT_THAT(explained.out, HasSubstr("rank 1"));
+  EXPECT_THAT(explained.out, HasSubstr("layout #1"));
   const ProgramResult same = run_program({"diff", plan, plan});
   EXPECT_EQ(same.exit_code, 0) << same.err;
 }
