@@ -39,7 +39,7 @@ EVERYWHERE = {
 
 # In output only, where a word has one meaning.
 OUTPUT = {
-    r"\brank 1\b(?!:)": "layout #1",
+    r"\brank 1\b(?!:|</text>)": "layout #1",
     r"\btoday's winner\b|\(today ": "layout #1, current value",
     r"\bregime\b(?!s?\.|_)": "calibration level",
 }

@@ -328,13 +328,13 @@ TEST(Commands, ExplainAnswersWhyNotInTheFormsThatAUserTypes) {
   EXPECT_EQ(printed.exit_code, 0) << printed.err;
   const ProgramResult rank = explain("2");
   EXPECT_EQ(rank.exit_code, 0) << rank.err;
-  EXPECT_THAT(rank.out, HasSubstr("chance of"));
+  EXPECT_THAT(rank.out, HasSubstr("faster with probability"));
   EXPECT_EQ(explain("9999").exit_code, 2);
   const ProgramResult illegal = explain("tp=3,dp=1");
   EXPECT_EQ(illegal.exit_code, 1);
   const ProgramResult none = explain("tp=1,zero=0,mbs=64");
   EXPECT_EQ(none.exit_code, 1) << none.out;
-  EXPECT_THAT(none.out, HasSubstr("fell to"));
+  EXPECT_THAT(none.out, HasSubstr("rejected by"));
 }
 
 TEST(Commands, DiffOfAPlanWithItselfPassesAndASlowerOneFailsTheGate) {

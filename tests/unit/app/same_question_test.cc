@@ -82,7 +82,7 @@ TEST(SameQuestion, WhatAProfileDoesNotMeasureIsSaidByEveryCommand) {
   const Json plan = answer(with({"plan", "--ranking-only"}, question));
   const Json capacity = answer(with({"capacity", "--rows-only"}, question));
   const Json estimate = answer(with(with({"estimate"}, question), {"--layout", "tp=8,sp,zero=1"}));
-  const std::string note = "Not measured on node1, and modelled from what was: all-to-all";
+  const std::string note = "Not measured on node1, modelled instead: all-to-all";
   for (const Json& document : {plan, capacity, estimate}) {
     EXPECT_THAT(document["notes"].dump(), HasSubstr(note));
   }
@@ -221,8 +221,7 @@ TEST(NoLayout, TheCauseIsNamedWithTheNearestSizesThatWork) {
   const std::string text = std::regex_replace(none.err, std::regex(R"(\s+)"), " ");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(
-      text, found,
-      std::regex(R"(Nearest valid global batches: (\d+).*GPU counts that work.*: *(\d+))")))
+      text, found, std::regex(R"(Nearest valid global batches: (\d+).*GPU counts for.*: *(\d+))")))
       << text;
   EXPECT_EQ(run_program(with(question, {"--global-batch-size", found[1]})).exit_code, 0);
   Words fewer = question;
@@ -300,7 +299,7 @@ TEST(Synonyms, WhatHasNoCounterpartIsRefusedWithTheRightOption) {
   EXPECT_THAT(error_of(with(plan, {"--format", "yaml"})),
               HasSubstr("--format: must be table, json, csv or markdown (got \"yaml\")"));
   EXPECT_THAT(error_of(with(plan, {"--wrong", "2"})),
-              HasSubstr("no option of meshwright plan: --wrong"));
+              HasSubstr("unknown option of meshwright plan: --wrong"));
   for (const char* option : {"--tp", "--tensor-parallel-size"}) {
     EXPECT_THAT(error_of({"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", option, "4"}),
                 HasSubstr("--layout tp=4"));

@@ -140,7 +140,7 @@ TEST(OutsideSpace, NamesTheAxesThatKeepALayoutOut) {
   const auto outside = outside_space(scenario, space, layout);
   ASSERT_THAT(outside, SizeIs(2));
   EXPECT_EQ(outside_text(outside),
-            "It lies outside the searched space: --tp 4 (searched: 1, 2), --offload-layers 3 "
+            "It is outside the searched space: --tp 4 (searched: 1, 2), --offload-layers 3 "
             "(searched: 0).\n");
 }
 

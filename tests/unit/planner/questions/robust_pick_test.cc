@@ -60,7 +60,7 @@ TEST(RobustPick, SaysWhichConditionFails) {
   EXPECT_THAT(slow.sentence, HasSubstr("(3 % longer)"));
   const RobustPick full = robust_pick(small_devices(), {asked_layout(2, 1, 10, 76)});
   EXPECT_FALSE(full.pick);
-  EXPECT_THAT(full.sentence, HasSubstr("No layout keeps 10 % of the memory free"));
+  EXPECT_THAT(full.sentence, HasSubstr("No layout leaves 10 % of the memory free"));
   EXPECT_THAT(full.sentence, HasSubstr("95 % of the memory"));
   const RobustPick chunks =
       robust_pick(small_devices(), {asked_layout(2, 1, 10, 76), asked_layout(4, 2, 11, 60)});
