@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration asks and says about its machine around the measuring: whether a profile can be
-// made on it at all, what it is before any point, and what its points tell about it afterwards.
+// Checks and notes of a calibration about its machine: whether a profile can be made on it at all,
+// what it is before any point, and what its points tell about it afterwards.
 #pragma once
 
 #include <string>

@@ -120,8 +120,8 @@ class Calibrator {
   void warn_if_busy(const MachineDescription& machine) {
     if (machine.load_average <= 0.5 * machine.cores) return;
     note(
-        fmt::format("the machine is busy (load average {:.1f} on {} cores), times will be too long "
-                    "and noisy; stop other programs and calibrate again",
+        fmt::format("the machine is loaded (load average {:.1f} on {} cores), so times will be too "
+                    "long and noisy. Stop other programs and calibrate again",
                     machine.load_average, machine.cores));
   }
 

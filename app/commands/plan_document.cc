@@ -62,7 +62,7 @@ Paragraph fastest_paragraph(const PlanDocument& d, std::size_t rows) {
 }
 
 Paragraph runs_paragraph(const PlanDocument& d) {
-  return {"runs to make first: their times teach most about the others (plan --learn takes them)",
+  return {"most informative runs: measure them and pass them to plan --learn",
           wrapped(d.runs_to_make)};
 }
 

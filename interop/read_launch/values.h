@@ -30,7 +30,9 @@ class Values {
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] const std::vector<Value>& all() const& { return all_; }
   [[nodiscard]] std::vector<Value>& all() & { return all_; }
-  [[nodiscard]] std::vector<Value> all() && { return std::move(all_); }  // a loop over a temporary keeps it
+  [[nodiscard]] std::vector<Value> all() && {
+    return std::move(all_);
+  }  // a loop over a temporary keeps it
   // Marks what is known to change no cost.
   void pass_over(std::string_view key);
   void pass_over_below(std::string_view prefix);

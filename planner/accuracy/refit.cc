@@ -38,9 +38,8 @@ class Problem {
   Problem(const MeasuredSet& set, const std::vector<FrameworkScalar>& scalars) : scalars_(scalars) {
     for (const std::size_t i : usable_runs(set)) runs_.push_back(set.runs[i]);
     if (runs_.empty()) {
-      throw InputError(set.name, "",
-                       "holds no run with a step time and a legal layout to learn from",
-                       "meshwright backtest says which rule each layout breaks");
+      throw InputError(set.name, "", "has no run with a step time and a valid layout to fit on",
+                       "run meshwright backtest to see which rule each layout breaks");
     }
     base_ = runs_.front().cluster.framework;
     for (const FrameworkScalar scalar : scalars)
@@ -193,8 +192,8 @@ MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FrameworkS
   if (folds < 2 || static_cast<int>(part_of_group.size()) < folds) {
     throw InputError(
         set.name, "",
-        fmt::format("{} groups cannot be judged in {} parts", part_of_group.size(), folds),
-        "give at least two parts, and not more than there are groups");
+        fmt::format("cannot split {} groups into {} parts", part_of_group.size(), folds),
+        "use at least 2 parts and at most one per group");
   }
   const MeasuredSet all = set;
   for (int fold = 0; fold < folds; ++fold) {

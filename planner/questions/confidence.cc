@@ -270,14 +270,15 @@ void propose(const std::vector<Linear>& layouts, const ConfidenceOptions& option
     most = std::max(most, a.runs_to_settle);
     result.proposed_runs.push_back(
         {a.rank, a.runs_to_settle,
-         fmt::format("faster than the winner with {:.0f} % probability; keeping the better saves "
-                     "{} % on average",
-                     100.0 * (1.0 - a.probability_winner_is_faster),
-                     number_text(100.0 * a.expected_gain.value() / step, 2))});
+         fmt::format(
+             "faster than layout #1 with {:.0f} % probability; keeping the better one saves "
+             "{} % of a step on average",
+             100.0 * (1.0 - a.probability_winner_is_faster),
+             number_text(100.0 * a.expected_gain.value() / step, 2))});
   }
   if (most == 0) return;
   result.proposed_runs.insert(result.proposed_runs.begin(),
-                              {0, most, "the winner, beside which the others are judged"});
+                              {0, most, "the best layout, with which the others are compared"});
 }
 
 }  // namespace

@@ -29,13 +29,11 @@ struct KnownTimer {
 std::vector<KnownTimer> known_timers() {
   using enum TermKind;
   return {{"forward-backward",
-           "computing, its communication, the pipeline and the host",
+           "compute, its communication, the pipeline and the host",
            {forward_compute, backward_compute, recompute, tensor_parallel_communication,
             context_parallel_communication, expert_parallel_communication, pipeline_communication,
             pipeline_bubble, host, offload}},
-          {"all-grads-sync",
-           "data-parallel communication that is waited for",
-           {data_parallel_communication}},
+          {"all-grads-sync", "exposed data-parallel communication", {data_parallel_communication}},
           {"optimizer", "the optimizer", {optimizer}}};
 }
 

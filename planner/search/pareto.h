@@ -77,7 +77,7 @@ bool same_family(const Layout& a, const Layout& b);
 // best. The very best always stays. Sorts its argument.
 std::vector<Candidate> without_near_twins(std::vector<Candidate>& layouts,
                                           std::size_t limit = SIZE_MAX);
-// Of a front's near-duplicates in one pipeline setting the fastest stays.
+// Keeps the fastest of near-duplicates in one pipeline setting.
 std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front);
 
 }  // namespace meshwright::planner

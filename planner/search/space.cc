@@ -28,15 +28,15 @@ void check_values(const Field<T>& field, const std::vector<T>& values) {
     }
     if (known) continue;
     throw InputError("search space", "",
-                     fmt::format("{} must be of {}, is {}", field.name, fmt::join(names, ", "),
-                                 value_text(field, value)));
+                     fmt::format("{} must be one of {} (got {})", field.name,
+                                 fmt::join(names, ", "), value_text(field, value)));
   }
 }
 void check_values(const Field<int>& field, const std::vector<int>& values) {
   for (const int value : values) {
     if (value >= field.values.low && value <= field.values.high) continue;
     throw InputError("search space", "",
-                     fmt::format("{} must be from {} to {}, is {}", field.name, field.values.low,
+                     fmt::format("{} must be from {} to {} (got {})", field.name, field.values.low,
                                  field.values.high, value));
   }
 }

@@ -57,7 +57,7 @@ std::vector<Layout> data_settings(const SearchSpace& space, Layout sizes);
 // One of each put together.
 Layout with_data_setting(Layout stage, const Layout& data);
 
-// Of a pipeline setting every stage setting with every data setting.
+// Joins every stage setting of a pipeline setting with every data setting.
 std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline);
 
 // Sets overlap_grad_reduce, overlap_param_gather and overlap_p2p_comm as Megatron-LM would run the

@@ -265,12 +265,12 @@ const Record<planner::RobustPick>& robust_pick_record() {
   static const Record<planner::RobustPick> record = [] {
     using R = planner::RobustPick;
     Record<R> r(
-        "The fastest layout within 2 % of rank 1 that keeps 10 % of the memory free and has no "
+        "The fastest layout within 2 % of layout #1 that leaves 10 % of the memory free and has no "
         "chunk of one layer.");
     r.row(&R::pick, "pick", kind::nullable(kind::object(timed_layout_record)),
           "Null: none meets the conditions, and the sentence says which fails.");
-    r.row(&R::is_best, "is_best", kind::flag(), "It is rank 1.");
-    r.row(&R::loss, "loss", kind::number(kAnyNumber), "Step time over rank 1's, less 1.");
+    r.row(&R::is_best, "is_best", kind::flag(), "It is layout #1.");
+    r.row(&R::loss, "loss", kind::number(kAnyNumber), "Step time over layout #1's, less 1.");
     r.row(&R::sentence, "sentence", kind::text(), "");
     return r.named("RobustPick").all_required();
   }();
@@ -297,7 +297,7 @@ const Record<RuleOfThumbBest>& rule_of_thumb_best_record() {
     Record<RuleOfThumbBest> r("The best layout with the rule's sizes.");
     r.rows_of(timed_layout_record());
     r.row(&RuleOfThumbBest::relative_to_best, "relative_to_best", kind::number(),
-          "Its step time over rank 1's.");
+          "Its step time over layout #1's.");
     return r.named("RuleOfThumbBest").all_required();
   }();
   return record;

@@ -71,7 +71,7 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-// What joins the devices of a node, and which of their wires leads to the NICs.
+// Fabric that joins the devices of a node, and the link that leads to the NICs.
 enum class NodeFabric {
   nvswitch,      // a switch joins all devices; NICs hang on PCIe switches beside it
   pcie,          // the PCIe root joins devices and NICs

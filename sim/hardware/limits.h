@@ -117,7 +117,7 @@ using LackBits = std::uint64_t;
 static_assert(kLackNames.size() <= 64);
 constexpr LackBits lack_bit(Lack what) { return LackBits{1} << static_cast<unsigned>(what); }
 
-// By Lack, why it is missing, with the source; empty: nothing is missing.
+// Reason and source for each unsupported feature; empty: everything is supported.
 struct FeatureLimits {
   std::array<std::string, kLackNames.size()> reasons;
   [[nodiscard]] const std::string& reason(Lack what) const {

@@ -34,7 +34,7 @@ Kind<bool> kind_of(const Field<bool>& /*field*/) { return kind::flag(); }
 void read_order(ObjectReader& reader, const std::string& key, RankOrder& order) {
   const std::string text = reader.required_string(key);
   const auto fail = [&] {
-    reader.fail(key, fmt::format("must name tp, cp, ep, dp and pp once each, is \"{}\"", text),
+    reader.fail(key, fmt::format("must name tp, cp, ep, dp and pp once each (got \"{}\")", text),
                 "innermost first: \"tp-cp-ep-dp-pp\"");
   };
   const std::vector<std::string> words = split(text, '-');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rules ask of the devices that a layout is meant for, and of the software on them.
+// Properties of devices and software that rules read.
 #pragma once
 
 #include "sim/hardware/cluster.h"

@@ -7,7 +7,7 @@
 
 namespace meshwright {
 
-// What fewer lack, and a search skips together.
+// Features that few frameworks do not support; a search skips them together.
 inline constexpr RuleRow kFeatureRules[]{
     framework_row<Lack::experts, [](const RuleInput& in) { return in.model.moe.has_value(); },
                   [](const RuleInput& in) {

@@ -36,7 +36,7 @@ struct RuleInput {
   }
 };
 
-// What a broken rule asked for and what it found: divisor and number, or least and number.
+// Required and actual value of a broken rule: divisor and number, or smallest and number.
 struct Missed {
   double needed = 0;
   double available = 0;

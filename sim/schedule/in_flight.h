@@ -39,7 +39,7 @@ struct InFlightState {
   bool in_turns = false;
 };
 
-// What an instruction changes when it begins and when it ends. `held` is by chunk of the stage.
+// Changes of state when an instruction begins and ends. `held` is by chunk of the stage.
 void begin_pass(std::vector<HeldMicroBatches>& held, const Instruction& instruction);
 void end_pass(std::vector<HeldMicroBatches>& held, const Instruction& instruction);
 

@@ -31,7 +31,7 @@ const RegimeSpread& shipped_spread(IntervalRegime regime, bool experts);
 // Of a step on this cluster: what its own runs taught, where they did, else the shipped one.
 RegimeSpread step_spread(const Cluster& cluster, bool experts);
 
-// What the terms' own spreads add up to, relative to the step: terms err independently.
+// Spread of the terms in quadrature, relative to the step: terms err independently.
 double spread_of_parts(const Terms& terms, Seconds step);
 
 // The least time of a step of so many FLOPs (the model's, causal attention half) on so many

@@ -207,7 +207,7 @@ ASKED_WITH_OPTIONS = [
     "calibrate merge PROFILE PROFILE --out FOLDER/profile.json",
     "trial PLAN --backend none",
 ]
-VALUE_OPTION = re.compile(r"^ +(?:-\w,)?(--[\w-]+)(?:,--[\w-]+)* (?:TEXT|INT|FLOAT|ENUM)", re.MULTILINE)
+VALUE_OPTION = re.compile(r"^ +(?:-\w,)?(--[\w-]+)(?:,--[\w-]+)* [A-Z]", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -62,8 +62,7 @@ TEST(BadInput, AnUnknownKeyNamesTheNearestKnownOne) {
   const TemporaryFolder folder;
   const std::string file =
       folder.write("m.json", R"({"num_layers": 4, "hiden_size": 64, "hidden_size": 64})");
-  expect_refused(plan_on_h100s(file),
-                 {"/hiden_size", "unknown key", "did you mean \"hidden_size\"?"});
+  expect_refused(plan_on_h100s(file), {"/hiden_size", "unknown key", "use \"hidden_size\""});
 }
 
 TEST(BadInput, ZeroAndNegativeSizesAreRefused) {

@@ -69,7 +69,7 @@ TEST(Choice, LimitsLeaveOutAndNameTheNearest) {
   const LeftOutOfChoice left_out = choose(found, two_nodes(), Objective::step_time, limits, 10);
   EXPECT_EQ(found.size(), 1U);
   EXPECT_EQ(left_out.over_limits, 2);
-  EXPECT_THAT(left_out.nearest, testing::HasSubstr("takes 2 s of at most 1.5 s"));
+  EXPECT_THAT(left_out.nearest, testing::HasSubstr("takes 2 s, the limit is 1.5 s"));
 }
 
 TEST(Choice, MostFreeMemoryIsTheLastOfTheFront) {

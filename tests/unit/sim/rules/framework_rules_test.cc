@@ -356,7 +356,7 @@ bool lacks(const std::string& framework, Lack what) {
   return shipped(framework).limits.lacks(what);
 }
 
-// Who has what when (docs/model/hardware.md).
+// Who has what when (docs/reference/hardware.md).
 TEST(FrameworkRules, FilesSayWhatSoftwareOfTheirYearHad) {
   for (const char* name : {"megatron-deepspeed-2022", "deepspeed-zero-2021", "gpt-neox-2022"}) {
     EXPECT_TRUE(lacks(name, Lack::sequence_parallel)) << name;
