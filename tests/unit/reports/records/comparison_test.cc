@@ -182,7 +182,8 @@ TEST(Comparison, ReportsOfOneNameAreNumbered) {
 TEST(Comparison, PageShowsEveryVerdictAndItsRecordStaysData) {
   planner::Plan hostile = slower_plan();
   hostile.cluster.name = "</script><script>alert(1)</script>";
-  const std::string page = comparison_html(compared({faster_report(), report_from(hostile), empty_report()}));
+  const std::string page =
+      comparison_html(compared({faster_report(), report_from(hostile), empty_report()}));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert(1)")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)"));
   EXPECT_THAT(page, HasSubstr("(-20.0 %)"));
