@@ -95,14 +95,14 @@ NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text)
   }
   std::error_code none;  // a name too long for a file is no file
   if (std::filesystem::exists(text, none)) {
-    meant.layout = planner::with_unsaid_overlaps(load_stated_layout(text, defaults), limits,
-                                                 plan.search.space);
+    meant.layout = planner::with_default_overlaps(load_stated_layout(text, defaults), limits,
+                                                  plan.search.space);
     return meant;
   }
   const LayoutLine line = layout_line_from_text(text, defaults);
   if (const auto space = open_space(plan.search.space, line)) return best_with(plan, *space, text);
   const planner::StatedLayout stated{line.layout, line.fields};
-  meant.layout = planner::with_unsaid_overlaps(stated, limits, plan.search.space);
+  meant.layout = planner::with_default_overlaps(stated, limits, plan.search.space);
   const bool switched = *meant.layout != line.layout;
   if (!stated.says("moe_token_dispatcher_type")) {
     meant.layout = with_proven_dispatcher(*meant.layout, plan.cluster);

@@ -48,7 +48,7 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
     }
     layout.data_parallel_size = gpus / others;
   }
-  layout = planner::with_unsaid_overlaps(stated, inputs.cluster.framework.limits);
+  layout = planner::with_default_overlaps(stated, inputs.cluster.framework.limits);
   if (!stated.says("moe_token_dispatcher_type")) {
     layout = with_proven_dispatcher(layout, inputs.cluster);
   }

@@ -141,7 +141,7 @@ void set_global_batch(LaunchedRun& run) {
 }
 
 // Sizes that neither launch nor user says: what the program takes then is an assumption.
-void assume_unsaid_sizes(LaunchedRun& run) {
+void assume_default_sizes(LaunchedRun& run) {
   const interop::LaunchRecord& launch = run.launch;
   const auto default_of = [&](const char* field, int value) {
     assume(run.launch, field, std::to_string(value), "default: the launch does not set it");
@@ -282,7 +282,7 @@ Layout launched_layout(const interop::LaunchRecord& launch, const Framework& fra
   if (stated.says("overlap_grad_reduce") || stated.says("overlap_param_gather")) {
     stated.fields.insert(stated.fields.end(), {"overlap_grad_reduce", "overlap_param_gather"});
   }
-  return planner::with_unsaid_overlaps(stated, framework.limits);
+  return planner::with_default_overlaps(stated, framework.limits);
 }
 
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
@@ -316,7 +316,7 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   }
   set_chunks(run);
   set_global_batch(run);
-  assume_unsaid_sizes(run);
+  assume_default_sizes(run);
   run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
   if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
   if (run.log && run.log_refused.empty()) measure(run, cluster.framework);

@@ -225,7 +225,7 @@ void add_joint(const std::vector<Linear>& layouts, double share, Confidence& res
                      covariance(winner, other(j)) + covariance(winner, winner);
     }
   }
-  // Near twins make the matrix singular: LDLT takes that, and what rounding left below 0 is 0.
+  // Near-duplicates make the matrix singular: LDLT takes that, and what rounding left below 0 is 0.
   const Eigen::LDLT<Eigen::MatrixXd> ldlt(spread);
   const Eigen::VectorXd pivots = ldlt.vectorD().cwiseMax(0.0).cwiseSqrt();
   const Eigen::MatrixXd lower = ldlt.matrixL();

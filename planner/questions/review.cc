@@ -147,10 +147,10 @@ class Finder {
   }
 
   [[nodiscard]] bool worth_saying(const Estimate& estimate) const {
-    const bool twin =
-        std::any_of(review_.better.begin(), review_.better.end(),
-                    [&](const BetterLayout& other) { return near_twin(estimate, other.estimate); });
-    return is_faster(estimate) && !twin;
+    const bool duplicate = std::any_of(
+        review_.better.begin(), review_.better.end(),
+        [&](const BetterLayout& other) { return near_duplicate(estimate, other.estimate); });
+    return is_faster(estimate) && !duplicate;
   }
 
   [[nodiscard]] BetterLayout compared(const Estimate& estimate) {

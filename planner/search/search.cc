@@ -23,7 +23,7 @@ Estimate estimate_of(CostTable& table, const Layout& layout) {
 
 // The fastest, then what else of the Pareto front is slower than those; both are sorted by time.
 std::vector<FoundLayout> kept_of(const SearchResult& result) {
-  const std::vector<Candidate> front = front_without_near_twins(result.pareto.items());
+  const std::vector<Candidate> front = front_without_near_duplicates(result.pareto.items());
   const std::vector<Candidate> top = result.top.items();
   std::vector<FoundLayout> kept;
   kept.reserve(top.size() + front.size());

@@ -139,19 +139,19 @@ void add_parallel_sizes(std::vector<ParallelSizes>& all_sizes, ParallelSizes siz
 void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FeatureLimits& limits) {
   layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1 &&
                                !reduces_after_backward(layout) &&
-                               !limits.lacks(Lack::overlap_grad_reduce);
+                               !limits.lacks(Unsupported::overlap_grad_reduce);
   layout.overlap_param_gather = layout.overlap_grad_reduce && layout.zero_stage > 0 &&
-                                !limits.lacks(Lack::overlap_param_gather);
+                                !limits.lacks(Unsupported::overlap_param_gather);
   layout.overlap_p2p_comm =
-      traits(layout.schedule).overlaps_sends && !limits.lacks(Lack::overlap_p2p_comm);
+      traits(layout.schedule).overlaps_sends && !limits.lacks(Unsupported::overlap_p2p_comm);
 }
 
 bool StatedLayout::says(std::string_view field) const {
   return whole || std::find(fields.begin(), fields.end(), field) != fields.end();
 }
 
-Layout with_unsaid_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
-                            const SearchSpace& space) {
+Layout with_default_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
+                             const SearchSpace& space) {
   const auto asked = [&](bool Layout::*field) {
     return space[field].empty() || space[field].front();
   };

@@ -76,7 +76,7 @@ struct StatedLayout {
 // The layout that was meant: each overlap switch that was not said is as a search of `space` sets
 // it (set_overlaps). The data-parallel size must be final. Every command begins here, so that all
 // price the same layout.
-Layout with_unsaid_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
-                            const SearchSpace& space = {});
+Layout with_default_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
+                             const SearchSpace& space = {});
 
 }  // namespace meshwright::planner

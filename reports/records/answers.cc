@@ -143,16 +143,16 @@ const Record<ConfidenceFacts>& confidence_record() {
   return record;
 }
 
-const Record<planner::Turned>& turned_record() {
-  static const Record<planner::Turned> record = [] {
-    using R = planner::Turned;
+const Record<planner::Perturbed>& perturbed_record() {
+  static const Record<planner::Perturbed> record = [] {
+    using R = planner::Perturbed;
     Record<R> r("The winner, and the best layout, with the input turned.");
     r.row(&R::factor, "factor", kind::number(), "");
     r.row(&R::value, "value", kind::number(kAnyNumber), "In the input's unit.");
     r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "The winner's.");
     r.row(&R::best, "best", kind::object(named_layout_record), "The best layout there.");
     r.row(&R::best_step_time, "best_step_time_seconds", kind::base_amount<Seconds>(), "");
-    return r.named("Turned").all_required();
+    return r.named("Perturbed").all_required();
   }();
   return record;
 }
@@ -165,8 +165,8 @@ const Record<SensitivityFacts>& sensitivity_record() {
     r.row(&R::value, "value", kind::number(kAnyNumber), "Today's.");
     r.row(&R::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
     r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
-    r.row(&R::low, "low", kind::object(turned_record), "");
-    r.row(&R::high, "high", kind::object(turned_record), "");
+    r.row(&R::low, "low", kind::object(perturbed_record), "");
+    r.row(&R::high, "high", kind::object(perturbed_record), "");
     r.row(&R::capped, "capped", kind::flag(),
           "The upper side stands at the physical limit, nearer than one standard deviation.");
     r.absent_in_older_files();

@@ -179,7 +179,7 @@ struct Cluster {
     if (gpus_per_island > 0) return gpus_per_island;
     return node_fabric == NodeFabric::pcie ? 1 : gpus_per_node;
   }
-  [[nodiscard]] LackBits lacks() const {
+  [[nodiscard]] UnsupportedBits lacks() const {
     return framework.limits.bits() | device.limits.bits() | limits.bits();
   }
   // NICs that devices share, or sets of NICs that one device has to itself: each is one rail.

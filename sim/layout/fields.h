@@ -94,7 +94,7 @@ struct Field {
   [[nodiscard]] constexpr bool reads(CostPart part) const {
     return (read_by >> static_cast<unsigned>(part) & 1U) != 0;
   }
-  [[nodiscard]] constexpr T unsaid(const Layout& layout) const {
+  [[nodiscard]] constexpr T default_value(const Layout& layout) const {
     return implied == nullptr ? Layout{}.*member : implied(layout);
   }
   [[nodiscard]] constexpr Unasked<T> unasked_values(const Layout& layout) const {

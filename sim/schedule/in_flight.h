@@ -19,7 +19,7 @@ namespace meshwright {
 // Micro-batches of one chunk whose activations stand in memory.
 struct HeldMicroBatches {
   std::int32_t whole = 0;
-  std::int32_t weight_only = 0;  // the input gradient is done, the weight gradient is owed
+  std::int32_t weight_only = 0;  // the input gradient is done, the weight gradient is deferred
   bool operator==(const HeldMicroBatches&) const = default;
 };
 

@@ -122,7 +122,7 @@ TEST(Page, SpeaksTheWordsOfTheField) {
   for (const char* word : {"hangs on",
                            "number is",
                            " flip",
-                           "near twin",
+                           "near-duplicate",
                            "choosing it loses",
                            "learnt from",
                            "really run",

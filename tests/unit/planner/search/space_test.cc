@@ -92,7 +92,7 @@ TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
 // Overlaps that the framework lacks stay off.
 TEST(Space, OverlapsAreThoseThatTheFrameworkHas) {
   FeatureLimits limits;
-  for (const Lack what : {Lack::overlap_grad_reduce, Lack::overlap_p2p_comm}) {
+  for (const Unsupported what : {Unsupported::overlap_grad_reduce, Unsupported::overlap_p2p_comm}) {
     limits.reasons[static_cast<std::size_t>(what)] = "it came later";
   }
   Layout layout;
