@@ -22,27 +22,6 @@ constexpr int kUsualPoint = 12;  // 64 rows
 // Bytes that sampling moves for a logit: it is read in 16 bits, widened, normalized and sorted.
 constexpr double kSamplingBytes = 14.0;
 
-struct RowPosition {
-  int point = 0;
-  double share = 0.0;
-};
-
-// 1, 1.5, 2, 3, 4, 6, ...: each power of two and half of the way to the next.
-RowPosition position_of(double rows) {
-  if (rows <= 1.0) return {};
-  int exponent = 0;
-  const double mantissa = 2.0 * std::frexp(rows, &exponent);  // 1 to 2
-  const int half = mantissa >= 1.5 ? 1 : 0;
-  int point = 2 * (exponent - 1) + half;
-  double share = (mantissa - 1.0 - 0.5 * half) * 2.0;
-  if (point > RowTable::kPoints - 2) {
-    point = RowTable::kPoints - 2;
-    const double low = RowTable::rows_of(point);
-    share = (rows - low) / (RowTable::rows_of(point + 1) - low);
-  }
-  return {point, share};
-}
-
 // What one pass costs at a number of rows, term by term.
 struct RowCosts {
   Cost linears, small_kernels, all_reduce, exchange, experts, head, draft, context_exchange, send;
@@ -268,10 +247,19 @@ double RowTable::rows_of(int point) {
   return point % 2 == 0 ? power : 1.5 * power;
 }
 
-double RowTable::at(double rows) const {
-  const auto [point, share] = position_of(rows);
-  const auto i = static_cast<std::size_t>(point);
-  return values_[i] + share * (values_[i + 1] - values_[i]);
+RowPosition row_position(double rows) {
+  if (rows <= 1.0) return {};
+  int exponent = 0;
+  const double mantissa = 2.0 * std::frexp(rows, &exponent);  // 1 to 2
+  const int half = mantissa >= 1.5 ? 1 : 0;
+  int point = 2 * (exponent - 1) + half;
+  double share = (mantissa - 1.0 - 0.5 * half) * 2.0;
+  if (point > RowTable::kPoints - 2) {
+    point = RowTable::kPoints - 2;
+    const double low = RowTable::rows_of(point);
+    share = (rows - low) / (RowTable::rows_of(point + 1) - low);
+  }
+  return {point, share};
 }
 
 ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, const Engine& engine,
@@ -410,16 +398,19 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
     rows = padded_rows(cost, static_cast<int>(std::ceil(rows)));
   const double sampled = decodes + step.prefill_sequences;
 
-  at(StepTerm::linears) = seconds(cost.linears.at(rows));
-  at(StepTerm::small_kernels) = seconds(cost.small_kernels.at(rows));
-  at(StepTerm::experts) = seconds(cost.experts.at(rows));
-  at(StepTerm::all_reduce) = seconds(cost.all_reduce.at(rows));
-  at(StepTerm::exchange) = seconds(cost.exchange.at(rows));
+  const RowPosition here = row_position(rows);
+  at(StepTerm::linears) = seconds(cost.linears.at(here));
+  at(StepTerm::small_kernels) = seconds(cost.small_kernels.at(here));
+  at(StepTerm::experts) = seconds(cost.experts.at(here));
+  at(StepTerm::all_reduce) = seconds(cost.all_reduce.at(here));
+  at(StepTerm::exchange) = seconds(cost.exchange.at(here));
   at(StepTerm::head) = seconds(cost.head.at(sampled));
   if (step.decode_sequences > 0) {
     at(StepTerm::decode_attention) =
         decode_attention_seconds(cost, step, cost.full_layers, cost.window_layers);
-    at(StepTerm::context_exchange) = seconds(cost.context_exchange.at(decodes));
+    if (cost.context_ranks > 1) {
+      at(StepTerm::context_exchange) = seconds(cost.context_exchange.at(decodes));
+    }
     if (cost.drafts > 0) {
       at(StepTerm::drafts) = (seconds(cost.draft.at(step.decode_sequences)) +
                               decode_attention_seconds(cost, step, 1.0, 0.0)) *
@@ -428,7 +419,7 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
   }
   if (step.prefill_tokens > 0)
     at(StepTerm::prefill_attention) = prefill_attention_seconds(cost, step);
-  at(StepTerm::pipeline) = seconds(cost.send.at(rows)) * (cost.stages - 1.0);
+  at(StepTerm::pipeline) = seconds(cost.send.at(here)) * (cost.stages - 1.0);
 
   Seconds kernels;
   for (Seconds& term : time.terms) {
