@@ -122,7 +122,7 @@ TEST(Page, SpeaksTheWordsOfTheField) {
   for (const char* word : {"hangs on",
                            "number is",
                            " flip",
-                           "near-duplicate",
+                           "near twin",
                            "choosing it loses",
                            "learnt from",
                            "really run",
