@@ -75,8 +75,8 @@ struct ExpertRate {
 };
 
 struct AllReducePoint {
-  Bytes payload;
-  Seconds time;
+  Bytes payload{};
+  Seconds time{};
   bool operator==(const AllReducePoint&) const = default;
 };
 // All-reduce of one engine's library inside a CUDA graph, ranks of one NVLink domain.
@@ -85,7 +85,7 @@ struct AllReduceCurve {
   int group_size = 2;
   double relative_spread = 0.05;
   Provenance provenance = Provenance::measured;
-  std::vector<AllReducePoint> points;  // by payload
+  std::vector<AllReducePoint> points{};  // by payload
   bool operator==(const AllReduceCurve&) const = default;
 };
 
@@ -103,12 +103,12 @@ struct DispatchRate {
 
 // "inference" of a device's file. Training does not read it.
 struct InferenceRates {
-  std::string source;
-  std::vector<DecodeAttentionRate> decode_attention;
-  std::vector<PrefillAttentionRate> prefill_attention;
-  std::vector<ExpertRate> experts;
-  std::vector<AllReduceCurve> all_reduce;
-  std::vector<DispatchRate> dispatch;
+  std::string source{};
+  std::vector<DecodeAttentionRate> decode_attention{};
+  std::vector<PrefillAttentionRate> prefill_attention{};
+  std::vector<ExpertRate> experts{};
+  std::vector<AllReduceCurve> all_reduce{};
+  std::vector<DispatchRate> dispatch{};
   bool operator==(const InferenceRates&) const = default;
 };
 

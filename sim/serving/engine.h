@@ -50,7 +50,7 @@ constexpr std::string_view name_of(MemoryRule v) { return name_in(kMemoryRuleNam
 
 // Defaults that depend on the device's memory: the last row whose memory it has.
 struct EngineTier {
-  Bytes memory;                       // at least
+  Bytes memory{};                     // at least
   std::string except_architecture{};  // does not count there
   int max_num_batched_tokens = 0;
   int max_num_seqs = 0;
@@ -72,35 +72,35 @@ struct EngineMemory {
   double hidden_copies = 4.0, ffn_copies = 3.0, sampling_copies = 6.0;
   Bytes outside_alone = mebibytes(154);    // CUDA's context, a rank without others
   Bytes outside_grouped = mebibytes(614);  // and NCCL's buffers
-  Bytes graphs;                            // that captured CUDA graphs take of the cache's room
+  Bytes graphs{};                          // that captured CUDA graphs take of the cache's room
   bool operator==(const EngineMemory&) const = default;
 };
 
 // Time that the GPU waits for the host. Kernels of decode steps run in CUDA graphs.
 struct EngineHost {
-  Seconds step;                    // once a step
-  Seconds sequence;                // each running sequence
-  Seconds layer;                   // each layer: gaps between the kernels of a graph
-  Seconds expert_layer;            // more for a layer with experts
+  Seconds step{};                  // once a step
+  Seconds sequence{};              // each running sequence
+  Seconds layer{};                 // each layer: gaps between the kernels of a graph
+  Seconds expert_layer{};          // more for a layer with experts
   double launches_per_layer = 14;  // kernels without a graph
   bool overlapped = true;          // the next step's host work runs under this one's kernels
-  Seconds request;                 // once a request: tokenizer, HTTP, first scheduling
+  Seconds request{};               // once a request: tokenizer, HTTP, first scheduling
   bool operator==(const EngineHost&) const = default;
 };
 
 // What was fitted in this file, on what, and how groups that the fit had not seen came out.
 struct EngineFit {
-  std::vector<std::string> sets;
-  std::vector<std::string> terms;
-  std::optional<double> held_out_error;  // median |predicted / measured - 1| of a step
+  std::vector<std::string> sets{};
+  std::vector<std::string> terms{};
+  std::optional<double> held_out_error{};  // median |predicted / measured - 1| of a step
   bool operator==(const EngineFit&) const = default;
 };
 
 struct Engine {
-  std::string name;  // of its file: "vllm-0.24"
+  std::string name{};  // of its file: "vllm-0.24"
   EngineKind kind = EngineKind::vllm;
-  std::string version;
-  std::string title, source;
+  std::string version{};
+  std::string title{}, source{};
   // --tp counts all GPUs of a replica, attention's data ranks among them (SGLang, TensorRT-LLM).
   bool tensor_size_counts_data_ranks = false;
 
@@ -112,8 +112,8 @@ struct Engine {
   int max_partial_prefills = 1;
 
   int block_size = 16, latent_block_size = 16;  // tokens; latent: MLA
-  std::vector<EngineTier> tiers;
-  std::vector<GraphRange> graphs;
+  std::vector<EngineTier> tiers{};
+  std::vector<GraphRange> graphs{};
   int graph_max_batch = 512;
   bool pads_to_graph = true;
   ExpertExchange exchange = ExpertExchange::all_gather_reduce_scatter;
@@ -121,14 +121,14 @@ struct Engine {
   Bytes one_shot_at_4 = kibibytes(512), one_shot_at_8 = kibibytes(256);
   Bytes custom_all_reduce_max = mebibytes(8);
 
-  EngineMemory memory;
-  EngineHost host;
-  std::vector<WeightFormat> weight_formats;
-  std::vector<KvCacheFormat> kv_cache_formats;
+  EngineMemory memory{};
+  EngineHost host{};
+  std::vector<WeightFormat> weight_formats{};
+  std::vector<KvCacheFormat> kv_cache_formats{};
   bool decode_context_parallel = false;
   double time_factor = 1.0;       // of all kernels
   double relative_spread = 0.15;  // of a step, what remains after the fit
-  EngineFit fit;
+  EngineFit fit{};
   bool operator==(const Engine&) const = default;
 };
 

@@ -14,10 +14,10 @@ namespace meshwright {
 
 // What a question about serving is asked of.
 struct ServingScenario {
-  Model model;
-  ServingCluster cluster;
-  Engine engine;
-  ReplicaOptions options;
+  Model model{};
+  ServingCluster cluster{};
+  Engine engine{};
+  ReplicaOptions options{};
 };
 
 // Sequences that decode together in one attention group, and the lengths of requests.
@@ -29,25 +29,25 @@ struct ServingBatch {
 };
 
 struct StepEstimate {
-  EngineStep step;
-  StepTime time;
-  Seconds low, high;  // 90 % interval
+  EngineStep step{};
+  StepTime time{};
+  Seconds low{}, high{};  // 90 % interval
   double relative_spread = 0.0;
   Provenance provenance = Provenance::measured;
   std::array<double, kNumStepTerms> term_spread{};
   std::array<Provenance, kNumStepTerms> term_provenance{};
-  std::vector<ServingTransfer> transfers;
+  std::vector<ServingTransfer> transfers{};
 };
 
 struct ServingEstimate {
-  ReplicaOptions options;  // with defaults
-  ReplicaMemory memory;
+  ReplicaOptions options{};  // with defaults
+  ReplicaMemory memory{};
   double largest_batch = 0;  // requests of input + output tokens that are admitted, all data ranks
   bool fits = true;          // the cache holds one request of input + output tokens
-  StepEstimate prefill;      // one prompt alone, in one pass or the first chunk of it
+  StepEstimate prefill{};    // one prompt alone, in one pass or the first chunk of it
   double prefill_chunks = 1;
-  Seconds prefill_time;  // all chunks of one prompt
-  StepEstimate decode;   // the batch at its mean context, input + output / 2
+  Seconds prefill_time{};  // all chunks of one prompt
+  StepEstimate decode{};   // the batch at its mean context, input + output / 2
   double tokens_per_second_per_user = 0, tokens_per_second_per_gpu = 0;  // decode alone
 };
 

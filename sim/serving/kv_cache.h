@@ -41,8 +41,8 @@ constexpr double in_blocks(double tokens, int block_size) {
 // What sequences of one rank cost, for the search: bytes = full * blocks(tokens) + window *
 // min(blocks(tokens), W + block).
 struct SequenceCache {
-  Bytes full_token, window_token;  // of the rank's layers
-  double window = 0;               // tokens; 0: no layer has one
+  Bytes full_token{}, window_token{};  // of the rank's layers
+  double window = 0;                   // tokens; 0: no layer has one
   int block_size = 16;
   [[nodiscard]] Bytes bytes_of(double tokens) const;
   // Bytes that decode attention reads for one sequence of that context.

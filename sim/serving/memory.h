@@ -17,15 +17,15 @@
 namespace meshwright {
 
 struct ReplicaMemory {
-  Bytes device;  // that CUDA offers
+  Bytes device{};  // that CUDA offers
   double fraction = 0.0;
-  ReplicaWeights weights;
-  Bytes activations;
-  Bytes outside;  // CUDA's context, NCCL
-  Bytes graphs;
-  Bytes unused;    // that the fraction leaves free beside these
-  Bytes kv_cache;  // 0: weights and the rest take all
-  SequenceCache sequence;
+  ReplicaWeights weights{};
+  Bytes activations{};
+  Bytes outside{};  // CUDA's context, NCCL
+  Bytes graphs{};
+  Bytes unused{};    // that the fraction leaves free beside these
+  Bytes kv_cache{};  // 0: weights and the rest take all
+  SequenceCache sequence{};
   double kv_blocks = 0;  // of one attention group
   double kv_tokens = 0;  // that they hold
   // Requests of one attention group with so many tokens each.

@@ -51,7 +51,7 @@ Seconds shot_all_reduce_time(Bytes payload, int ranks, const Link& link);
 // Low latency: latency + bytes / (share * link), dispatched in fp8 with fp32 scales for 128
 // numbers, combined in 16 bits. High throughput: all-to-alls of NCCL's model.
 struct ExchangeCost {
-  Cost dispatch, combine;
+  Cost dispatch{}, combine{};
 };
 ExchangeCost exchange_cost(ExpertExchange exchange, double tokens, const Model& model, int ranks,
                            const Engine& engine, const ServingCluster& cluster);

@@ -65,7 +65,7 @@ constexpr int expert_tensor_size(const ReplicaLayout& l) {
 }
 // The dense part as the layout that operators and placements are made from.
 constexpr Layout dense_layout(const ReplicaLayout& l) {
-  Layout layout;
+  Layout layout{};
   layout.tensor_parallel_size = l.tensor_parallel_size;
   layout.pipeline_parallel_size = l.pipeline_parallel_size;
   layout.data_parallel_size = l.data_parallel_size;
@@ -91,17 +91,17 @@ constexpr std::string_view name_of(ExpertExchange v) { return name_in(kExpertExc
 
 // What a launch command says of a replica; 0 or none: the engine's default.
 struct ReplicaOptions {
-  WeightScheme weights;
+  WeightScheme weights{};
   KvCacheFormat kv_cache = KvCacheFormat::bf16;
-  ReplicaLayout layout;
+  ReplicaLayout layout{};
   ExpertExchange exchange = ExpertExchange::automatic;
-  std::optional<double> memory_fraction;  // gpu_memory_utilization, mem_fraction_static ...
-  int max_num_seqs = 0;                   // --max-running-requests, --max_batch_size
-  int max_num_batched_tokens = 0;         // --chunked-prefill-size, --max_num_tokens
-  int max_model_len = 0;                  // 0: the model's
-  int block_size = 0;                     // tokens of a block of the cache
-  int num_speculative_tokens = 0;         // drafts a step
-  bool enforce_eager = false;             // no CUDA graphs
+  std::optional<double> memory_fraction{};  // gpu_memory_utilization, mem_fraction_static ...
+  int max_num_seqs = 0;                     // --max-running-requests, --max_batch_size
+  int max_num_batched_tokens = 0;           // --chunked-prefill-size, --max_num_tokens
+  int max_model_len = 0;                    // 0: the model's
+  int block_size = 0;                       // tokens of a block of the cache
+  int num_speculative_tokens = 0;           // drafts a step
+  bool enforce_eager = false;               // no CUDA graphs
   bool operator==(const ReplicaOptions&) const = default;
 };
 

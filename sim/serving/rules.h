@@ -27,18 +27,18 @@ struct ServingMissed {
 };
 
 struct ServingRuleRow {
-  std::string_view name;  // stable, snake_case, as in JSON
+  std::string_view name{};  // stable, snake_case, as in JSON
   std::optional<ServingMissed> (*check)(const ServingRuleInput&);
-  std::string_view requirement;  // one sentence: what must hold
-  std::string_view reason;       // why, with its source
-  std::string_view remedy;       // what to change
+  std::string_view requirement{};  // one sentence: what must hold
+  std::string_view reason{};       // why, with its source
+  std::string_view remedy{};       // what to change
   std::string (*sentence)(const ServingRuleInput&, const ServingMissed&);
 };
 std::span<const ServingRuleRow> serving_rules();
 
 struct ServingViolation {
   const ServingRuleRow* rule = nullptr;
-  ServingMissed missed;
+  ServingMissed missed{};
 };
 // Sizes and formats; costs a few dozen comparisons.
 std::optional<ServingViolation> check_replica(const ServingRuleInput& in);

@@ -72,8 +72,8 @@ inline constexpr std::size_t kNumStepTerms = kStepTermNames.size();
 
 struct StepTime {
   std::array<Seconds, kNumStepTerms> terms{};
-  Seconds total;     // from its start until its tokens are there, all stages
-  Seconds interval;  // until the next one may start: the slowest stage
+  Seconds total{};     // from its start until its tokens are there, all stages
+  Seconds interval{};  // until the next one may start: the slowest stage
   [[nodiscard]] Seconds operator[](StepTerm term) const {
     return terms[static_cast<std::size_t>(term)];
   }
@@ -108,28 +108,28 @@ class RowTable {
 // and safe to share.
 struct ReplicaCost {
   // Whole model, by rows of one group of tensor ranks.
-  RowTable linears, small_kernels, all_reduce, exchange, experts;
-  RowTable head;              // by rows that logits are made of
-  RowTable draft;             // one pass of multi-token prediction without attention, by rows
-  RowTable context_exchange;  // by sequences
-  RowTable send;              // one message between stages
+  RowTable linears{}, small_kernels{}, all_reduce{}, exchange{}, experts{};
+  RowTable head{};              // by rows that logits are made of
+  RowTable draft{};             // one pass of multi-token prediction without attention, by rows
+  RowTable context_exchange{};  // by sequences
+  RowTable send{};              // one message between stages
 
-  DecodeAttentionRate decode_rate;
-  PrefillAttentionRate prefill_rate;
-  Bytes decode_key;    // of one token in one layer of a rank, as attention reads it
-  Bytes decode_query;  // query and output of one sequence in one layer
-  Flops decode_pair;   // of one sequence and one key in one layer of a rank
-  Flops prefill_pair;  // of one query and one key in one layer of a rank
-  double heads = 1;    // of a rank
+  DecodeAttentionRate decode_rate{};
+  PrefillAttentionRate prefill_rate{};
+  Bytes decode_key{};    // of one token in one layer of a rank, as attention reads it
+  Bytes decode_query{};  // query and output of one sequence in one layer
+  Flops decode_pair{};   // of one sequence and one key in one layer of a rank
+  Flops prefill_pair{};  // of one query and one key in one layer of a rank
+  double heads = 1;      // of a rank
   double full_layers = 0, window_layers = 0, window = 0;
-  Bytes index_key;             // of one token in one layer, as a sparse indexer reads it
-  double indexed_keys = 0;     // that attention reads behind it; 0: all
-  FlopsPerSecond device_peak;  // 16-bit
-  BytesPerSecond memory_bandwidth;
+  Bytes index_key{};             // of one token in one layer, as a sparse indexer reads it
+  double indexed_keys = 0;       // that attention reads behind it; 0: all
+  FlopsPerSecond device_peak{};  // 16-bit
+  BytesPerSecond memory_bandwidth{};
   double multiprocessors = 1;
   double context_ranks = 1;
 
-  Seconds host_step, host_sequence, host_eager;  // eager: launches of a step without a graph
+  Seconds host_step{}, host_sequence{}, host_eager{};  // eager: launches of a step without a graph
   int stages = 1;
   int data_ranks = 1;
   int drafts = 0;
@@ -139,7 +139,7 @@ struct ReplicaCost {
   std::array<double, kNumStepTerms> spread{};
   std::array<Provenance, kNumStepTerms> provenance{};
   double own_spread = 0.0;  // of a whole step, what the engine's fit left
-  std::vector<GraphRange> graphs;
+  std::vector<GraphRange> graphs{};
   bool pads_to_graph = true;
 };
 

@@ -18,8 +18,8 @@
 namespace meshwright {
 
 struct ServingTransfer {
-  Transfer transfer;
-  std::string_view algorithm;  // one-shot, two-shot, ring ...; empty: point to point
+  Transfer transfer{};
+  std::string_view algorithm{};  // one-shot, two-shot, ring ...; empty: point to point
 };
 
 // Options with defaults. Ranks alone in their group move nothing and are left out.

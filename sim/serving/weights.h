@@ -31,9 +31,9 @@ LayerWeights layer_weights(const Model& model, LayerKind kind);
 
 // Bytes of one rank of the fullest stage, and what they are made of.
 struct ReplicaWeights {
-  Bytes attention, dense, experts;  // dense: MLP, shared experts, norms and router
-  Bytes embedding, head;
-  Bytes drafts;  // multi-token-prediction layers that the engine loads
+  Bytes attention{}, dense{}, experts{};  // dense: MLP, shared experts, norms and router
+  Bytes embedding{}, head{};
+  Bytes drafts{};  // multi-token-prediction layers that the engine loads
   [[nodiscard]] Bytes total() const {
     return attention + dense + experts + embedding + head + drafts;
   }
