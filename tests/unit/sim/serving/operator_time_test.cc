@@ -16,7 +16,9 @@ Device round_device() {
   device.num_multiprocessors = 100;
   device.memory_bandwidth = gigabytes_per_second(1000);
   device.memory_bandwidth_fraction = 1.0;
-  device.gemm.push_back({.precision = Precision::bf16, .peak = teraflops_per_second(100)});
+  GemmModel& model = device.gemm.emplace_back();
+  model.precision = Precision::bf16;
+  model.peak = teraflops_per_second(100);
   return device;
 }
 
@@ -71,7 +73,8 @@ TEST(LinearCost, OfFewRowsFollowsTheBytesOfTheWeights) {
 // 8 ranks, 1 MiB, 450 GB/s: one shot 4.51 us + 7 * 1,048,576 / (0.587 * 450e9) = 32.3 us; two shots
 // 13.9 us + 1.75 * 1,048,576 / (0.682 * 450e9) = 19.9 us.
 TEST(ShotAllReduceTime, IsTheFasterOfOneAndTwoShots) {
-  const Link link{.bandwidth = gigabytes_per_second(450)};
+  Link link;
+  link.bandwidth = gigabytes_per_second(450);
   EXPECT_NEAR(shot_all_reduce_time(mebibytes(1), 8, link).value(), 19.88e-6, 0.02e-6);
   EXPECT_NEAR(shot_all_reduce_time(kibibytes(8), 8, link).value(), 4.73e-6, 0.02e-6);
 }
