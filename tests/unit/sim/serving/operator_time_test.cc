@@ -16,10 +16,9 @@ Device round_device() {
   device.num_multiprocessors = 100;
   device.memory_bandwidth = gigabytes_per_second(1000);
   device.memory_bandwidth_fraction = 1.0;
-  GemmModel gemm;
-  gemm.precision = Precision::bf16;
-  gemm.peak = teraflops_per_second(100);
-  device.gemm = {gemm};
+  GemmModel& model = device.gemm.emplace_back();
+  model.precision = Precision::bf16;
+  model.peak = teraflops_per_second(100);
   return device;
 }
 
