@@ -189,7 +189,7 @@ TEST(RedFlags, MoreTensorRanksThanTheRuleOfThumbCostWhatTheRuleTakesMore) {
   const auto flag = tensor_beyond_rule(winner, rule);
   ASSERT_TRUE(flag);
   EXPECT_DOUBLE_EQ(seconds_of(*flag), 2.0);
-  EXPECT_THAT(flag->sentence, HasSubstr("4 tensor ranks are more"));
+  EXPECT_THAT(flag->sentence, HasSubstr("4 tensor ranks exceed"));
   winner.layout = sizes(1, 1, 16);
   EXPECT_FALSE(tensor_beyond_rule(winner, rule));
   rule.estimate.reset();
