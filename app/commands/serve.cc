@@ -129,7 +129,7 @@ std::vector<std::string> serving_notes_of(const ServeOptions& o, const ServingSc
   }
   if (o.speculative_tokens > 0 && !o.acceptance) {
     notes.emplace_back(
-        "One token a step is counted. Use --acceptance to count those that drafts add.");
+        "One token per step is counted. Use --acceptance to count those that drafts add.");
   }
   return notes;
 }
@@ -226,7 +226,7 @@ void add_sizes(Command& command, ServeOptions& o) {
         "Tokens of a step, at most. Default: the engine's");
   count("--max-model-len", o.max_model_len, "Tokens of a request, at most. Default: the model's");
   count("--block-size", o.block_size, "Tokens of a block of the cache. Default: the engine's");
-  count("--speculative-tokens", o.speculative_tokens, "Draft tokens a step. Default: none");
+  count("--speculative-tokens", o.speculative_tokens, "Draft tokens per step. Default: none");
 }
 
 void add_formats(Command& command, ServeOptions& o) {

@@ -22,19 +22,20 @@ constexpr ValueName kNames[] = {
      "plan trials dataset profiles before after table files ",
      "FILE"},
     {" --data ", "FOLDER"},
-    {" --model --cluster --framework --job --prices --device cluster list ", "NAME|FILE"},
+    {" --model --cluster --framework --engine --job --prices --device cluster list ", "NAME|FILE"},
     {" --for ", "MODEL[,JOB]"},
     {" --layout --versus ", "LAYOUT"},
     {" subject ", "RULE|FILE"},
     {" name --target --objective ", "NAME"},
     {" --format ", "FORMAT"},
-    {" --precision ", "FORMAT"},
+    {" --precision --weights --kv-cache ", "FORMAT"},
     {" --backend ", "BACKEND"},
+    {" --expert-exchange ", "NAME"},
     {" --mode ", "MODE"},
     {" --budget ", "TIME|MONEY"},
     {" --rank-timeout --max-step ", "TIME"},
     {" --max-memory ", "BYTES"},
-    {" --headroom --max-error ", "SHARE"},
+    {" --headroom --max-error --memory-fraction --acceptance ", "SHARE"},
     {" --max-drift ", "PERCENT"},
     {" --time-limit ", "SECONDS"},
     {" --start ", "DATE"},
@@ -70,7 +71,10 @@ std::string_view name_of(const std::string& option) {
   return {};
 }
 
-bool takes_whole_numbers(const CLI::Option& option) { return option.get_type_name() == "INT"; }
+// A range stands behind the type: "INT:INT in [1 - 8]".
+bool takes(const CLI::Option& option, const char* type) {
+  return option.get_type_name().rfind(type, 0) == 0;
+}
 
 void name_value(CLI::Option& option, const std::string& command) {
   if (option.get_items_expected_max() == 0) return;
@@ -78,8 +82,8 @@ void name_value(CLI::Option& option, const std::string& command) {
       option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
   std::string_view name = name_of(longest);
   if (longest == "--budget") name = command == "calibrate" ? "TIME" : "MONEY";
-  if (takes_whole_numbers(option)) name = option.get_items_expected_max() > 1 ? "N,..." : "N";
-  if (name.empty() && option.get_type_name() == "FLOAT") name = "NUMBER";
+  if (takes(option, "INT")) name = option.get_items_expected_max() > 1 ? "N,..." : "N";
+  if (name.empty() && takes(option, "FLOAT")) name = "NUMBER";
   if (!name.empty()) option.type_name(std::string(name));
 }
 
