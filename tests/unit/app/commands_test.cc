@@ -311,7 +311,7 @@ TEST(Commands, AStepLimitThatNoLayoutMeetsIsExitCodeOneWithTheNearest) {
       run_program({"plan", "--model", config("models/llama-3-8b.json"), "--cluster",
                    config("clusters/h100-8.json"), "--max-step", "1ms"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out, HasSubstr("of at most 0.001 s"));
+  EXPECT_THAT(result.out, HasSubstr("the limit is 0.001 s"));
 }
 
 TEST(Commands, ExplainAnswersWhyNotInTheFormsThatAUserTypes) {
