@@ -18,6 +18,7 @@
 #include "app/console/terminal.h"
 #include "app/options/command.h"
 #include "app/options/option_synonyms.h"
+#include "app/options/value_names.h"
 #include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -50,7 +51,7 @@ std::string usage_hint(const CLI::App& app, const std::string& message) {
   const std::string near =
       start == std::string::npos ? "" : did_you_mean(message.substr(start + 1), known);
   const std::string help =
-      fmt::format("see meshwright {}--help", command == &app ? "" : command->get_name() + " ");
+      fmt::format("run meshwright {}--help", command == &app ? "" : command->get_name() + " ");
   return near.empty() ? help : fmt::format("{} ({})", near, help);
 }
 
@@ -82,9 +83,9 @@ std::vector<std::string> understood(const CLI::App& app, std::vector<std::string
     if (found == nullptr && command->get_require_subcommand_min() == 0) break;
     if (found == nullptr) {
       const std::string prefix = command == &app ? "" : command->get_name() + " ";
-      throw InputError(fmt::format("there is no command \"{}{}\"; there are {}", prefix,
+      throw InputError(fmt::format("unknown command \"{}{}\"; expected one of {}", prefix,
                                    words[depth], fmt::join(known, ", ")),
-                       words[depth].starts_with('-') ? "a command comes before its options"
+                       words[depth].starts_with('-') ? "write the command before its options"
                                                      : did_you_mean(words[depth], known));
     }
     command = found;
@@ -112,7 +113,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
   for (const std::string& word : words) {
     const std::string option = word.substr(0, word.find('='));
     if (!word.starts_with('-') || command->get_option_no_throw(option) != nullptr) continue;
-    return fmt::format("no option of meshwright {}: {}", command->get_name(), option);
+    return fmt::format("unknown option of meshwright {}: {}", command->get_name(), option);
   }
   return text;
 }
@@ -122,7 +123,7 @@ void check_arguments(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (!first_byte_not_utf8(argv[i])) continue;
     throw InputError(fmt::format("argument {}, {}: is not UTF-8", i, argv[i]),
-                     "rename the file, or name it by a link");
+                     "rename the file, or use a link to it");
   }
 }
 
@@ -166,17 +167,20 @@ namespace {
 
 int answer(int argc, char** argv) {
   CLI::App app{
-      "Plans parallel layouts for distributed transformers: communication volume, time and memory "
-      "of\n"
-      "every layout, measured on the machine at hand and checked by real runs.",
+      "Plan the parallel layout of a transformer training job before you submit it: "
+      "predict step time,\nmemory and communication volume of each layout, rank "
+      "them, and check the ranking with real runs.",
       "meshwright"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("meshwright"), "Version and the backends built in");
+  app.set_version_flag("--version", std::string("meshwright"),
+                       "Print the version and the backends");
   app.footer(
-      "Exit codes: 0 done, 1 no layout fits or a gate failed, 2 wrong usage or input,\n"
-      "3 device, MPI or NCCL failure or a failed write, 130 or 143 interrupted.");
+      "Exit codes: 0 success, 1 no layout fits or a gate failed, 2 wrong usage or "
+      "input,\n3 device, MPI or NCCL failure or a failed write, 130 or 143 "
+      "interrupted.");
   Commands commands(app);
   for (const auto add : kAddEach) add(commands);
+  name_values(app);
   try {
     check_arguments(argc, argv);
     const std::vector<std::string> words = understood(app, {argv + 1, argv + argc});
@@ -193,7 +197,7 @@ int answer(int argc, char** argv) {
     return kSystemFailure;
   } catch (const std::exception& e) {
     print_error(fmt::format("internal error: {}", e.what()),
-                "this is a fault of the program: please report it with the command and its inputs");
+                "report this fault of the program with the command and its inputs");
     return kSystemFailure;
   }
 }

@@ -10,7 +10,7 @@ namespace meshwright::app {
 
 int run(int argc, char** argv);
 
-// "0.1.0" and one line a backend that was built in, with its libraries.
+// "0.2.0" and one line per backend that was built in, with its libraries.
 std::string version_text();
 
 }  // namespace meshwright::app

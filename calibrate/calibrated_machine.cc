@@ -22,13 +22,13 @@ void refuse_shared_devices(Communicator& world, const DeviceDescription& device)
                     "start one rank per GPU: fewer --ranks, or --gpus-per-task=1 under srun");
 }
 
-Cluster measured_cluster(const Seats& seats, const DeviceDescription& device,
+Cluster measured_cluster(const RankSlots& slots, const DeviceDescription& device,
                          const Profile& profile) {
   Cluster cluster;
   cluster.name = profile.machine.host;
   cluster.source = "measured " + profile.created;
-  cluster.num_nodes = seats.num_nodes;
-  cluster.gpus_per_node = seats.num_ranks / seats.num_nodes;
+  cluster.num_nodes = slots.num_nodes;
+  cluster.gpus_per_node = slots.num_ranks / slots.num_nodes;
   only_device(cluster).name = device.name;
   only_device(cluster).source = cluster.source;
   only_device(cluster).kind = device.device_kind();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration asks and says about its machine around the measuring: whether a profile can be
-// made on it at all, what it is before any point, and what its points tell about it afterwards.
+// Checks and notes of a calibration about its machine: whether a profile can be made on it at all,
+// what it is before any point, and what its points tell about it afterwards.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace meshwright::calibrate {
 
-struct Seats {
+struct RankSlots {
   int num_nodes = 1, num_ranks = 1;
 };
 
@@ -20,7 +20,7 @@ struct Seats {
 void refuse_shared_devices(Communicator& world, const DeviceDescription& device);
 
 // The machine as far as its ranks show it, without any number. `profile` has its host and date.
-Cluster measured_cluster(const Seats& seats, const DeviceDescription& device,
+Cluster measured_cluster(const RankSlots& slots, const DeviceDescription& device,
                          const Profile& profile);
 
 // Throws SystemError where this machine is none of `base`.

@@ -43,7 +43,7 @@ class Calibrator {
     profile.created = utc_now();
     profile.machine = describe_machine();
     refuse_shared_devices(world_, device_);
-    if (options_.onto) check_onto(*options_.onto, measured_cluster(seats(), device_, profile));
+    if (options_.onto) check_onto(*options_.onto, measured_cluster(slots(), device_, profile));
     if (!same_nccl_variables(world_, profile.machine)) {
       note("ranks have different NCCL_* variables; rank 0's are in the profile");
     }
@@ -120,8 +120,8 @@ class Calibrator {
   void warn_if_busy(const MachineDescription& machine) {
     if (machine.load_average <= 0.5 * machine.cores) return;
     note(
-        fmt::format("the machine is busy (load average {:.1f} on {} cores), times will be too long "
-                    "and noisy; stop other programs and calibrate again",
+        fmt::format("the machine is loaded (load average {:.1f} on {} cores), so times will be too "
+                    "long and noisy. Stop other programs and calibrate again",
                     machine.load_average, machine.cores));
   }
 
@@ -136,7 +136,7 @@ class Calibrator {
     for (const Straggler& straggler : profile.stragglers) note(straggler.sentence);
   }
 
-  [[nodiscard]] Seats seats() const {
+  [[nodiscard]] RankSlots slots() const {
     return {.num_nodes = 1 + *std::max_element(node_of_rank_.begin(), node_of_rank_.end()),
             .num_ranks = world_.size()};
   }
@@ -153,7 +153,7 @@ class Calibrator {
     note_if_any(neighbours_words(profile.points));
     note_if_any(throttled_words(profile.points));
     note_if_any(too_long_);
-    Cluster cluster = measured_cluster(seats(), device_, profile);
+    Cluster cluster = measured_cluster(slots(), device_, profile);
     if (options_.onto) {
       profile.onto = options_.onto->name;
       cluster = put_onto(*options_.onto, cluster);

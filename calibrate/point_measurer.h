@@ -15,7 +15,7 @@ namespace meshwright::calibrate {
 
 class PointMeasurer {
  public:
-  // What `options` says of each point; all outlive it.
+  // Options of each point; all outlive it.
   PointMeasurer(Compute& compute, Communicator& world, const MeasureOptions& options,
                 const std::vector<GroupShape>& shapes)
       : compute_(compute),

@@ -102,8 +102,8 @@ constexpr std::string_view kSliding = "sliding_attention";
 std::vector<std::string> layer_types(ObjectReader& config, int num_layers) {
   const Json& given = config.required_array("layer_types");
   if (given.size() != static_cast<std::size_t>(num_layers)) {
-    config.fail("layer_types",
-                fmt::format("must have {} entries, one a layer, has {}", num_layers, given.size()));
+    config.fail("layer_types", fmt::format("must have {} entries, one a layer (got {})", num_layers,
+                                           given.size()));
   }
   std::vector<std::string> types;
   for (const Json& type : given) {
@@ -170,7 +170,7 @@ void read_even_heads(ObjectReader& config, Model& model) {
   const int heads = model.num_attention_heads;
   if (model.hidden_size % heads != 0) {
     config.fail(present(config, {"num_attention_heads", "n_head"}),
-                fmt::format("must divide the hidden size {}, is {}", model.hidden_size, heads));
+                fmt::format("must divide the hidden size {} (got {})", model.hidden_size, heads));
   }
   model.num_query_groups = heads;
   model.kv_channels = model.hidden_size / heads;
@@ -183,7 +183,7 @@ void read_grouped_heads(ObjectReader& config, Model& model) {
   if (!stated) read_even_heads(config, model);
   model.num_query_groups = config.optional_int("num_key_value_heads", heads, {1, heads});
   if (heads % model.num_query_groups != 0) {
-    config.fail("num_key_value_heads", fmt::format("must divide num_attention_heads {}, is {}",
+    config.fail("num_key_value_heads", fmt::format("must divide num_attention_heads {} (got {})",
                                                    heads, model.num_query_groups));
   }
   model.kv_channels = config.optional_int("head_dim", model.kv_channels);
@@ -200,7 +200,7 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
   // A squared ReLU is the same bytes and one product more.
   if (!gated && (word == "relu" || word == "relu2")) return Activation::relu;
   if (!gated && word == "xielu") return Activation::xielu;
-  config.fail(key, fmt::format("must be {}, is \"{}\"",
+  config.fail(key, fmt::format("must be {} (got \"{}\")",
                                gated ? "silu or one of the gelu family"
                                      : "relu, relu2, xielu or one of the gelu family",
                                word));

@@ -162,7 +162,7 @@ void read_exaone4(ObjectReader& config, Model& model) {
   const bool regular = pattern.ends_with('G') && pattern.find('G') == pattern.size() - 1;
   if (!regular) {
     config.fail("sliding_window_pattern",
-                fmt::format("must be L once or more and then one G, is \"{}\"", pattern));
+                fmt::format("must be L once or more and then one G (got \"{}\")", pattern));
   }
   model.sliding_window_interval = static_cast<int>(pattern.size());
 }

@@ -34,7 +34,7 @@ std::size_t column_index(const std::string& name, const CsvTable& table,
   const auto found = std::find(table.columns.begin(), table.columns.end(), name);
   if (found == table.columns.end()) {
     throw InputError(map_file, at, fmt::format("{} has no column \"{}\"", table.file, name),
-                     nearest(name, table.columns));
+                     did_you_mean(name, table.columns));
   }
   return static_cast<std::size_t>(found - table.columns.begin());
 }
@@ -48,7 +48,7 @@ Pointer parse_pointer(const std::string& text, const std::string& map_file, cons
   }
   throw InputError(map_file, at,
                    fmt::format("must be a JSON pointer into a run such as "
-                               "/layout/tensor_parallel_size, is \"{}\"",
+                               "/layout/tensor_parallel_size (got \"{}\")",
                                text));
 }
 
@@ -122,7 +122,7 @@ std::optional<Json> value_of(const Field& field, const std::vector<std::string>&
   if (!field.scale) return plain_value(cell);
   const std::optional<double> number = number_in_cell(cell);
   if (!number)
-    throw InputError(where, field.pointer, fmt::format("must be a number, is \"{}\"", cell));
+    throw InputError(where, field.pointer, fmt::format("must be a number (got \"{}\")", cell));
   return number_json(*number * *field.scale);
 }
 

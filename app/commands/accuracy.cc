@@ -145,9 +145,9 @@ int print_regimes(const AccuracyOptions& options, const std::string& list,
   }
   if (!options.spreads_out.empty()) {
     const std::string source = fmt::format(
-        "{}: {} rows of the list, each spread of sets that were predicted without what had been "
-        "learnt from them (docs/validation); sim/step/step_interval.h says what the numbers mean, "
-        "planner/accuracy/regime_fit.h how they are made",
+        "{}: {} rows of the list; each spread is of held-out predictions "
+        "(docs/validation). Meaning: sim/step/step_interval.h. Method: "
+        "planner/accuracy/regime_fit.h",
         command, sets.size());
     write_file_atomically(options.spreads_out,
                           reports::spreads_to_json(found, source).dump(2) + "\n");
@@ -192,15 +192,17 @@ int run_accuracy(const AccuracyOptions& options, const std::string& command) {
     const auto broken = planner::past_limits(row.limits, results.back().score);
     if (broken.empty()) continue;
     ++past;
-    say("past its limit: {}: {}\n", row.name, fmt::join(broken, "; "));
+    say("exceeds its limit: {}: {}\n", row.name, fmt::join(broken, "; "));
   }
   if (absent > 0) {
-    say("{} rows are left out: their sets lie neither beside the list nor in --data\n", absent);
+    say("{} rows are skipped: their data sets are neither next to the list nor in "
+        "--data\n",
+        absent);
   }
   write_output(options.output, {reports::accuracy_table(results)},
                reports::accuracy_to_json(results).dump(2) + "\n");
   if (results.empty()) {
-    say("No set of the list could be judged.\n");
+    say("No data set of the list could be predicted.\n");
     return kGateFailed;
   }
   return options.gate && past > 0 ? kGateFailed : kDone;
@@ -210,26 +212,30 @@ int run_accuracy(const AccuracyOptions& options, const std::string& command) {
 
 void add_accuracy(Commands& commands) {
   auto options = std::make_shared<AccuracyOptions>();
-  Command& command =
-      commands.add("accuracy", "The model's errors over a list of sets of measured runs");
+  Command& command = commands.add(
+      "accuracy", "Predict lists of measured runs and print the errors, data set by data set");
   command.reads("list", options->list,
-                "List of sets (schema meshwright.accuracy/1), or a name from configs/accuracy; "
-                "default: published",
+                "List of data sets: a file (schema meshwright.accuracy/1) or a name from "
+                "configs/accuracy. Default: published",
                 "accuracy");
   command.also_reads("list (named in it)", [options] { return files_in_list(*options); });
   command.options().add_option("--data", options->data,
-                               "Folder of sets that do not lie beside the list");
+                               "Folder with the data sets that are not stored next to the list");
   command.options().add_flag("--gate", options->gate,
-                             "Exit 1 when a row is past the limits that the list sets");
+                             "Exit with 1 if a row exceeds a limit of the list");
   command.options()
       .add_option("--leave-out", options->leave_out,
-                  "Print what the intervals rest on: each set as if its framework, cluster or "
-                  "device were unknown, or its groups by a fit on the others; all")
+                  "Print the data behind the intervals: predict each data set with its "
+                  "framework, cluster or device held out, or groups of runs from a fit on the "
+                  "other groups. all runs the four")
       ->check(CLI::IsMember({"framework", "cluster", "device", "groups", "all"}).description(""));
   command.writes("--spreads-out", options->spreads_out,
-                 "File for the spreads of every regime, as configs/spreads has them");
-  command.options().add_flag("--learning", options->learning,
-                             "Print what a few known runs of a machine teach about its others");
+                 "Write the spread of each calibration level to this file, in the form of "
+                 "configs/spreads");
+  command.options().add_flag(
+      "--learning", options->learning,
+      "Print how much a few calibration runs of a machine improve the prediction of "
+      "its other runs");
   command.only_with("--spreads-out", "--leave-out");
   command.never_with("--learning", {"--leave-out", "--gate"});
   add_output_options(command, options->output);

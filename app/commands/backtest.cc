@@ -115,7 +115,7 @@ int run_backtest(const BacktestOptions& options) {
   if (options.folds > 0) {
     set = planner::fitted_on_other_groups(std::move(set), framework_scalars_named(options.fit),
                                           options.folds);
-    say("every group is judged by a fit on the groups of {} other parts\n", options.folds - 1);
+    say("each group is predicted from a fit on the groups of {} other parts\n", options.folds - 1);
   } else if (!options.fit.empty()) {
     const Framework framework = learn(options);
     for (planner::MeasuredRun& run : set.runs) {
@@ -149,35 +149,40 @@ int run_backtest(const BacktestOptions& options) {
 
 void add_backtest(Commands& commands) {
   auto options = std::make_shared<BacktestOptions>();
-  Command& command = commands.add("backtest", "Predictions against a set of measured runs");
-  command.reads("dataset", options->dataset, "Measured runs (schema meshwright.measurements/1)")
+  Command& command = commands.add("backtest", "Predict measured runs and print the error of each");
+  command
+      .reads("dataset", options->dataset,
+             "Measured runs, a file with schema meshwright.measurements/1")
       ->required();
   command.reads("--cluster", options->cluster,
-                "Use this cluster instead of the one that each run names", "clusters");
+                "Cluster to use instead of the one that each run names", "clusters");
   add_framework_option(command, options->framework);
   command.options()
       .add_option("--fit", options->fit,
-                  "Framework scalars to learn first: " + framework_scalar_list())
+                  "Framework scalars to fit first, separated by commas: " + framework_scalar_list())
       ->delimiter(',');
-  command.reads("--fit-on", options->fit_on, "Set to learn from; default: the set itself");
+  command.reads("--fit-on", options->fit_on, "Data set to fit on. Default: DATASET itself");
   command.also_reads("dataset (named in it)",
                      [options] { return files_in_measurements(options->dataset); });
   command.also_reads("--fit-on (named in it)",
                      [options] { return files_in_measurements(options->fit_on); });
-  command.writes_new("--fit-out", options->fit_out,
-                     "New cluster file with what was learnt; never overwrites");
-  command.options().add_option("--folds", options->folds,
-                               "Judge each of so many parts of the groups by a fit on the others");
+  command.writes_new(
+      "--fit-out", options->fit_out,
+      "Write a new cluster file with the fitted scalars. An existing file is refused");
+  command.options().add_option(
+      "--folds", options->folds,
+      "Split the groups into N parts and predict each part from a fit on the others");
   command.options()
       .add_option("--group-by", options->group_by,
-                  "model or release (the id's first word) instead of the set's own groups")
+                  "Groups of the folds: model, or release (the first word of a run's id). "
+                  "Default: the data set's groups")
       ->check(CLI::IsMember({"model", "release"}));
   command.options()
       .add_option("--learn", options->learn,
-                  "Learn from so many runs, those that tell most, and predict the others")
+                  "Fit on the N most informative runs and predict the others")
       ->check(CLI::Range(1, 1'000).description(""));
   command.options().add_flag("--picks", options->picks,
-                             "Each run beside what the default search would pick in its place");
+                             "Compare each run with the layout that the default search picks");
   command.only_with("--fit-on", "--fit");
   command.only_with("--fit-out", "--fit");
   command.only_with("--folds", "--fit");

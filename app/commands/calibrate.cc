@@ -52,8 +52,9 @@ int calibrating_ranks(const CalibrateOptions& options) {
 
 void say_devices(const CalibrateOptions& options, int ranks) {
   if (options.ranks.backend == "cpu") return;
-  say("calibrate: {} of {} GPUs of this host; --backend cpu measures its cores\n", ranks,
-      devices_here(options.ranks));
+  say("calibrate: measuring {} of {} GPUs of this host (--backend cpu measures the "
+      "CPU cores)\n",
+      ranks, devices_here(options.ranks));
 }
 
 // What the model's layouts over these ranks would run.
@@ -71,7 +72,7 @@ Cluster known_cluster(const CalibrateOptions& options) {
                      fmt::format("{} has devices of kind {}, --backend {} measures {}",
                                  cluster.name, name_of(only_device(cluster).kind),
                                  options.ranks.backend, measures_cores ? "cores" : "GPUs"),
-                     "a cluster of the same devices; meshwright cluster list has them");
+                     "use a cluster with the same devices; meshwright cluster list shows them");
   }
   return cluster;
 }
@@ -108,12 +109,12 @@ int start_calibration(const CalibrateOptions& options, int ranks, const Call& ca
       start_ranks(options.ranks, ranks, rank_program(options.ranks, call.arguments), time_limit);
   if (outcome.ok()) return kDone;
   if (!options.check.empty() && outcome.exit_code == kRankSawDrift) return kGateFailed;
-  return failed_job(outcome, "calibration",
-                    written_since(partial_file(options.out), begin)
-                        ? fmt::format("points measured so far are in {}; the same command goes on "
-                                      "there",
-                                      partial_file(options.out))
-                        : "no point was measured before that");
+  return failed_job(
+      outcome, "calibration",
+      written_since(partial_file(options.out), begin)
+          ? fmt::format("the points measured so far are in {}; run the same command to continue",
+                        partial_file(options.out))
+          : "no point was measured");
 }
 
 // A check takes as many ranks as the profile has.
@@ -156,13 +157,13 @@ void add_merge(Commands& commands, Command& calibrate) {
     std::string out = "profile.json";
   };
   auto files = std::make_shared<Files>();
-  Command& merge = commands.add_below(calibrate, "merge",
-                                      "Profiles of nodes of one kind as one, and how their devices "
-                                      "differ");
-  merge.reads("profiles", files->profiles, "Profiles of the same device, two or more")
+  Command& merge = commands.add_below(
+      calibrate, "merge",
+      "Merge the profiles of equal nodes and print how much their devices differ");
+  merge.reads("profiles", files->profiles, "Two or more profiles of the same device")
       ->required()
       ->expected(2, kMostProfiles);
-  merge.writes("-o,--out", files->out, "The profile to write; default: profile.json");
+  merge.writes("-o,--out", files->out, "Profile to write. Default: profile.json");
   merge.runs([files](const Call& call) {
     merge_profiles(files->profiles, files->out, call.origin());
     return kDone;
@@ -179,11 +180,11 @@ std::vector<std::string> outputs_of(const CalibrateOptions& options) {
 
 void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& options) {
   command.options()
-      .add_option("--out", options->out, "The profile to write; default: profile.json")
+      .add_option("--out", options->out, "Profile to write. Default: profile.json")
       ->each([options](const std::string&) { options->has_out = true; });
   command.also_writes("--out", [options] { return outputs_of(*options); });
   command.options().add_option("--for", options->model_and_job,
-                               "MODEL[,JOB]: measures this model's own shapes first");
+                               "Measure the shapes of this model and job first");
   command.also_reads("--for", [options] {
     const std::string& both = options->model_and_job;
     const std::size_t comma = std::min(both.find(','), both.size());
@@ -191,22 +192,21 @@ void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& option
                        find_config(both.substr(std::min(comma + 1, both.size())), "jobs")};
   });
   command.reads("--check", options->check,
-                "PROFILE: measures a tenth of it again; exit code 1 when it has drifted");
-  command.reads(
-      "--import", options->imports,
-      "Results of nccl-tests (text or JSON), ib_write_bw, nvbandwidth, mamf-finder, BabelStream, "
-      "flash-attention's benchmark, PyTorch's profiler (a trace) or scripts/gpu-reference "
-      "--attention, to add");
+                "Measure a tenth of this profile again; exit with 1 if the machine has drifted");
+  command.reads("--import", options->imports,
+                "Add the results of another tool: nccl-tests (text or JSON), ib_write_bw, "
+                "nvbandwidth, mamf-finder, BabelStream, flash-attention's benchmark, a PyTorch "
+                "profiler trace or scripts/gpu-reference --attention");
   command.reads("--onto", options->onto,
-                "A cluster, such as hgx-h100-400g: what is measured or imported overwrites its "
-                "numbers, all others stay; with --import also a profile to add to",
+                "Cluster (or, with --import, profile) to start from, for example "
+                "hgx-h100-400g. Measured or imported numbers replace its own; all others stay",
                 "clusters");
   command.options().add_flag("--force", options->force,
-                             "Import measurements of another device; a note says so");
+                             "Import measurements of another device and record a note");
   command.only_with("--force", "--import");
-  command.reads(
-      "--plot", options->plot,
-      "PROFILE: its points beside the fitted models, as text; --out FILE.html draws them");
+  command.reads("--plot", options->plot,
+                "Print the points of this profile next to the fitted models. --out FILE.html "
+                "draws them");
 }
 
 }  // namespace
@@ -214,14 +214,14 @@ void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& option
 void add_calibrate(Commands& commands) {
   auto options = std::make_shared<CalibrateOptions>();
   Command& command = commands.add(
-      "calibrate", "Measures this machine's GEMMs, memory and collectives into a profile");
+      "calibrate", "Measure this machine's GEMMs, memory and collectives, and write a profile");
   CLI::App& flags = command.options();
   add_files(command, options);
-  flags.add_option("--budget", options->budget, "Time to measure, such as 90s or 5m");
+  flags.add_option("--budget", options->budget, "Time to spend measuring, for example 90s or 5m");
   add_rank_options(flags, options->ranks, "one per core, one per GPU with cuda");
   flags
       .add_option("--max-drift", options->max_drift_percent,
-                  "Percent that --check allows beside the noise; default: 15")
+                  "Drift in percent that --check allows in addition to the noise. Default: 15")
       ->check(CLI::Range(0.1, 1000.0).description(""));
   command.only_with("--max-drift", "--check");
   const std::vector<std::string> measuring{"--budget", "--ranks", "--for", "--backend",

@@ -103,7 +103,7 @@ int run_capacity(const CapacityOptions& options, const Call& call) {
 void add_capacity(Commands& commands) {
   auto options = std::make_shared<CapacityOptions>();
   Command& command = commands.add(
-      "capacity", "How many GPUs, done when, for how much: clusters, GPU counts and batches");
+      "capacity", "Compare clusters, GPU counts and batches by days, cost, energy and goodput");
   add_capacity_options(command, options->texts);
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_capacity(*options, call); });

@@ -28,7 +28,7 @@ std::string rows_note(const reports::Capacity& capacity) {
   std::string note = fmt::format("{}\n", capacity.reason);
   if (const auto& prices = capacity.prices) {
     note += fmt::format("Prices: {} of {}{}.\n", prices->name, prices->date,
-                        prices->example ? ", an example and no offer" : "");
+                        prices->example ? ", an example, not an offer" : "");
   }
   note += costs_note(capacity);
   for (const reports::ScalingSeries& series : capacity.scaling) {
@@ -41,8 +41,8 @@ std::string checkpoint_sentence(const reports::CapacityRow& row) {
   const planner::CheckpointPlan& plan = row.checkpoint;
   const reports::Interruptions& stops = row.interruptions;
   return fmt::format(
-      "  {} each {}, training stands {} s for it; a failure each {} on average, {} in all "
-      "({} to {}); {} spare nodes.\n",
+      "  A checkpoint of {} every {} stops training for {} s. Mean time between "
+      "failures: {}; failures in all: {} ({} to {}); spare nodes: {}.\n",
       reports::traffic_text(plan.size), reports::duration_text(plan.interval),
       number_text(plan.pause.value(), 3),
       reports::duration_text(seconds(stops.mean_time_between_h * 3600.0)),
@@ -61,12 +61,12 @@ void print_capacity(const reports::Capacity& capacity, DeviceKind kind) {
   Paragraph verdict = capacity_verdict(capacity);
   verdict.body = wrapped(rows_note(capacity));
   print_paragraph(verdict);
-  print_paragraph({"each row with its best layout",
+  print_paragraph({"each row with its best layout; scaling is relative to the fewest GPUs",
                    table_text(reports::capacity_table(capacity, kind, false))});
   const reports::CapacityRow* front = capacity.front();
   if (front == nullptr) return;
   print_paragraph(
-      {"where the time goes, of the marked row",
+      {"where the time goes in the marked row",
        table_text(reports::time_table(front->time)) + wrapped(checkpoint_sentence(*front))});
 }
 
@@ -78,12 +78,14 @@ void print_capacity_basis(const reports::Capacity& capacity, DeviceKind kind) {
                      table_text(reports::reference_table(*run, kind))});
   }
   if (!capacity.levers.empty()) {
-    print_paragraph({"what moves it most: a choice halved and doubled, else one standard deviation",
-                     table_text(reports::levers_table(capacity))});
+    print_paragraph(
+        {"levers, the largest effect on days first: choices are halved and doubled, "
+         "other inputs move by one standard deviation",
+         table_text(reports::levers_table(capacity))});
   }
   print_paragraph({"rests on", table_text(reports::assumptions_table(capacity.assumptions))});
   std::string rest =
-      fmt::format("  in the ranges: {}.\n  not counted: {}.\n", fmt::join(capacity.included, "; "),
+      fmt::format("  included: {}.\n  not included: {}.\n", fmt::join(capacity.included, "; "),
                   fmt::join(capacity.not_included, "; "));
   print_paragraph({"the ranges", wrapped(rest)});
 }

@@ -38,7 +38,7 @@ int size_in(const std::string& text, const std::string& number) {
   int size = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
   if (error != std::errc() || end != number.data() + number.size() || size < 1) {
-    throw InputError("--group", "", fmt::format("needs a size of 1 or more, is \"{}\"", text));
+    throw InputError("--group", "", fmt::format("must be a size of 1 or more (got \"{}\")", text));
   }
   return size;
 }
@@ -55,7 +55,7 @@ void set_group(const std::string& text, Layout& layout, bool& has_data) {
   const auto found = std::find(known.begin(), known.end(), name);
   if (found == known.end()) {
     throw InputError("--group", "",
-                     fmt::format("must be one of {}, is \"{}\"", fmt::join(known, ", "), name),
+                     fmt::format("must be one of {} (got \"{}\")", fmt::join(known, ", "), name),
                      did_you_mean(name, known));
   }
   *places[found - known.begin()] = size;
@@ -174,24 +174,26 @@ int write_template(const NewOptions& options) {
 void add_cluster_new(Commands& commands, Command& cluster) {
   auto options = std::make_shared<NewOptions>();
   Command& command = commands.add_below(
-      cluster, "new", "A commented cluster file to start from: every field explained");
+      cluster, "new", "Write a cluster file to edit, with a comment for each field");
   command
       .reads("--device", options->start.device,
-             "Device: a file, or a name from configs/hardware such as h100-sxm-80gb", "hardware")
+             "Device: a file or a name from configs/hardware, for example h100-sxm-80gb",
+             "hardware")
       ->required();
   const auto count = [&](const char* name, std::optional<int>& value, const char* about) {
     command.options().add_option(name, value, about)->check(CLI::Range(1, 100'000).description(""));
   };
   count("--gpus-per-node", options->start.gpus_per_node,
-        "Devices of a node; default: as the shipped cluster of this device, else 8");
-  count("--num-nodes", options->start.num_nodes, "Nodes; default: 1");
-  count("--nics", options->start.nics, "NICs of a node; default: one a device");
+        "Devices per node. Default: that of the shipped cluster with this device, else "
+        "8");
+  count("--num-nodes", options->start.num_nodes, "Nodes. Default: 1");
+  count("--nics", options->start.nics, "NICs per node. Default: one per device");
   command.options()
       .add_option("--nic-gbit", options->start.nic_gbit,
-                  "Line rate of one NIC in Gbit/s; default: 400")
+                  "Line rate of one NIC in Gbit/s. Default: 400")
       ->check(CLI::Range(0.001, 1e6).description(""));
   command.writes_new("--out", options->out,
-                     "File to write; an existing file is kept; default: standard output");
+                     "File to write; an existing file is refused. Default: standard output");
   command.runs([options](const Call&) { return write_template(*options); });
 }
 
@@ -200,25 +202,26 @@ void add_cluster_new(Commands& commands, Command& cluster) {
 void add_cluster(Commands& commands) {
   auto options = std::make_shared<ClusterOptions>();
   Command& command =
-      commands.add("cluster", "The shipped clusters: list them, draw one; a file for your own");
+      commands.add("cluster", "List or show shipped clusters, or write a file for your own");
   command.options().require_subcommand(1);
-  Command& list_command = commands.add_below(command, "list", "Every cluster of configs/clusters");
+  Command& list_command = commands.add_below(command, "list", "List the shipped clusters");
   add_output_options(list_command, options->output);
   list_command.runs([options](const Call& call) { return list_clusters(*options, call); });
   Command& show_command = commands.add_below(
       command, "show",
-      "The tree with its speeds, where each number came from, and what groups get of it");
+      "Show a cluster's topology, speeds and sources, and the bandwidth that groups "
+      "of ranks get");
   show_command
       .reads("cluster", options->name,
              "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
       ->required();
   show_command.options()
-      .add_option("--gpus", options->gpus, "Devices; default: the whole cluster")
+      .add_option("--gpus", options->gpus, "Devices of the cluster to use. Default: all")
       ->check(CLI::Range(1, 10'000'000).description(""));
   show_command.options()
       .add_option("--group", options->groups,
-                  "Groups to place, such as tensor=8,pipeline=4; data takes the rest; default: "
-                  "tensor fills a node")
+                  "Sizes of the groups to place, for example tensor=8,pipeline=4. data takes the "
+                  "rest. Default: tensor fills a node")
       ->delimiter(',');
   add_output_options(show_command, options->output);
   show_command.runs([options](const Call& call) { return show(*options, call); });

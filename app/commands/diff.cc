@@ -34,7 +34,7 @@ std::string people_text(const planner::PlanDiff& diff, Format format) {
   std::string tables = tables_text(reports::diff_tables(diff), format);
   if (format == Format::csv) return tables;
   std::string text = planner::sentence_of(diff) + ".\n";
-  if (diff.inputs.empty()) text += "no input changed.\n";
+  if (diff.inputs.empty()) text += "No input changed.\n";
   if (format == Format::table) text = wrapped(text);
   return text + "\n" + tables;
 }
@@ -67,13 +67,13 @@ int run_diff(const DiffOptions& options, const Call& call) {
 void add_diff(Commands& commands) {
   auto options = std::make_shared<DiffOptions>();
   Command& command =
-      commands.add("diff", "What changed between two plans: inputs, winner, ranking, time, memory");
-  command.reads("before", options->before, "A plan that meshwright plan wrote")->required();
+      commands.add("diff", "Compare two plans: inputs, best layout, ranking, time and memory");
+  command.reads("before", options->before, "Earlier plan, a file from meshwright plan")->required();
   command.reads("after", options->after, "A later one")->required();
   command.options().add_option(
       "--fail-if", options->gates,
-      "Exit code 1 when step_time>3%, peak_memory>5% (the winner's, more than "
-      "before) or winner (another layout); may be repeated");
+      "Exit with 1 if a condition holds: step_time>3%, peak_memory>5% (increase of "
+      "the best layout) or winner (another layout is best). May be repeated");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_diff(*options, call); });
 }

@@ -62,17 +62,18 @@ reports::MemoryVerdict verdict_on(const Evaluation& evaluation, CostTable& table
 std::string verdict_text(const reports::MemoryVerdict& verdict) {
   if (verdict.fits) return "";
   const std::string change = verdict.smallest_change.empty()
-                                 ? "no single change was found that makes it fit"
+                                 ? "no single change makes it fit"
                                  : "would fit with " + verdict.smallest_change;
-  return fmt::format("Does not fit ({}): {}; {}. Its time is that of devices with the memory.\n",
-                     verdict.rule, verdict.sentence, change);
+  return fmt::format(
+      "Does not fit ({}): {}; {}. The predicted time assumes devices with enough "
+      "memory.\n",
+      verdict.rule, verdict.sentence, change);
 }
 
 std::string in_a_line(const Estimate& found, const Inputs& inputs) {
   return fmt::format(
-      "{} with {} on {} x {}: {} s a step ({} to {}), {} tokens/s/{}, MFU "
-      "{} %, "
-      "{} of {} GiB; numbers are {}.\n",
+      "{} with {} on {} x {}: {} s per step (90 % interval: {} to {}), {} tokens/s "
+      "per {}, MFU {} %, {} of {} GiB; weakest input: {}.\n",
       inputs.model.name, short_name(found.layout), world_size(found.layout),
       only_device(inputs.cluster).name, number_text(found.step_time.value()),
       number_text(found.step_time_low.value()), number_text(found.step_time_high.value()),
@@ -133,15 +134,15 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
 
 void add_estimate(Commands& commands) {
   auto options = std::make_shared<EstimateOptions>();
-  Command& command =
-      commands.add("estimate", "Time, memory and volume of one layout, term by term");
+  Command& command = commands.add(
+      "estimate", "Predict time, memory and communication volume of one layout, term by term");
   add_input_options(command, options->inputs, true);
   command
       .reads("--layout", options->layout,
              "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
       ->required();
   command.writes("--trace", options->trace,
-                 "File for the simulated step as a trace (Perfetto, chrome://tracing)");
+                 "Write the simulated step as a trace for ui.perfetto.dev or chrome://tracing");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_estimate(*options, call); });
 }

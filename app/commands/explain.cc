@@ -44,7 +44,7 @@ int explain_rule(const std::string& name) {
                                     text.name, text.requirement, text.reason, text.remedy)));
     return kDone;
   }
-  throw InputError(fmt::format("\"{}\" is neither a rule nor a plan; rules are:\n  {}", name,
+  throw InputError(fmt::format("\"{}\" is neither a rule nor a plan. The rules are:\n  {}", name,
                                fmt::join(names, "\n  ")),
                    did_you_mean(name, names));
 }
@@ -60,7 +60,7 @@ int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layo
                   brief_name(layout),
                   describe(violation, plan.model, plan.job, layout, devices_of(plan.cluster)),
                   text.name, text.reason, text.remedy,
-                  change.empty() ? "none of the single changes that were tried" : change)));
+                  change.empty() ? "none of the single changes tried" : change)));
   return kGateFailed;
 }
 
@@ -69,8 +69,8 @@ int explain_none(const NamedLayout& meant) {
   std::string text = meant.note + "None runs:\n";
   for (const planner::Rejection& r : meant.rejections) {
     text +=
-        fmt::format("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
-                    brief_name(r.nearest.layout), r.sentence,
+        fmt::format("  {} were rejected by {}. Nearest, {}: {}.{}\n", r.count,
+                    rule_text(r.rule).name, brief_name(r.nearest.layout), r.sentence,
                     r.smallest_change.empty() ? "" : " Would run with " + r.smallest_change + ".");
   }
   print("{}", wrapped(text));
@@ -128,7 +128,7 @@ int compare_layouts(const reports::PlanFile& plan, const Estimate& layout, const
   return kDone;
 }
 
-std::string rank_name(std::size_t rank) { return fmt::format("rank {}", rank + 1); }
+std::string rank_name(std::size_t rank) { return fmt::format("layout #{}", rank + 1); }
 
 void print_question(const reports::PlanFile& plan) {
   print("{}\n", wrapped(question_text({plan, true, plan.defaults})));
@@ -147,7 +147,7 @@ int explain_layout(const ExplainOptions& options, const reports::PlanFile& plan)
   const auto& layout = std::get<Estimate>(mine);
   if (plan.ranked.empty() && options.versus == "1") {
     print("{}",
-          wrapped(fmt::format("{} runs in {} s; the plan has no winner.\n",
+          wrapped(fmt::format("{} takes {} s per step. No layout of the plan fits.\n",
                               brief_name(layout.layout), number_text(layout.step_time.value()))));
     return kDone;
   }
@@ -172,7 +172,7 @@ std::string choices_text(CostTable& table, const Estimate& winner) {
                           signed_number_text(in_gibibytes(effect.memory), 3));
     }
   }
-  return text.empty() ? "" : "What each of its choices is worth alone:\n" + text;
+  return text.empty() ? "" : "Effect of changing one choice at a time:\n" + text;
 }
 
 int explain_winner(const reports::PlanFile& plan) {
@@ -186,7 +186,7 @@ int explain_winner(const reports::PlanFile& plan) {
   if (const int* code = std::get_if<int>(&first)) return *code;
   const auto& winner = std::get<Estimate>(first);
   const std::string text =
-      fmt::format("Rank 1 is {}: {} s a step, {} GiB.\n{}", short_name(winner.layout),
+      fmt::format("Layout #1 is {}: {} s per step, {} GiB.\n{}", short_name(winner.layout),
                   number_text(winner.step_time.value()),
                   number_text(in_gibibytes(winner.peak_memory())), choices_text(table, winner));
   print("{}\n", wrapped(text));
@@ -210,13 +210,14 @@ int explain(const ExplainOptions& options) {
 void add_explain(Commands& commands) {
   auto options = std::make_shared<ExplainOptions>();
   Command& command = commands.add(
-      "explain", "Why not this layout, and why is one better than another? Or a rule in words");
-  command.reads("subject", options->subject, "A rule's name, or a plan")->required();
+      "explain", "Explain why a layout is rejected or slower, or what a rule requires");
+  command.reads("subject", options->subject, "Name of a rule, or a plan file")->required();
   command.reads("--layout", options->layout,
-                "A rank of the plan (3), sizes (tp=8,pp=4: the fastest with them), a whole "
-                "layout (with dp), as a table prints it, or a file; default: the winner");
+                "Layout to explain: its number in the plan (3), sizes (tp=8,pp=4: the fastest "
+                "with them), a whole layout (with dp) as tables print it, or a file. Default: "
+                "layout #1");
   command.reads("--versus", options->versus,
-                "The layout to compare with, written likewise; default: 1, the winner");
+                "Layout to compare with, in the same forms. Default: 1, the best layout");
   command.only_with("--versus", "--layout");
   command.runs([options](const Call&) { return explain(*options); });
 }

@@ -96,40 +96,43 @@ int import_cluster(const ImportedClusterOptions& options, const Call& call) {
 
 void add_import_cluster(Commands& commands, Command& import) {
   Command& cluster = commands.add_below(
-      import, "cluster", "What a machine's tools say of it, laid over a cluster of the same kind");
+      import, "cluster",
+      "Read topology and size of a machine from its own tools into a cluster of the "
+      "same device");
   auto options = std::make_shared<ImportedClusterOptions>();
   cluster
       .reads("files", options->files,
-             interop::cluster_formats_text() + ": any of them, of one machine")
+             interop::cluster_formats_text() + ". Several files of one machine may be given")
       ->required();
   cluster
       .reads("--onto", options->onto,
-             "Cluster whose device, rates and framework stand: a file, a measured profile, or a "
-             "name from configs/clusters",
+             "Cluster that provides device, rates and framework: a file, a measured "
+             "profile, or a name from configs/clusters",
              "clusters")
       ->required();
-  cluster.writes("-o,--out", options->out, "The cluster to write; default: standard output");
+  cluster.writes("-o,--out", options->out, "Cluster to write. Default: standard output");
   cluster.options().add_flag("--force", options->force,
-                             "Lay the sizes of other devices, or of devices with other links, over "
-                             "the cluster");
+                             "Accept files of other devices, or of devices with other links");
   cluster.runs([options](const Call& call) { return import_cluster(*options, call); });
 }
 
 }  // namespace
 
 void add_import(Commands& commands) {
-  Command& command = commands.add("import", "Other programs' logs in our words");
+  Command& command =
+      commands.add("import", "Import measurements and machine descriptions of other tools");
   command.options().require_subcommand(1);
   auto options = std::make_shared<ImportOptions>();
-  Command& measurements = commands.add_below(command, "measurements",
-                                             "A table of measured runs, for meshwright backtest");
-  measurements.reads("table", options->table, "CSV file with one run a row")->required();
+  Command& measurements = commands.add_below(
+      command, "measurements",
+      "Turn a CSV table of measured runs into a data set for meshwright backtest");
+  measurements.reads("table", options->table, "CSV file with one run per row")->required();
   measurements
       .reads("--map", options->map,
-             "JSON file that says which column is which field; "
-             "configs/datasets/example-map.json is one")
+             "JSON file that maps columns to fields. Example: "
+             "configs/datasets/example-map.json")
       ->required();
-  measurements.writes("-o,--out", options->out, "Measured runs; default: standard output");
+  measurements.writes("-o,--out", options->out, "Data set to write. Default: standard output");
   measurements.runs([options](const Call&) { return run_import(*options); });
   add_import_cluster(commands, command);
 }

@@ -40,9 +40,10 @@ int list_models(const OutputOptions& output, const Call& call) {
 
 void add_model(Commands& commands) {
   auto output = std::make_shared<OutputOptions>();
-  Command& command = commands.add("model", "The shipped models");
+  Command& command = commands.add("model", "List the shipped models");
   command.options().require_subcommand(1);
-  Command& list_command = commands.add_below(command, "list", "Every model of configs/models");
+  Command& list_command =
+      commands.add_below(command, "list", "List the shipped models and their parameters");
   add_output_options(list_command, *output);
   list_command.runs([output](const Call& call) { return list_models(*output, call); });
 }

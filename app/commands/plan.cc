@@ -290,7 +290,7 @@ Call again(const Call& call, const std::vector<std::string>& without,
 void say_why_none(const Question& question, const Answer& answer, const Call& call) {
   const planner::Plan& plan = answer.plan;
   if (answer.left_out.over_limits > 0) {
-    say("Layouts fit, but none is within the limits: {}.\n", answer.left_out.nearest);
+    say("Layouts fit, but none meets the limits: {}.\n", answer.left_out.nearest);
     say_next(again(call, {"--max-step", "--max-memory", "--max-cost"}));
     return;
   }
@@ -341,30 +341,33 @@ int run_plan(const PlanOptions& options, const Call& call) {
 void add_plan(Commands& commands) {
   auto options = std::make_shared<PlanOptions>();
   Command& command =
-      commands.add("plan", "Every layout of a search space, ranked, and why the others fell");
+      commands.add("plan",
+                   "Search parallel layouts, rank those that fit, and explain why the others were "
+                   "rejected");
   add_input_options(command, options->inputs, true, GpuCounts::several);
   command.options()
-      .add_option("--top", options->top, "Fastest layouts to show; a plan keeps at least 20")
+      .add_option("--top", options->top, "Number of layouts to show. The plan keeps at least 20")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
-  command.options().add_flag("--full", options->full,
-                             "Print all that was found, not 60 lines: every kept layout and "
-                             "rejection, confidence, sensitivity, crossover points, placement");
+  command.options().add_flag(
+      "--full", options->full,
+      "Print everything instead of 60 lines: all kept layouts and rejections, "
+      "confidence, sensitivity, crossover points, placement");
   command.reads("--learn", options->learn,
-                "Runs of this machine that the plan is to learn from: what meshwright trial wrote, "
-                "or a set of measured runs");
+                "Calibration runs of this machine: trials from meshwright trial, or measured "
+                "runs. May be repeated");
   command.options()
       .add_option("--runs-to-make", options->runs_to_make,
-                  "List this many layouts whose times would teach most about the others, for what "
-                  "their runs cost")
+                  "List the N layouts whose measured times would be most informative about the "
+                  "others")
       ->check(CLI::Range(1, 20).description(""));
   command.options().add_option(
       "--target", options->target,
-      "Launcher that is to start it: only what it can express is searched, at its software's costs "
-      "(unless --framework says others): Megatron-LM, Megatron-Bridge, NeMo, Megatron-DeepSpeed, "
-      "torchtitan, DeepSpeed, accelerate, nanotron, llm-foundry");
+      "Launcher: search only layouts that it can express, with the costs of its "
+      "software unless --framework is given: Megatron-LM, Megatron-Bridge, NeMo, "
+      "Megatron-DeepSpeed, torchtitan, DeepSpeed, accelerate, nanotron, llm-foundry");
   command.writes("--launch-out", options->launch_out,
-                 "File for the fastest layout in the words of --target");
+                 "Write the launch file of the fastest layout, for --target");
   command.only_with("--launch-out", "--target");
   add_answer_options(command.options(), options->answers);
   add_money_options(command, options->money);

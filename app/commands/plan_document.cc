@@ -62,7 +62,7 @@ Paragraph fastest_paragraph(const PlanDocument& d, std::size_t rows) {
 }
 
 Paragraph runs_paragraph(const PlanDocument& d) {
-  return {"runs to make first: their times teach most about the others (plan --learn takes them)",
+  return {"most informative runs: measure them and pass them to plan --learn",
           wrapped(d.runs_to_make)};
 }
 
@@ -120,11 +120,11 @@ Paragraphs short_paragraphs(const PlanDocument& d, const Shares& shares) {
 }  // namespace
 
 std::string left_out_text(const planner::LeftOutOfChoice& left_out) {
-  if (left_out.near_twins == 0) return over_limits_text(left_out);
+  if (left_out.near_duplicates == 0) return over_limits_text(left_out);
   return fmt::format(
              "{} near-duplicates omitted: same sizes and micro-batch as a faster layout, and no "
              "less memory (5 %).\n",
-             reports::count_text(left_out.near_twins)) +
+             reports::count_text(left_out.near_duplicates)) +
          over_limits_text(left_out);
 }
 

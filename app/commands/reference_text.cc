@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/rules/rules.h"
 
 namespace meshwright::app {
 namespace {
@@ -137,9 +138,9 @@ CommandText command_text(const CLI::App& program) { return text_of(program, "");
 
 std::string reference_markdown(const CommandText& program) {
   std::string page = fmt::format(
-      "# The command line\n\nMade by `meshwright reference --format markdown` from what `--help` "
-      "says.\n\n{}\n\n| command | what it does |\n|---|---|\n",
-      program.help);
+      "# Command line\n\nWritten by `meshwright reference` from the texts of `--help`.\n\n{}\n\n"
+      "| command | purpose |\n|---|---|\n",
+      replaced(program.help, "\n", " "));
   for_each_command(program, [&](const CommandText& command) {
     page += fmt::format("| [`{0}`](#meshwright-{1}) | {2} |\n", command.name,
                         replaced(command.name, " ", "-"), escaped(command.help));
@@ -149,11 +150,25 @@ std::string reference_markdown(const CommandText& program) {
     for (const CommandText::Group& group : command.groups) {
       page += fmt::format("\n| {} | |\n|---|---|\n", group.name);
       for (const OptionText& option : group.options) {
-        page += fmt::format("| `{}` | {}{} |\n", names_of(option),
+        page += fmt::format("| `{}` | {}{} |\n", replaced(names_of(option), "|", "\\|"),
                             option.required ? "Required. " : "", escaped(option.help));
       }
     }
   });
+  return page;
+}
+
+std::string rules_markdown() {
+  std::string page = fmt::format(
+      "# Rules of a layout\n\nWritten by `meshwright reference --format rules`. A layout is valid "
+      "if "
+      "it meets all {} rules, which are checked in this order. `meshwright explain RULE` prints "
+      "one.\n",
+      all_rules().size());
+  for (const RuleText& rule : all_rules()) {
+    page += fmt::format("\n## {}\n\n{}\n\n- Reason: {}\n- Remedy: {}\n", rule.name,
+                        rule.requirement, rule.reason, rule.remedy);
+  }
   return page;
 }
 
@@ -173,7 +188,8 @@ std::string reference_man(const CommandText& program, const std::string& version
     }
   });
   return page +
-         ".SH EXIT STATUS\n0 done, 1 no layout fits or a gate failed, 2 wrong usage or input,\n3 "
+         ".SH EXIT STATUS\n0 success, 1 no layout fits or a gate failed, 2 wrong usage or "
+         "input,\n3 "
          "device, MPI or NCCL failure or a failed write, 130 or 143 interrupted.\n";
 }
 

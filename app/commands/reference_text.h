@@ -33,6 +33,8 @@ struct CommandText {
 CommandText command_text(const CLI::App& program);
 
 std::string reference_markdown(const CommandText& program);
+// Every rule that a layout must meet, a section each (docs/reference/rules.md).
+std::string rules_markdown();
 std::string reference_man(const CommandText& program, const std::string& version);
 std::string bash_completion(const CommandText& program);
 std::string zsh_completion(const CommandText& program);

@@ -124,8 +124,8 @@ planner::Plan estimated_again(const reports::PlanFile& read, const std::string& 
   planner::Plan plan = reports::without_estimates(read);
   if (const auto unrunnable = planner::estimate_ranked(plan, read.layouts())) {
     throw InputError(file, fmt::format("/ranked/{}/layout", unrunnable->index),
-                     "does not run with this program: " + unrunnable->sentence,
-                     "make the plan again with meshwright plan");
+                     "is not valid in this version: " + unrunnable->sentence,
+                     "run meshwright plan again");
   }
   return plan;
 }
@@ -224,7 +224,7 @@ std::string spoken_result(const reports::Report& report) {
 int run_report(const ReportOptions& options, const Call& call) {
   if (!options.compare.empty()) return compare_reports(options, call);
   if (options.plan.empty()) {
-    throw InputError("name a plan, or records after --compare",
+    throw InputError("needs a plan, or reports after --compare",
                      "meshwright report plan.json, or meshwright report --compare a.json b.json");
   }
   const std::string record = record_beside(options.out);
@@ -265,24 +265,25 @@ int run_report(const ReportOptions& options, const Call& call) {
 void add_report(Commands& commands) {
   auto options = std::make_shared<ReportOptions>();
   Command& command = commands.add(
-      "report", "One offline page for a review, and the record behind it, from a plan");
-  command.reads("plan", options->plan, "Plan that meshwright plan wrote");
+      "report", "Write an offline HTML report of a plan, with a JSON report next to it");
+  command.reads("plan", options->plan, "Plan, a file from meshwright plan");
   command
       .reads("--compare", options->compare,
-             "Records (NAME.report.json) to put side by side, two or more; changes are against the "
-             "first")
+             "Compare two or more JSON reports (NAME.report.json). Changes are relative to "
+             "the first")
       ->expected(2, kMostCompared);
-  command.reads("--trials", options->trials, "Observations that meshwright trial wrote");
+  command.reads("--trials", options->trials, "Trials, a file from meshwright trial");
   command.reads("--profile", options->profile,
-                "Profile that meshwright calibrate wrote; its notes are shown");
+                "Profile from meshwright calibrate, whose notes are shown");
   command
-      .writes("--out", options->out, "Page to write; its record goes beside it as NAME.report.json")
+      .writes("--out", options->out,
+              "HTML report to write. The JSON report goes next to it as NAME.report.json")
       ->capture_default_str();
-  command.also_writes("the record beside --out",
+  command.also_writes("the JSON report next to --out",
                       [options] { return std::vector{record_beside(options->out)}; });
   command.never_with("--compare", {"plan", "--trials", "--profile"});
   command.options().add_flag("--force", options->force,
-                             "Show trials of another plan; the page and the record say so");
+                             "Show trials of another plan. The report states it");
   command.only_with("--force", "--trials");
   add_format_option(command.options(), options->format);
   command.runs([options](const Call& call) { return run_report(*options, call); });

@@ -176,9 +176,9 @@ void write_files(const ReviewOptions& options, const LaunchedRun& run,
                  const reports::ReviewedRun& reviewed) {
   if (!options.launch_out.empty()) {
     if (reviewed.changed_launch.empty()) {
-      say("{} is not written: {}\n", options.launch_out,
-          reviewed.changes.empty() ? "no better launch is known"
-                                   : "what changes stands in a file that the launch names");
+      say("warning: {} is not written: {}\n", options.launch_out,
+          reviewed.changes.empty() ? "no faster launch was found"
+                                   : "the change is in a file that the launch names");
     } else {
       write_file_atomically(options.launch_out, reviewed.changed_launch);
     }
@@ -205,49 +205,55 @@ int run_review(const ReviewOptions& options, const Call& call) {
 }
 
 void add_run_options(Command& command, LaunchedRunOptions& run) {
-  command.reads(
-      "--from", run.from,
-      "What is launched: a script, command line or configuration; default: what the log says");
+  command.reads("--from", run.from,
+                "Launch script, command line or configuration. Default: the arguments in the "
+                "log");
   command.reads("--log", run.log, "Training log of the run");
   command.options().add_option(
       "--log-pattern", run.log_pattern,
-      "Line of a step in a log of other software: \"step {step} .* {seconds}s\"");
+      "Form of a step's line in a log of other software, for example \"step {step} "
+      ".* {seconds}s\"");
   command
       .reads("--cluster", run.cluster,
              "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
       ->required();
-  command.reads("--model", run.model, "Model in place of the launched one", "models");
+  command.reads("--model", run.model, "Model, if the launch does not contain it", "models");
   add_framework_option(command, run.framework);
   command.options()
-      .add_option("--gpus", run.gpus, "Devices that are used; default: as launch or log say")
+      .add_option("--gpus", run.gpus, "Number of devices. Default: that of the launch or the log")
       ->check(CLI::Range(1, 10'000'000).description(""));
   command.options()
-      .add_option("--vocab-size", run.vocab_size, "Where it is in the tokenizer's files only")
+      .add_option("--vocab-size", run.vocab_size,
+                  "Vocabulary size, if only the tokenizer's files contain it")
       ->check(CLI::Range(1, 100'000'000).description(""));
   command.options()
-      .add_option("--seq-length", run.seq_length, "Where the launch does not say it")
+      .add_option("--seq-length", run.seq_length, "Sequence length, if the launch does not set it")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command.options().add_option("--set", run.variables,
-                               "Variable of the script that comes from elsewhere: NAME=VALUE");
+  command.options().add_option(
+      "--set", run.variables,
+      "Variable of the script that is set elsewhere, or a key of the configuration: "
+      "NAME=VALUE. May be repeated");
   command.options().add_option("--args", run.arguments,
-                               "Arguments that the script is started with: \"A3B 1 8\"");
+                               "Arguments of the script, for example \"A3B 1 8\"");
 }
 
 }  // namespace
 
 void add_review(Commands& commands) {
   auto options = std::make_shared<ReviewOptions>();
-  Command& command = commands.add(
-      "review", "What you run: does it fit, predicted against measured, and what is better");
+  Command& command =
+      commands.add("review",
+                   "Review a running job: memory fit, predicted and measured step time, faster "
+                   "layouts");
   add_run_options(command, options->run);
   command.options()
-      .add_option("--top", options->top, "Better layouts to show")
+      .add_option("--top", options->top, "Number of faster layouts to show")
       ->check(CLI::Range(1, 20).description(""))
       ->capture_default_str();
-  command.options().add_flag("--json", options->json, "The same as --format json");
-  command.writes("--launch-out", options->launch_out, "File for the changed launch line");
+  command.options().add_flag("--json", options->json, "Same as --format json");
+  command.writes("--launch-out", options->launch_out, "Write the changed launch to this file");
   command.writes("--measurements-out", options->measurements_out,
-                 "File for what was measured, as meshwright backtest reads it");
+                 "Write the measured run as a data set for meshwright backtest");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_review(*options, call); });
 }

@@ -24,12 +24,14 @@
 #include "reports/records/plan_file.h"
 #include "reports/records/report.h"
 #include "reports/records/review.h"
+#include "reports/records/serving_answer.h"
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
 #include "reports/trace/trace.h"
 #include "sim/base/error.h"
 #include "sim/json/input_records.h"
+#include "sim/json/serving_records.h"
 #include "sim/record/reader.h"
 
 namespace meshwright::app {
@@ -53,42 +55,45 @@ Json job_schema(std::string_view title) {
 }
 
 constexpr std::array kFileKinds{
-    FileKind{"accuracy", "Sets of measured runs and the errors that they may have",
+    FileKind{"accuracy", "List of data sets with error limits",
              schema_of<planner::accuracy_list_record>},
     FileKind{"cluster", "Nodes, their devices and links", schema_of<cluster_record>},
-    FileKind{"device", "What one device can do", schema_of<device_record>},
-    FileKind{"framework", "What a training framework costs and cannot do",
+    FileKind{"device", "Rates and sizes of one device", schema_of<device_record>},
+    FileKind{"engine", "Defaults and limits of an inference engine's version",
+             schema_of<engine_record>},
+    FileKind{"framework", "Costs and unsupported features of training software",
              schema_of<framework_record>},
     FileKind{"job", "Lengths, batch, number formats, training length", job_schema},
-    FileKind{"layout", "How a model is cut over devices", schema_of<layout_record>},
+    FileKind{"layout", "Parallel layout of a training step", schema_of<layout_record>},
     FileKind{"measurements", "Measured runs", schema_of<planner::measured_set_record>},
-    FileKind{"model", "A transformer's sizes", schema_of<model_record>},
-    FileKind{"prices", "Of a GPU hour and of energy", schema_of<planner::prices_record>},
-    FileKind{"profile", "What calibrate measured", schema_of<calibrate::profile_record>},
-    FileKind{"backtest", "What backtest --format json prints",
+    FileKind{"model", "Sizes of a transformer", schema_of<model_record>},
+    FileKind{"prices", "Prices of GPU-hours and energy", schema_of<planner::prices_record>},
+    FileKind{"profile", "Output of calibrate", schema_of<calibrate::profile_record>},
+    FileKind{"backtest", "Output of backtest --format json",
              schema_of<reports::backtest_file_record>},
-    FileKind{"capacity", "What capacity writes", schema_of<reports::capacity_file_record>},
-    FileKind{"cluster_list", "What cluster list --format json prints",
+    FileKind{"capacity", "Output of capacity", schema_of<reports::capacity_file_record>},
+    FileKind{"cluster_list", "Output of cluster list --format json",
              schema_of<reports::cluster_list_record>},
-    FileKind{"cluster_view", "What cluster show --format json prints",
+    FileKind{"cluster_view", "Output of cluster show --format json",
              schema_of<reports::cluster_view_record>},
-    FileKind{"comparison", "What report --compare writes beside its page",
+    FileKind{"comparison", "JSON report of report --compare",
              schema_of<reports::comparison_record>},
-    FileKind{"diff", "What diff --format json prints", schema_of<reports::diff_file_record>},
-    FileKind{"estimate", "What estimate --format json prints",
+    FileKind{"diff", "Output of diff --format json", schema_of<reports::diff_file_record>},
+    FileKind{"estimate", "Output of estimate --format json",
              schema_of<reports::estimate_answer_record>},
-    FileKind{"model_list", "What model list --format json prints",
+    FileKind{"model_list", "Output of model list --format json",
              schema_of<reports::model_list_record>},
-    FileKind{"picks", "What backtest --picks --format json prints",
+    FileKind{"picks", "Output of backtest --picks --format json",
              schema_of<reports::picks_file_record>},
     FileKind{"plan", "What plan writes", schema_of<reports::plan_file_record>},
-    FileKind{"report", "What report writes beside its page", schema_of<reports::report_record>},
-    FileKind{"review", "What review --format json prints", schema_of<reports::review_record>},
-    FileKind{"trace", "What estimate --trace and trial --trace write", reports::trace_schema},
+    FileKind{"report", "JSON report of report", schema_of<reports::report_record>},
+    FileKind{"review", "Output of review --format json", schema_of<reports::review_record>},
+    FileKind{"serve_estimate", "Output of serve estimate --format json",
+             schema_of<reports::serving_answer_record>},
+    FileKind{"trace", "Output of estimate --trace and trial --trace", reports::trace_schema},
     FileKind{"trials", "What trial writes", schema_of<reports::trials_record>},
-    FileKind{"validation", "What validate writes", schema_of<reports::validation_file_record>},
-    FileKind{"volume", "What volume --format json prints",
-             schema_of<reports::volume_answer_record>}};
+    FileKind{"validation", "Output of validate", schema_of<reports::validation_file_record>},
+    FileKind{"volume", "Output of volume --format json", schema_of<reports::volume_answer_record>}};
 
 int run_schema(const std::string& name) {
   std::vector<std::string> names;
@@ -101,8 +106,8 @@ int run_schema(const std::string& name) {
   }
   if (!name.empty()) {
     throw InputError("schema", "",
-                     fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
-                     nearest(name, names));
+                     fmt::format("must be one of {} (got \"{}\")", fmt::join(names, ", "), name),
+                     did_you_mean(name, names));
   }
   for (const FileKind& kind : kFileKinds) print("{:<12} {}\n", kind.name, kind.about);
   return kDone;
@@ -112,9 +117,8 @@ int run_schema(const std::string& name) {
 
 void add_schema(Commands& commands) {
   auto name = std::make_shared<std::string>();
-  Command& command =
-      commands.add("schema", "JSON Schemas of what is read and written: model, plan, report ...");
-  command.options().add_option("name", *name, "Which; default: a list of all");
+  Command& command = commands.add("schema", "Print the JSON Schema of an input or output file");
+  command.options().add_option("name", *name, "Schema to print. Default: list all names");
   command.runs([name](const Call&) { return run_schema(*name); });
 }
 

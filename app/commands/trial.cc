@@ -97,7 +97,7 @@ std::vector<Layout> runnable(const reports::PlanFile& plan, const ToRun& run,
     if (reason.empty()) {
       layouts.push_back(layout);
     } else if (!calibrate::find_rank_place(calibrate::process_environment())) {
-      say("trial: passed over {}: {}\n", short_name(layout), reason);
+      say("trial: skipping {}: {}\n", short_name(layout), reason);
     }
   }
   return layouts;
@@ -122,7 +122,7 @@ TrialRun describe_trial(TrialOptions& options, const Call& call) {
       reports::plan_file_record().read(read_input("plan", options.plan, origin), options.plan);
   if (plan.ranked.empty()) {
     throw InputError(options.plan, "/ranked", "holds no layout",
-                     "no layout fits: see its rejections");
+                     "has no layout that fits; its rejections give the reasons");
   }
   const std::vector<Layout> layouts =
       runnable(plan, layouts_to_run(plan, options.top), options.trial);
@@ -166,16 +166,16 @@ int start_trial(const TrialOptions& options, const TrialRun& run, const Call& ca
   if (outcome.ok()) return kDone;
   return failed_job(outcome, "trial",
                     written_since(run.out, begin)
-                        ? fmt::format("layouts measured before that are in {}", run.out)
-                        : "no layout was measured before that");
+                        ? fmt::format("the layouts measured before are in {}", run.out)
+                        : "no layout was measured");
 }
 
 TrialMode mode_of(const std::string& text) {
   for (const auto& entry : kTrialModeNames) {
     if (entry.name == text) return entry.value;
   }
-  throw InputError("--mode", "", fmt::format("\"{}\" is not a mode", text),
-                   "training, prefill or decode");
+  throw InputError("--mode", "", fmt::format("unknown mode \"{}\"", text),
+                   "use training, prefill or decode");
 }
 
 std::optional<Precision> precision_of(const std::string& text) {
@@ -183,7 +183,7 @@ std::optional<Precision> precision_of(const std::string& text) {
   for (const Precision known : {Precision::fp32, Precision::bf16, Precision::fp16}) {
     if (text == name_of(known)) return known;
   }
-  throw InputError("--precision", "", fmt::format("\"{}\" is no format of the trial", text),
+  throw InputError("--precision", "", fmt::format("the trial does not compute in \"{}\"", text),
                    "fp32, bf16 or, on GPUs, fp16");
 }
 
@@ -202,48 +202,47 @@ int run_trial(TrialOptions options, const Call& call) {
 void add_trial(Commands& commands) {
   auto options = std::make_shared<TrialOptions>();
   Command& command = commands.add(
-      "trial", "Really runs a plan's best layouts on the ranks at hand and times them");
-  command.reads("plan", options->plan, "The plan, from meshwright plan")->required();
-  command.writes("--out", options->out, "The observations to write; default: trials.json");
+      "trial", "Run the best layouts of a plan on this machine's ranks and measure them");
+  command.reads("plan", options->plan, "Plan, a file from meshwright plan")->required();
+  command.writes("--out", options->out, "Trials to write. Default: trials.json");
   const auto positive = CLI::Range(1, 1'000'000).description("");
   command.options()
       .add_option("--top", options->top,
-                  "Layouts to run, best first; default: the runs that the plan proposes, or 3")
+                  "Number of layouts to run, best first. Default: the runs that the plan "
+                  "proposes, or 3")
       ->check(positive);
   command.options()
-      .add_option("--steps", options->trial.steps, "Timed steps of each layout; default: 5")
+      .add_option("--steps", options->trial.steps, "Timed steps per layout. Default: 5")
       ->check(positive);
   command.options()
       .add_option("--time-limit", options->trial.time_limit_seconds,
-                  "Seconds for the steps of one layout; default: 60")
+                  "Time limit per layout in seconds. Default: 60")
       ->check(CLI::Range(1.0, 86400.0).description(""));
   command.options().add_option(
       "--mode", options->mode,
-      "training (default), or inference on a layout's tensor ranks: prefill of a "
-      "prompt, or decode behind a key-value cache");
+      "Run training steps, or inference on the tensor-parallel ranks: prefill (a "
+      "prompt) or decode (with a key-value cache). Default: training");
   command.options()
       .add_option("--decode-tokens", options->trial.decode_tokens,
-                  "Of the job's positions, the last ones that --mode decode adds; default: 32")
+                  "Tokens to decode after the prompt (--mode decode); part of seq_length. "
+                  "Default: 32")
       ->check(positive);
   command.options().add_option(
       "--precision", options->precision,
-      "Numbers of products, activations and messages: fp32, bf16 or, on GPUs, fp16; default: the "
-      "job's on GPUs, fp32 on cores");
+      "Number format of GEMMs, activations and messages: fp32, bf16 or, on GPUs, "
+      "fp16. Default: the job's on GPUs, fp32 on CPU cores");
   command.options().add_flag(
       "--moe-router-force-load-balancing,!--no-moe-router-force-load-balancing",
       options->trial.moe_router_force_load_balancing,
-      "Tokens are dealt out to the experts in turn, as predictions take it (default); with no- "
-      "they "
-      "go where the router sends them");
-  command.reads(
-      "--profile", options->profile,
-      "Profile that the plan was made with: before and after each layout some of it is measured "
-      "again, and a host that has become slower or faster is said");
+      "Assign tokens to the experts round-robin, as predictions assume (default), or "
+      "with no- by the router");
+  command.reads("--profile", options->profile,
+                "Profile used for the plan. trial re-measures part of it around each layout "
+                "and reports a change in host speed");
   command.writes("--trace", options->trace,
-                 "Also write what each rank did in the last step of each layout, for "
-                 "ui.perfetto.dev");
+                 "Write a trace of each rank's last step for ui.perfetto.dev");
   add_rank_options(command.options(), options->ranks,
-                   "one per core, or one per GPU with cuda, no more than the layouts need");
+                   "one per core, or one per GPU with cuda, at most what the layouts need");
   command.runs([options](const Call& call) { return run_trial(*options, call); });
 }
 

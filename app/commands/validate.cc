@@ -49,7 +49,7 @@ double share_of(const std::string& flag, const std::string& text) {
     if (value >= 0.0 && std::isfinite(value) && unit.empty()) return value;
   } catch (const std::logic_error&) {
   }
-  throw InputError(flag, "", fmt::format("must be a share such as 10% or 0.1, is \"{}\"", text));
+  throw InputError(flag, "", fmt::format("must be a share such as 10% or 0.1 (got \"{}\")", text));
 }
 
 // One row a measured term of each layout.
@@ -114,7 +114,8 @@ void print_what_was_run(const planner::Validation& validation) {
   for (const planner::LayoutComparison& layout : validation.layouts) {
     const Observation& o = layout.observation;
     if (is_noisy(o)) {
-      say("{}: run on a noisy host: {} steps, {}\n", short_name(o.layout), o.steps, noise_words(o));
+      say("{}: run on a loaded host: {} steps, {}\n", short_name(o.layout), o.steps,
+          noise_words(o));
     }
     if (o.complete) continue;
     say("{}: run as {} with {} layers on {} ranks; extrapolated: {}\n", short_name(o.layout),
@@ -240,22 +241,24 @@ int run_validate(const ValidateOptions& options, const Call& call) {
 void add_validate(Commands& commands) {
   auto options = std::make_shared<ValidateOptions>();
   options->fit = {"gemm_time_factor", "kernel_time_factor", "collective_time_factor"};
-  Command& command = commands.add("validate", "Predicted beside measured, and a gate on the error");
-  command.reads("plan", options->plan, "Plan that meshwright plan wrote")->required();
-  command.reads("trials", options->trials, "Observations that meshwright trial wrote")->required();
+  Command& command = commands.add(
+      "validate", "Compare predicted and measured steps of a trial, and fail above an error limit");
+  command.reads("plan", options->plan, "Plan, a file from meshwright plan")->required();
+  command.reads("trials", options->trials, "Trials, a file from meshwright trial")->required();
   command.reads("--cluster", options->cluster,
-                "Predict with this cluster or profile instead of the plan's", "clusters");
-  command.options().add_option("--max-error", options->max_error,
-                               "Fail when the median absolute error is larger: 10% or 0.1");
+                "Cluster or profile to predict with, instead of the plan's", "clusters");
+  command.options().add_option(
+      "--max-error", options->max_error,
+      "Exit with 1 if the median absolute error is larger, for example 10% or 0.1");
   command.writes_new("--refit-out", options->refit_out,
-                     "New cluster file with what the trials taught; never overwrites");
+                     "Write a new cluster file fitted on the trials. An existing file is refused");
   command.options()
       .add_option("--fit", options->fit,
-                  "Framework scalars that --refit-out may move, of " + framework_scalar_list() +
-                      " (default: the three factors)")
+                  "Framework scalars that --refit-out fits, of " + framework_scalar_list() +
+                      ". Default: the three factors")
       ->delimiter(',');
   command.options().add_flag("--force", options->force,
-                             "Compare trials of another plan; every output says so");
+                             "Compare trials of another plan. Every output states it");
   command.only_with("--fit", "--refit-out");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_validate(*options, call); });

@@ -43,8 +43,8 @@ reports::Table ledger(const StageVolume& stage, const Layout& layout, const Inpu
 std::string verdict(const PublishedOrders& orders) {
   const bool holds = orders.tensor_exceeds_data && orders.data_exceeds_pipeline;
   return fmt::format(
-      "The rule of thumb TP > DP > PP {} here: TP {} DP, DP {} PP, in bytes that one rank sends "
-      "a step.\n",
+      "The rule of thumb TP > DP > PP {} here: TP {} DP, DP {} PP, in bytes that one "
+      "rank sends per step.\n",
       holds ? "holds" : "does not hold",
       orders.tensor_exceeds_data ? ">" : "<=", orders.data_exceeds_pipeline ? ">" : "<=");
 }
@@ -64,7 +64,7 @@ int run_volume(const VolumeOptions& options, const Call& call) {
   const Volume all = volume(model, job, layout);
   if (options.stage >= static_cast<int>(all.stages.size())) {
     throw InputError("--stage", "",
-                     fmt::format("must be 0 to {}, is {}", all.stages.size() - 1, options.stage));
+                     fmt::format("must be 0 to {} (got {})", all.stages.size() - 1, options.stage));
   }
   const StageVolume& stage =
       options.stage < 0 ? all.busiest() : all.stages[static_cast<std::size_t>(options.stage)];
@@ -78,7 +78,8 @@ int run_volume(const VolumeOptions& options, const Call& call) {
                           reports::volume_answer_record().write(answer).dump(2) + "\n");
   } else if (options.output.format == Format::table) {
     const std::string head = fmt::format(
-        "{} with {}: what one rank of stage {} (of {}) sends in a step of {} x {} tokens.\n\n",
+        "{} with {}: bytes that one rank of stage {} (of {}) sends in a step of {} x "
+        "{} tokens.\n\n",
         model.name, short_name(layout), stage.stage, all.stages.size(), job.global_batch_size,
         job.seq_length);
     write_file_atomically(options.output.out, wrapped(question_text(inputs) + head) +
@@ -102,15 +103,17 @@ int run_volume(const VolumeOptions& options, const Call& call) {
 
 void add_volume(Commands& commands) {
   auto options = std::make_shared<VolumeOptions>();
-  Command& command = commands.add(
-      "volume", "Every collective of one layout with its bytes, and the published orders");
+  Command& command =
+      commands.add("volume",
+                   "Print every collective of one layout with its bytes, compared with published "
+                   "orders");
   add_input_options(command, options->inputs, false);
   command
       .reads("--layout", options->layout,
              "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
       ->required();
   command.options().add_option("--stage", options->stage,
-                               "Pipeline stage to show; default: the busiest");
+                               "Pipeline stage to show. Default: the stage that sends the most");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_volume(*options, call); });
 }

@@ -53,10 +53,12 @@ std::string require_config(const std::string& path, const std::string& folder) {
   }
   if (!is_bare(path) || path.ends_with(".json")) return found;
   const std::vector<std::string> names = config_names(folder);
-  throw InputError(path, "",
-                   fmt::format("is no file and no name in configs/{}; there are {}", folder,
-                               fmt::join(names, ", ")),
-                   did_you_mean(path, names));
+  throw InputError(
+      path, "",
+      fmt::format("not found: no file and no shipped record in configs/{} has this name; "
+                  "expected one of {}",
+                  folder, fmt::join(names, ", ")),
+      did_you_mean(path, names));
 }
 
 std::vector<std::string> config_names(const std::string& folder) {
@@ -69,7 +71,7 @@ std::vector<std::string> config_names(const std::string& folder) {
   if (error) {
     throw InputError(path.string(), "",
                      "is not the folder of the shipped files: " + error.message(),
-                     "MESHWRIGHT_CONFIGS may name another place");
+                     "set MESHWRIGHT_CONFIGS to the folder");
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -54,13 +54,13 @@ void check_readable(const std::string& path) {
     throw InputError(path, "", "no such file",
                      did_you_mean(fs::path(path).filename().string(), names_beside(path)));
   }
-  if (fs::is_directory(status)) throw InputError(path, "", "is a directory; a JSON file is needed");
+  if (fs::is_directory(status)) throw InputError(path, "", "is a directory; expected a JSON file");
   if (!fs::is_regular_file(status)) return;  // a pipe has no size
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > kLargestInput) {
     throw InputError(path, "",
-                     fmt::format("is {} MiB; a file of at most {} MiB is read", size / kMebibyte,
-                                 kLargestInput / kMebibyte));
+                     fmt::format("is too large (got {} MiB; expected at most {} MiB)",
+                                 size / kMebibyte, kLargestInput / kMebibyte));
   }
 }
 
@@ -108,9 +108,10 @@ class OpenFile {
   void wait() const {
     pollfd waited{.fd = file_, .events = POLLIN, .revents = 0};
     if (::poll(&waited, 1, 1000 * kLongestSilenceSeconds) != 0) return;
-    throw InputError(path_, "",
-                     fmt::format("is a pipe that sent nothing for {} s", kLongestSilenceSeconds),
-                     "start its writer first, or write to a file");
+    throw InputError(
+        path_, "",
+        fmt::format("timed out: this pipe sent nothing for {} s", kLongestSilenceSeconds),
+        "start the writer first, or use a file");
   }
 
   const std::string& path_;
@@ -220,9 +221,9 @@ namespace {
   const fs::path beside = fs::path(cluster_file).parent_path() / name;
   const std::string near = did_you_mean(stem, names);
   throw InputError(cluster_file, fmt::format("/{}", part.key),
-                   fmt::format("\"{}\" is not found: there is no file {}, and configs/{} has no {}",
+                   fmt::format("\"{}\" not found: there is no file {}, and configs/{} has no {}",
                                name, beside.lexically_normal().string(), part.folder, stem),
-                   fmt::format("{}write a path relative to this file, or a shipped name: {}",
+                   fmt::format("{}use a path relative to this file, or a shipped name: {}",
                                near.empty() ? "" : near + " Or ", fmt::join(names, ", ")));
 }
 

@@ -29,15 +29,16 @@ std::string caution_about(const Json& trials, const std::string& file,
   const reports::InputFile* of = plan_in(theirs);
   const reports::InputFile* here = plan_in(origin);
   if (of == nullptr) {
-    return fmt::format("CAUTION: {} does not say which plan it was made of.", file);
+    return fmt::format("warning: {} does not state which plan it was made from.", file);
   }
   if (here == nullptr || of->sha256 == here->sha256) return "";
   const std::string differs = fmt::format(
-      "trials of another plan: {} was made of {} (sha256 {:.12}...), not of {} ({:.12}...)", file,
-      of->file, of->sha256, here->file, here->sha256);
+      "trials of another plan: {} was made from {} (sha256 {:.12}...), not from {} "
+      "({:.12}...)",
+      file, of->file, of->sha256, here->file, here->sha256);
   if (!force) {
     throw InputError(differs,
-                     "run meshwright trial on this plan, or --force compares them and says so");
+                     "run meshwright trial on this plan, or use --force to compare them anyway");
   }
   return "CAUTION, forced: " + differs + ".";
 }

@@ -71,7 +71,7 @@ int open_through(const fs::path& target) {
 void write_through(const std::string& path, const fs::path& target, const std::string& content) {
   const Descriptor file(open_through(target));
   if (!file.is_open()) {
-    if (errno == ENXIO) throw SystemError(path + ": cannot be written: nobody reads this pipe");
+    if (errno == ENXIO) throw SystemError(path + ": cannot be written: no process reads this pipe");
     fail(path, errno);
   }
   int error = file.write_all(content);
@@ -87,7 +87,7 @@ void check_writable(const std::string& path) {
   const fs::path target = target_of(path);
   std::error_code error;
   if (fs::is_directory(target, error))
-    throw InputError(path, "", "is a directory; name a file to write");
+    throw InputError(path, "", "is a directory; expected a file name");
   const fs::path folder = folder_of(target);
   if (!fs::is_directory(folder, error)) {
     throw InputError(path, "",
@@ -104,7 +104,7 @@ void check_new_file(const std::string& path) {
   check_writable(path);
   std::error_code error;
   if (is_kept(path) && fs::exists(path, error)) {
-    throw InputError(path, "", "exists; name a new file");
+    throw InputError(path, "", "already exists; expected a new file name");
   }
 }
 

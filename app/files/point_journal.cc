@@ -96,8 +96,8 @@ std::istringstream opened(const std::string& path, Json& owner) {
   owner = next_line(in);
   const bool is_journal = owner.is_object() && owner.value("schema", Json()) == kSchema;
   if (!is_journal && !in.str().empty()) {
-    throw InputError(path, "", "holds no points of a calibration, and would be written over",
-                     "move it away, or name another --out");
+    throw InputError(path, "", "is not a calibration journal; refusing to overwrite it",
+                     "move it, or use another --out");
   }
   return in;
 }

@@ -52,7 +52,7 @@ void add_imported(calibrate::Profile& profile, const calibrate::MeasuredPoint& p
     *same = point;
   } else {
     profile.notes.push_back(
-        fmt::format("{}: measured here, the imported time was left out", point.label()));
+        fmt::format("{}: measured here; the imported time is ignored", point.label()));
   }
 }
 
@@ -76,8 +76,8 @@ void check_device(calibrate::Profile& profile, const calibrate::Imported& import
   if (!force) {
     throw InputError(
         file, "",
-        fmt::format("was measured on {}, and the cluster's device is {}", other, device.name),
-        "--onto a cluster of the same device, or --force to import it all the same");
+        fmt::format("was measured on another device (got {}; expected {})", other, device.name),
+        "use --onto with a cluster of this device, or --force to import it anyway");
   }
   profile.notes.push_back(fmt::format("imported with --force: {} was measured on {}, not on {}",
                                       file.substr(file.find_last_of('/') + 1), other, device.name));
@@ -107,9 +107,8 @@ void seat_on_trays(calibrate::Profile& profile, calibrate::Imported& imported) {
   }
   if (moved == 0) return;
   imported.notes.push_back(
-      fmt::format("{} collectives went over hosts of up to {} ranks, which are trays of one NVLink "
-                  "domain of {}: "
-                  "they count inside it",
+      fmt::format("{} collectives used several hosts of up to {} ranks. These hosts are trays of "
+                  "one NVLink domain of {}, so the collectives count as inside it",
                   moved, profile.cluster.gpus_per_tray, profile.cluster.gpus_per_node));
 }
 
@@ -129,8 +128,8 @@ void import_one(calibrate::Profile& profile, const std::string& file, bool force
   }
   if (profile.cluster.gpus_per_node > devices) {
     profile.notes.push_back(
-        fmt::format("imported: gpus_per_node {} -> {}: so many ranks shared a host", devices,
-                    profile.cluster.gpus_per_node));
+        fmt::format("imported: gpus_per_node {} -> {}, the number of ranks that shared a host",
+                    devices, profile.cluster.gpus_per_node));
   }
   profile.notes.push_back(fmt::format("imported: {} points of {} from {}", imported.points.size(),
                                       imported.tool, name));
@@ -162,12 +161,12 @@ void import_onto_cluster(const std::vector<std::string>& files, const std::strin
       measured.points, [](const calibrate::MeasuredPoint& p) { return !a_cluster_takes(p); });
   if (measured.points.empty()) {
     throw InputError(files.front(), "",
-                     "holds no collective, product or host link; a cluster takes nothing else",
-                     "calibrate a device first, and add to its profile");
+                     "has no collective, GEMM or host-link time; a cluster accepts only these",
+                     "calibrate a device first, then import into its profile");
   }
   if (left_out > 0) {
     measured.notes.push_back(
-        fmt::format("{} other times left out: only a device's own profile takes them", left_out));
+        fmt::format("{} other times ignored: only a profile accepts them", left_out));
   }
   Cluster cluster = calibrate::assemble(measured.points, measured.cluster).cluster;
   if (cluster.nics_per_node == 0) cluster.nics_per_node = nics;
@@ -229,8 +228,9 @@ void merge_profiles(const std::vector<std::string>& files, const std::string& ou
 void import_measurements(const std::vector<std::string>& files, const std::string& onto,
                          const std::string& out, bool force, const reports::Origin& origin) {
   if (onto.empty()) {
-    throw InputError("--import", "", "needs a profile or a cluster to add to",
-                     "--import FILE --onto profile.json, or --onto hgx-h100-400g, --out NEW.json");
+    throw InputError(
+        "--import", "", "needs a profile or a cluster to add to",
+        "use --import FILE --onto profile.json (or --onto hgx-h100-400g) --out NEW.json");
   }
   if (!is_profile(onto)) return import_onto_cluster(files, onto, out, force);
   calibrate::Profile profile = load_profile(onto);

@@ -17,12 +17,12 @@ constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 constexpr const char* kGroup = "Answers";
 
 std::string objective_help() {
-  std::string text = "What best means: ";
+  std::string text = "Quantity to rank by: ";
   for (const planner::ObjectiveText& objective : planner::all_objectives()) {
     if (!text.ends_with(' ')) text += ", ";
     text += objective.name;
   }
-  return text + "; default: step_time";
+  return text + ". Default: step_time";
 }
 
 std::string what_if_help() {
@@ -30,8 +30,9 @@ std::string what_if_help() {
   for (const planner::WhatIfParameterText& parameter : planner::all_parameters()) {
     append_to_list(names, ", ", parameter.name);
   }
-  return "The plan under a changed input beside this one, such as inter_node_bandwidth=0.5x, =+20% "
-         "or =400 (its unit); several with commas or by repeating. Inputs: " +
+  return "Also plan with a changed input, for example inter_node_bandwidth=0.5x, =+20% "
+         "or =400 (in its unit). Separate several by commas or repeat the option. "
+         "Inputs: " +
          names;
 }
 
@@ -51,33 +52,37 @@ double amount_of(const std::string& flag, const std::string& text,
     if (known.unit.empty()) continue;
     append_to_list(examples, " or ", fmt::format("5{}", known.unit));
   }
-  throw InputError(flag, "", fmt::format("needs an amount such as {}, is \"{}\"", examples, text));
+  throw InputError(flag, "",
+                   fmt::format("must be an amount such as {} (got \"{}\")", examples, text));
 }
 
 void add_answer_options(CLI::App& command, AnswerTexts& texts) {
   command.add_option("--objective", texts.objective, objective_help())->group(kGroup);
   command
       .add_option("--max-memory", texts.max_memory,
-                  "Most memory a device may use, such as 72GiB; default: what it has")
+                  "Largest memory use per device, for example 72GiB. Default: the device's "
+                  "memory less --headroom")
       ->group(kGroup);
   command
       .add_option("--headroom,--memory-headroom", texts.headroom,
-                  "Share of the device's memory to leave free, such as 0% or 10%; default: 5%, for "
-                  "fragmentation; 0% with --max-memory")
+                  "Device memory to leave free, for example 10%. Default: 5%, or 0% with "
+                  "--max-memory")
       ->group(kGroup);
-  command.add_option("--max-step", texts.max_step, "Longest step, such as 3s or 800ms")
+  command
+      .add_option("--max-step", texts.max_step, "Longest step to accept, for example 3s or 800ms")
       ->group(kGroup);
   must_be_positive(
       command.add_option("--max-cost", texts.max_cost,
-                         "Most that the training may cost; needs --price and --train-tokens"))
+                         "Highest cost of the training; needs --price and --train-tokens"))
       ->group(kGroup);
-  must_be_positive(command.add_option("--price", texts.price,
-                                      "Price per GPU-hour; default: the cluster's, if it says"))
+  must_be_positive(
+      command.add_option("--price", texts.price,
+                         "Price per GPU-hour. Default: the cluster's price, if it has one"))
       ->group(kGroup);
   command.add_option("--what-if", texts.what_ifs, what_if_help())->group(kGroup);
   command
       .add_flag("--ranking-only", texts.no_answers,
-                "Without confidence, sensitivity and crossover points")
+                "Skip confidence, sensitivity and crossover points")
       ->excludes(command.get_option("--what-if"))
       ->group(kGroup);
 }
@@ -89,7 +94,7 @@ double limit_of(const std::string& flag, const std::string& text,
                 const std::vector<UnitFactor>& units) {
   const double limit = amount_of(flag, text, units);
   if (limit > 0.0) return limit;
-  throw InputError(flag, "", fmt::format("must be above 0, is \"{}\"", text));
+  throw InputError(flag, "", fmt::format("must be above 0 (got \"{}\")", text));
 }
 
 }  // namespace

@@ -38,36 +38,37 @@ void add_grid_options(Command& command, CapacityTexts& texts) {
   command.also_reads("--cluster", [&texts] { return cluster_files(texts.clusters); });
   options
       .add_option("--cluster", texts.clusters,
-                  "Clusters to compare: files, measured profiles, or names from configs/clusters; "
-                  "default: the job's")
+                  "Clusters to compare, separated by commas: files, profiles, or names from "
+                  "configs/clusters. Default: the job's")
       ->delimiter(',')
       ->expected(1, kMostClusters)
       ->group(kGrid);
   options
       .add_option("--gpus", texts.gpus,
-                  "GPU counts to compare: 4096,8192,16384; default: the job's, else a quarter to "
-                  "four times the first cluster")
+                  "GPU counts to compare, for example 4096,8192. Default: the job's, else a "
+                  "quarter to four times the first cluster")
       ->delimiter(',')
       ->expected(1, kMostCounts)
       ->check(CLI::Range(1, 10'000'000).description(""))
       ->group(kGrid);
   options
       .add_option("--global-batch-size", texts.global_batch_sizes,
-                  "Global batches to compare, in sequences: 512,1024; \"schedule\" is the job's "
-                  "schedule, which may stand beside batches; default: the job's")
+                  "Global batch sizes to compare, in sequences, for example 512,1024. "
+                  "\"schedule\" is the job's batch schedule. Default: the job's")
       ->delimiter(',')
       ->expected(1, kMostCounts)
       ->group(kGrid);
   options
       .add_option("--layout", texts.layouts,
-                  "Nothing is searched: this layout for all, or one a phase of the schedule; "
-                  "data-parallel ranks fill the GPUs")
+                  "Skip the search and use this layout for every row, or one layout per batch "
+                  "phase. The data-parallel size is set to use all GPUs")
       ->group(kGrid);
   options
       .add_option("--what-if", texts.what_ifs,
-                  "Every row under changed inputs, as of plan: inter_node_bandwidth=0.5x")
+                  "Also compute every row with a changed input, for example "
+                  "inter_node_bandwidth=0.5x")
       ->group(kGrid);
-  options.add_flag("--rows-only", texts.rows_only, "Without levers and what-ifs")->group(kGrid);
+  options.add_flag("--rows-only", texts.rows_only, "Skip levers and what-ifs")->group(kGrid);
 }
 
 }  // namespace
@@ -76,31 +77,33 @@ void add_money_options(Command& command, MoneyOptions& money) {
   CLI::App& options = command.options();
   command
       .reads("--prices", money.prices,
-             "Prices of GPU-hours: a file or a name from configs/prices; default: the job's",
-             "prices")
+             "Price list: a file or a name from configs/prices. Default: the job's", "prices")
       ->group(kMoney);
   const auto add = [&](const char* name, std::optional<double>& value, const char* help) {
     last_counts(must_be_positive(options.add_option(name, value, help)))->group(kMoney);
   };
   add("--failure-rate", money.failure_rate,
-      "Failures per 1,000 node-days of nodes of 8 GPUs; default: 4, from 2.3 to 6.5, which keeps "
-      "its width");
-  last_counts(options.add_option("--start", money.start,
-                                 "Day on which the run begins, such as 2027-01-04: ends are days "
-                                 "of the calendar then"))
+      "Failures per 1,000 node-days, for nodes of 8 GPUs. A stated rate keeps the "
+      "relative interval of the default. Default: 4 (2.3 to 6.5)");
+  last_counts(options.add_option(
+                  "--start", money.start,
+                  "First day of the run, for example 2027-01-04. The output then shows calendar "
+                  "dates"))
       ->group(kMoney);
-  last_counts(options.add_option("--deadline", money.deadline,
-                                 "Days that 9 of 10 runs must keep to, or with --start a day: "
-                                 "2027-03-31"))
+  last_counts(options.add_option(
+                  "--deadline", money.deadline,
+                  "Deadline in days, or a date with --start. Compared with the 90th percentile "
+                  "(P90)"))
       ->group(kMoney);
-  add("--budget", money.budget, "Money that 9 of 10 runs must keep to, in the prices' currency");
-  add("--max-power", money.max_megawatts, "Megawatts at most");
+  add("--budget", money.budget,
+      "Budget in the currency of the prices. Compared with the 90th percentile (P90)");
+  add("--max-power", money.max_megawatts, "Highest power in megawatts");
 }
 
 void add_capacity_options(Command& command, CapacityTexts& texts) {
   command.reads("--model", texts.inputs.model,
-                "Model: a file of ours, a Hugging Face config.json, or a name from configs/models; "
-                "default: the job's",
+                "Model: a meshwright file, a Hugging Face config.json, or a name from "
+                "configs/models. Default: the job's",
                 "models");
   add_framework_option(command, texts.inputs.framework);
   add_job_options(command, texts.inputs);
@@ -109,13 +112,14 @@ void add_capacity_options(Command& command, CapacityTexts& texts) {
   CLI::App& options = command.options();
   last_counts(must_be_positive(options.add_option(
                   "--price", texts.money.price,
-                  "Price per GPU-hour on every cluster; default: of --prices, else the cluster's")))
+                  "Price per GPU-hour on every cluster. Default: that of --prices, else the "
+                  "cluster's")))
       ->group(kMoney);
-  last_counts(options.add_option("--max-gpus", texts.max_gpus, "GPUs at most"))
+  last_counts(options.add_option("--max-gpus", texts.max_gpus, "Largest number of GPUs"))
       ->check(CLI::Range(1, 10'000'000).description(""))
       ->group(kMoney);
   options.add_option("--headroom,--memory-headroom", texts.headroom,
-                     "Share of the device's memory to leave free; default: 5%, for fragmentation");
+                     "Device memory to leave free, for example 10%. Default: 5%");
   add_space_options(options, texts.space);
 }
 

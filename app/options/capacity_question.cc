@@ -50,7 +50,7 @@ planner::PriceList prices_named(const std::string& name, reports::Origin& origin
 
 planner::Date date_of(const char* flag, const std::string& text) {
   if (const auto date = planner::date_from_text(text)) return *date;
-  throw InputError(flag, "", fmt::format("must be a day such as 2027-03-31, is \"{}\"", text));
+  throw InputError(flag, "", fmt::format("must be a day such as 2027-03-31 (got \"{}\")", text));
 }
 
 double days_of(const std::string& text) {
@@ -61,7 +61,7 @@ double days_of(const std::string& text) {
   if (good) return days;
   throw InputError(
       "--deadline", "",
-      fmt::format("must be days above 0, or a day such as 2027-03-31, is \"{}\"", text));
+      fmt::format("must be days above 0, or a day such as 2027-03-31 (got \"{}\")", text));
 }
 
 void apply_dates(planner::CapacityOptions& options, const MoneyOptions& money) {
@@ -80,15 +80,14 @@ void apply_dates(planner::CapacityOptions& options, const MoneyOptions& money) {
   if (!limits.deadline) return;
   if (!options.start) {
     throw InputError("--deadline", "",
-                     fmt::format("{} is a day, and nothing says when the run begins",
+                     fmt::format("{} is a date, but the first day of the run is missing",
                                  planner::date_text(*limits.deadline)),
-                     "add --start 2027-01-04, or \"start\" in the job's \"capacity\"");
+                     "add --start 2027-01-04, or set \"start\" in the job's \"capacity\"");
   }
   if (planner::days_between(*options.start, *limits.deadline) < 0.0) {
-    throw InputError(
-        "--deadline", "",
-        fmt::format("{} lies before the start, {}", planner::date_text(*limits.deadline),
-                    planner::date_text(*options.start)));
+    throw InputError("--deadline", "",
+                     fmt::format("{} is before the start, {}", planner::date_text(*limits.deadline),
+                                 planner::date_text(*options.start)));
   }
 }
 
@@ -97,9 +96,8 @@ void check_tokens(const planner::CapacityQuestion& question) {
   const planner::CapacityLimits& limits = question.options.limits;
   const bool limited = limits.deadline || limits.deadline_days || limits.budget;
   if (question.train_tokens || !limited) return;
-  throw InputError("--train-tokens", "",
-                   "is missing: a deadline or a budget is one of the whole training",
-                   "or \"train_tokens\" in the job");
+  throw InputError("--train-tokens", "", "is required with --deadline or --budget",
+                   "add --train-tokens, or set \"train_tokens\" in the job");
 }
 
 void apply_money(planner::CapacityOptions& options, const MoneyOptions& money,
@@ -109,7 +107,7 @@ void apply_money(planner::CapacityOptions& options, const MoneyOptions& money,
   if (money.failure_rate) {
     planner::Ranged& rate = options.failures.per_thousand_node_days;
     rate = planner::times(rate, *money.failure_rate / rate.value);
-    rate.source = "stated; the interval keeps the width of: " + rate.source;
+    rate.source = "stated; the relative interval is that of: " + rate.source;
   }
   const auto replace = [](std::optional<double>& mine, const std::optional<double>& asked) {
     if (asked) mine = asked;
@@ -131,8 +129,8 @@ void check_budget(const planner::CapacityQuestion& question) {
   for (const planner::ClusterCase& asked : question.clusters) {
     if (planner::price_of(question.options.prices, asked.name, asked.cluster)) continue;
     throw InputError(
-        "--budget", "", fmt::format("needs a price, and {} has none", asked.name),
-        with_device_noun("add --price 2.5 (per GPU-hour) or --prices with a list", asked.cluster));
+        "--budget", "", fmt::format("needs a price; {} has none", asked.name),
+        with_device_noun("add --price 2.5 (per GPU-hour) or --prices FILE", asked.cluster));
   }
 }
 
@@ -162,7 +160,7 @@ int batch_of(const std::string& text) {
   if (good) return batch;
   throw InputError(
       "--global-batch-size", "",
-      fmt::format("must be sequences from 1 to 100000000, or \"schedule\", is \"{}\"", text));
+      fmt::format("must be sequences from 1 to 100000000, or \"schedule\" (got \"{}\")", text));
 }
 
 // The job's, beside its schedule; or those that are typed, with the schedule where they name it.
@@ -179,7 +177,7 @@ std::vector<int> batches_of(const CapacityTexts& texts, const planner::CapacityS
     }
   }
   if (scheduled && options.schedule.empty()) {
-    throw InputError("--global-batch-size", "", "names a schedule, and the job has none",
+    throw InputError("--global-batch-size", "", "asks for the schedule, but the job has none",
                      "add \"schedule\" to the job's \"capacity\"");
   }
   if (!scheduled) options.schedule.clear();
@@ -200,7 +198,7 @@ T first_stated(const T& typed, const T& of_job) {
 
 [[noreturn]] void refuse_missing(const char* flag, const char* what, const char* key) {
   throw InputError(flag, "", fmt::format("is missing: {}", what),
-                   fmt::format("or \"{}\" in the job's \"capacity\"", key));
+                   fmt::format("add the option, or set \"{}\" in the job's \"capacity\"", key));
 }
 
 }  // namespace
@@ -211,9 +209,10 @@ planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
   planner::CapacitySection section =
       planner::capacity_section(job, find_config(texts.inputs.job, "jobs"));
   const std::string model = first_stated(texts.inputs.model, section.model);
-  if (model.empty()) refuse_missing("--model", "which model is trained?", "model");
+  if (model.empty()) refuse_missing("--model", "is required: the model to train", "model");
   const auto clusters = first_stated(texts.clusters, section.clusters);
-  if (clusters.empty()) refuse_missing("--cluster", "on which clusters?", "clusters");
+  if (clusters.empty())
+    refuse_missing("--cluster", "is required: the clusters to compare", "clusters");
   planner::CapacityQuestion question;
   question.model = load_model(model, &origin);
   question.model_file = model;

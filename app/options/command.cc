@@ -46,10 +46,10 @@ bool is_writing_rank() {
 
 void refuse_if_same(const NamedFile& output, const NamedFile& other, const std::string& is) {
   if (!same_file(output.path, other.path)) return;
-  throw InputError(
-      output.name, "",
-      fmt::format("{} is also {} {}: writing it would destroy that", output.path, is, other.name),
-      "name another file");
+  throw InputError(output.name, "",
+                   fmt::format("{} is also {} {}; writing it would overwrite that file",
+                               output.path, is, other.name),
+                   "use another file name");
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ namespace {
 // CLI11 names the option before what is wrong with its value.
 std::string blank(const std::string& path) {
   const bool says_something = path.find_first_not_of(" \t\r\n") != std::string::npos;
-  return says_something ? "" : "must name a file or a shipped record, is blank";
+  return says_something ? "" : "must be a file or a shipped name (got a blank)";
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ CLI::Option* must_be_positive(CLI::Option* option) {
         const auto [rest, error] = std::from_chars(text.data(), end, value);
         const bool good =
             error == std::errc() && rest == end && value > 0.0 && std::isfinite(value);
-        return good ? "" : fmt::format("must be a number above 0, is \"{}\"", text);
+        return good ? "" : fmt::format("must be a number above 0 (got \"{}\")", text);
       },
       ""));
 }

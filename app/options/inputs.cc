@@ -28,30 +28,35 @@ constexpr int kMostGpuCounts = 32;  // each is a search of its own
 
 void add_framework_option(Command& command, std::string& framework) {
   command.reads("--framework", framework,
-                "Training software: a file, a name from configs/frameworks, or none (unknown); "
-                "default: the cluster's",
+                "Training software: a file, a name from configs/frameworks, or none (unknown). "
+                "Default: the cluster's",
                 "frameworks");
 }
 
 void add_job_options(Command& command, InputOptions& options) {
   command.reads("--job", options.job,
-                "Job: a file or a name from configs/jobs; default: 4096 tokens per sequence, 512 "
-                "sequences, bf16, Adam",
+                "Job: a file or a name from configs/jobs. Default: 4096 tokens per sequence, "
+                "512 sequences, bf16, Adam",
                 "jobs");
   command.options()
-      .add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
+      .add_option("--seq-length", options.seq_length,
+                  "Tokens per sequence; overrides the job's seq_length")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command.options().add_option("--precision", options.precision,
-                               "Overrides the job's precision (fp32, bf16, fp8, ...)");
-  must_be_positive(command.options().add_option("--train-tokens", options.train_tokens,
-                                                "Overrides the job's train_tokens"));
+  command.options().add_option(
+      "--precision", options.precision,
+      "Number format; overrides the job's precision: fp32, tf32, fp16, bf16, fp8 or "
+      "fp4");
+  must_be_positive(command.options().add_option(
+      "--train-tokens", options.train_tokens,
+      "Tokens of the whole training; overrides the job's train_tokens"));
 }
 
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts) {
   command
       .reads("--model", options.model,
-             "Model: a file of ours, a Hugging Face config.json, or a name from configs/models",
+             "Model: a meshwright file, a Hugging Face config.json, or a name from "
+             "configs/models",
              "models")
       ->required();
   auto* cluster = command.reads(
@@ -63,21 +68,20 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
   const auto devices = CLI::Range(1, 10'000'000).description("");
   if (counts == GpuCounts::one) {
     command.options()
-        .add_option("--gpus", options.gpus, "Devices to use; default: the whole cluster")
+        .add_option("--gpus", options.gpus, "Devices to use. Default: the whole cluster")
         ->check(devices);
   } else {
     command.options()
-        .add_option(
-            "--gpus", options.gpu_counts,
-            "Devices to use, or several counts to compare: 256,512,1024; default: the whole "
-            "cluster")
+        .add_option("--gpus", options.gpu_counts,
+                    "Devices to use, or counts to compare, for example 256,512,1024. Default: the "
+                    "whole cluster")
         ->delimiter(',')
         ->expected(1, kMostGpuCounts)
         ->check(devices);
   }
   command.options()
       .add_option("--global-batch-size", options.global_batch_size,
-                  "Overrides the job's global_batch_size")
+                  "Sequences per step; overrides the job's global_batch_size")
       ->check(CLI::Range(1, 100'000'000).description(""));
   if (!cluster_required) {
     command.only_with("--gpus", "--cluster");
@@ -107,8 +111,8 @@ Job job_with_overrides(const InputOptions& options, const Json& stated,
     allowed.emplace_back(entry.name);
   }
   throw InputError("--precision", "",
-                   "must be one of fp32, tf32, fp16, bf16, fp8, is \"" + options.precision + "\"",
-                   nearest(options.precision, allowed));
+                   "must be one of fp32, tf32, fp16, bf16, fp8 (got \"" + options.precision + "\")",
+                   did_you_mean(options.precision, allowed));
 }
 
 std::vector<std::string> defaults_in(const InputOptions& options, const Json& job) {
@@ -154,7 +158,7 @@ std::string note_of(const AskedCluster& asked, const Job& job) {
       std::find(not_measured.begin(), not_measured.end(), products) != not_measured.end();
   if (is_timed_here(device) && !has_products && !named) not_measured.push_back(products);
   if (not_measured.empty()) return "";
-  return fmt::format("Not measured on {}, and modelled from what was: {}.", asked.cluster.name,
+  return fmt::format("Not measured on {}, modelled instead: {}.", asked.cluster.name,
                      fmt::join(not_measured, ", "));
 }
 

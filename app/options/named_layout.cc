@@ -56,8 +56,8 @@ NamedLayout of_rank(const reports::PlanFile& plan, const std::string& text) {
   if (rank == 0 || rank > plan.ranked.size()) {
     throw InputError(
         "--layout", "",
-        fmt::format("the plan ranks {} layouts, there is no {}", plan.ranked.size(), text),
-        "a rank is a number from 1, other layouts are written tp=8,pp=4");
+        fmt::format("the plan has layouts #1 to #{} (got {})", plan.ranked.size(), text),
+        "use a number from 1, or sizes such as tp=8,pp=4");
   }
   NamedLayout meant;
   meant.layout = plan.ranked[rank - 1].layout;
@@ -74,9 +74,10 @@ NamedLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
   NamedLayout meant;
   meant.rejections = found.rejections;
   if (!found.ranked.empty()) meant.layout = found.ranked.front().layout;
-  meant.note = fmt::format("{} leaves the rest open: of {} layouts with it {} fit", text,
-                           found.statistics.enumerated, found.statistics.fitting);
-  meant.note += meant.layout ? ", and the fastest is explained.\n" : ".\n";
+  meant.note =
+      fmt::format("{} leaves the other fields open: {} layouts have these sizes and {} fit", text,
+                  found.statistics.enumerated, found.statistics.fitting);
+  meant.note += meant.layout ? "; the fastest is explained.\n" : ".\n";
   return meant;
 }
 
@@ -94,20 +95,20 @@ NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text)
   }
   std::error_code none;  // a name too long for a file is no file
   if (std::filesystem::exists(text, none)) {
-    meant.layout = planner::with_unsaid_overlaps(load_stated_layout(text, defaults), limits,
-                                                 plan.search.space);
+    meant.layout = planner::with_default_overlaps(load_stated_layout(text, defaults), limits,
+                                                  plan.search.space);
     return meant;
   }
   const LayoutLine line = layout_line_from_text(text, defaults);
   if (const auto space = open_space(plan.search.space, line)) return best_with(plan, *space, text);
   const planner::StatedLayout stated{line.layout, line.fields};
-  meant.layout = planner::with_unsaid_overlaps(stated, limits, plan.search.space);
+  meant.layout = planner::with_default_overlaps(stated, limits, plan.search.space);
   const bool switched = *meant.layout != line.layout;
   if (!stated.says("moe_token_dispatcher_type")) {
     meant.layout = with_proven_dispatcher(*meant.layout, plan.cluster);
   }
   if (switched) {
-    meant.note = "Overlap switches are those that the plan's search sets.\n";
+    meant.note = "Overlap switches are set as in the plan's search.\n";
   }
   return meant;
 }

@@ -118,14 +118,15 @@ constexpr std::array kAdvice{
     Advice{"nodes", "use --gpus with the number of devices: nodes x devices per node"},
     Advice{"num-nodes", "use --gpus with the number of devices: nodes x devices per node"},
     Advice{"nnodes", "use --gpus with the number of devices: nodes x devices per node"},
-    Advice{"gpus-per-node", "the cluster says it: \"gpus_per_node\" of a cluster file"},
-    Advice{"nproc-per-node", "the cluster says it: \"gpus_per_node\" of a cluster file"},
-    Advice{"dp", "it follows from --gpus: devices / (tp x pp x cp)"},
-    Advice{"data-parallel", "it follows from --gpus: devices / (tp x pp x cp)"},
-    Advice{"data-parallel-size", "it follows from --gpus: devices / (tp x pp x cp)"},
-    Advice{"data-parallel-replicate-degree", "it follows from --gpus: devices / (tp x pp x cp)"},
+    Advice{"gpus-per-node", "set \"gpus_per_node\" in the cluster file"},
+    Advice{"nproc-per-node", "set \"gpus_per_node\" in the cluster file"},
+    Advice{"dp", "leave it out; it is devices / (tp x pp x cp)"},
+    Advice{"data-parallel", "leave it out; it is devices / (tp x pp x cp)"},
+    Advice{"data-parallel-size", "leave it out; it is devices / (tp x pp x cp)"},
+    Advice{"data-parallel-replicate-degree", "leave it out; it is devices / (tp x pp x cp)"},
     Advice{"data-parallel-shard-degree", "use --zero and --zero-shard"},
-    Advice{"gradient-accumulation-steps", "it follows from --global-batch-size and --mbs"}};
+    Advice{"gradient-accumulation-steps",
+           "leave it out; it follows from --global-batch-size and --mbs"}};
 
 // "--parallelism.tensor_parallel_degree" is tensor-parallel-degree.
 std::string plain_name(const std::string& option) {
@@ -149,8 +150,8 @@ std::string layout_word(std::string_view option) {
 [[noreturn]] void refuse_for_layout(const CLI::App& command, const std::string& option,
                                     const std::string& word, const std::string& value) {
   throw InputError(
-      fmt::format("{} is no option of meshwright {}", option, command.get_name()),
-      fmt::format("the layout says it: --layout {}={}", word, value.empty() ? "..." : value));
+      fmt::format("unknown option {} of meshwright {}", option, command.get_name()),
+      fmt::format("set it in the layout: --layout {}={}", word, value.empty() ? "..." : value));
 }
 
 }  // namespace
@@ -191,8 +192,9 @@ std::vector<std::string> with_own_options(const CLI::App& command,
     }
     for (const Advice& advice : kAdvice) {
       if (name != advice.typed) continue;
-      throw InputError(fmt::format("{} is no option of meshwright {}", option, command.get_name()),
-                       std::string(advice.means));
+      throw InputError(
+          fmt::format("unknown option {} of meshwright {}", option, command.get_name()),
+          std::string(advice.means));
     }
     own.push_back(word);
   }

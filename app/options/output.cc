@@ -53,17 +53,15 @@ void add_format_option(CLI::App& command, Format& format) {
       return;
     }
     throw CLI::ValidationError(
-        "--format", fmt::format("must be table, json, csv or markdown, is \"{}\"", name));
+        "--format", fmt::format("must be table, json, csv or markdown (got \"{}\")", name));
   };
-  command
-      .add_option_function<std::string>("--format", read,
-                                        "table, json, csv or markdown (default table)")
-      ->type_name("ENUM");
+  command.add_option_function<std::string>(
+      "--format", read, "Output format: table, json, csv or markdown. Default: table");
 }
 
 void add_output_options(Command& command, OutputOptions& options) {
   add_format_option(command.options(), options.format);
-  command.writes("--out", options.out, "File to write; default: standard output");
+  command.writes("--out", options.out, "File to write. Default: standard output");
 }
 
 std::string tables_text(const std::vector<reports::Table>& tables, Format format) {

@@ -22,13 +22,13 @@ std::string question_text(const Inputs& inputs) {
   const std::string& framework = cluster.framework.name;
   const std::string where =
       inputs.has_cluster
-          ? fmt::format(
-                "{}: {} x {}{}, framework {}{}", cluster.name,
-                reports::count_text(cluster.num_gpus()), only_device(cluster).name, marked("gpus"),
-                framework.empty() ? "none named: unknown software" : framework, marked("framework"))
+          ? fmt::format("{}: {} x {}{}, framework {}{}", cluster.name,
+                        reports::count_text(cluster.num_gpus()), only_device(cluster).name,
+                        marked("gpus"), framework.empty() ? "none (unknown software)" : framework,
+                        marked("framework"))
           : fmt::format("{} GPUs of no named cluster", reports::count_text(cluster.num_gpus()));
   const Job& job = inputs.job;
-  return fmt::format("{} on {}\n{} tokens a sequence{}, {} sequences a step{}, {}{}\n",
+  return fmt::format("{} on {}\n{} tokens per sequence{}, {} sequences per step{}, {}{}\n",
                      inputs.model.name, where, reports::count_text(job.seq_length),
                      marked("seq_length"), reports::count_text(job.global_batch_size),
                      marked("global_batch_size"), name_of(job.precision), marked("precision"));
@@ -44,11 +44,11 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
       throw InputError(layout_source(path_or_text), "",
                        fmt::format("{} ranks do not divide {} {} into data-parallel groups", others,
                                    gpus, device_noun(inputs.cluster, gpus)),
-                       "state dp, or another --gpus");
+                       "set dp, or use another --gpus");
     }
     layout.data_parallel_size = gpus / others;
   }
-  layout = planner::with_unsaid_overlaps(stated, inputs.cluster.framework.limits);
+  layout = planner::with_default_overlaps(stated, inputs.cluster.framework.limits);
   if (!stated.says("moe_token_dispatcher_type")) {
     layout = with_proven_dispatcher(layout, inputs.cluster);
   }
@@ -62,8 +62,8 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
                      fmt::format("needs {} {}, {} has {}", needed,
                                  device_noun(inputs.cluster, needed), inputs.cluster.name, gpus),
                      needed > gpus
-                         ? fmt::format("--gpus {} plans for more nodes of this kind", needed)
-                         : "leave dp out, and it takes all of them");
+                         ? fmt::format("use --gpus {} to plan for more nodes of this kind", needed)
+                         : "leave dp out to use all devices");
   }
   return layout;
 }

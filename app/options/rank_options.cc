@@ -26,7 +26,7 @@ bool gpus_can_be_used() {
   try {
     return calibrate::open_backend("cuda").unavailable().empty();
   } catch (const SystemError& error) {
-    say("{}; the cores are used\n", error.what());
+    say("{}; using the CPU cores instead\n", error.what());
     return false;
   }
 }
@@ -35,19 +35,22 @@ bool gpus_can_be_used() {
 
 void add_rank_options(CLI::App& command, RankOptions& options, const std::string& default_ranks) {
   command
-      .add_option("--ranks", options.ranks,
-                  fmt::format("Ranks to start; default: {}. Under srun or mpirun the ranks are "
-                              "theirs",
-                              default_ranks))
+      .add_option(
+          "--ranks", options.ranks,
+          fmt::format("Ranks to start. Default: {}. Ignored under srun and mpirun, which start the "
+                      "ranks",
+                      default_ranks))
       ->check(CLI::Range(1, 1'000'000).description(""));
-  command.add_option("--backend", options.backend,
-                     "cpu (with MPI) or cuda (with NCCL); default: cuda where a GPU can be used");
+  command.add_option(
+      "--backend", options.backend,
+      "Backend: cpu (with MPI) or cuda (with NCCL). Default: cuda if a GPU is usable");
   command.add_option("--mpirun-args", options.mpirun_args,
-                     "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+                     "Extra arguments for mpirun, for example \"--host a:4,b:4\"");
   command.add_option("--rank-timeout", options.timeout,
-                     "A rank that completes no operation for so long ends the job; default: 30s");
+                     "Stop the job if a rank completes no operation for this long, from 1s to "
+                     "1440m. Default: 30s");
   command.add_flag("--oversubscribe", options.oversubscribe,
-                   fmt::format("Allows more than {} ranks a core", kMostRanksPerCore));
+                   fmt::format("Allow more than {} ranks per core", kMostRanksPerCore));
 }
 
 double parse_duration(const std::string& option, const std::string& text) {
@@ -58,8 +61,8 @@ double parse_duration(const std::string& option, const std::string& text) {
   const bool known = unit.empty() || unit == "s" || unit == "m";
   const double seconds = unit == "m" ? 60.0 * value : value;
   if (stream.bad() || !known || !(seconds >= 1.0 && seconds <= kLongestDuration)) {
-    throw InputError(option, "", fmt::format("must be 1s to 1440m, is \"{}\"", text),
-                     fmt::format("for example {0} 90s or {0} 5m", option));
+    throw InputError(option, "", fmt::format("must be 1s to 1440m (got \"{}\")", text),
+                     fmt::format("use for example {0} 90s or {0} 5m", option));
   }
   return seconds;
 }
@@ -88,8 +91,8 @@ std::vector<std::string> rank_program(const RankOptions& options,
 
 void check_backend(const std::string& backend) {
   if (backend != "cpu" && backend != "cuda") {
-    throw InputError("--backend", "", fmt::format("must be cpu or cuda, is \"{}\"", backend),
-                     nearest(backend, {"cpu", "cuda"}));
+    throw InputError("--backend", "", fmt::format("must be cpu or cuda (got \"{}\")", backend),
+                     did_you_mean(backend, {"cpu", "cuda"}));
   }
   const std::string reason = calibrate::open_backend(backend).unavailable();
   if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
@@ -97,12 +100,13 @@ void check_backend(const std::string& backend) {
 
 void check_crowding(const RankOptions& options, int ranks, int cores) {
   if (options.oversubscribe || ranks <= kMostRanksPerCore * cores) return;
-  throw InputError("--ranks", "",
-                   fmt::format("{} ranks on {} cores are more than {} a core: they would wait for "
-                               "each other most of the time",
-                               ranks, cores, kMostRanksPerCore),
-                   fmt::format("--ranks {}, or --oversubscribe to start them all the same",
-                               kMostRanksPerCore * cores));
+  throw InputError(
+      "--ranks", "",
+      fmt::format("{} ranks on {} cores are more than {} per core; they would wait for each "
+                  "other most of the time",
+                  ranks, cores, kMostRanksPerCore),
+      fmt::format("use --ranks {}, or --oversubscribe to start them anyway",
+                  kMostRanksPerCore * cores));
 }
 
 calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
@@ -116,8 +120,8 @@ calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
   if (calibrate::stays_on_this_machine(launch.mpirun_arguments)) {
     check_crowding(options, ranks, cores);
     if (options.backend == "cpu" && ranks > cores) {
-      say("warning: {} ranks share {} cores: they wait for each other and times are noisy; "
-          "--ranks {} measures cleanly\n",
+      say("warning: {} ranks share {} cores. They wait for each other, and times are "
+          "noisy. Use --ranks {} for reliable times.\n",
           ranks, cores, cores);
     }
   }

@@ -39,19 +39,20 @@ std::vector<FrameworkScalar> framework_scalars_named(const std::vector<std::stri
       if (name_of(scalar) == name) scalars.push_back(scalar);
     }
     if (scalars.size() > before) continue;
-    throw InputError("--fit", "",
-                     fmt::format("must name some of {}, is \"{}\"", framework_scalar_list(), name),
-                     nearest(name, known_scalars()));
+    throw InputError(
+        "--fit", "",
+        fmt::format("must name some of {} (got \"{}\")", framework_scalar_list(), name),
+        did_you_mean(name, known_scalars()));
   }
   return scalars;
 }
 
 void print_refit(const planner::Refit& refit, const std::string& learnt_from) {
-  say("fitted on {} runs of {}; residual spread {:.1f} %\n", refit.runs, learnt_from,
+  say("fitted on {} runs of {}; residual spread {:.1f} % (1 sigma)\n", refit.runs, learnt_from,
       100.0 * refit.residual_spread);
   for (const planner::FittedScalar& scalar : refit.scalars) {
-    say("  {:24} {} -> {} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n", name_of(scalar.scalar),
-        number_text(scalar.before), number_text(scalar.after),
+    say("  {:24} {} -> {} ({:+.1f} %, ± {:.0f} %, {:.0f} % determined by the runs)\n",
+        name_of(scalar.scalar), number_text(scalar.before), number_text(scalar.after),
         scalar.before > 0 ? 100.0 * (scalar.after / scalar.before - 1.0) : 100.0,
         100.0 * scalar.relative_standard_error, 100.0 * scalar.learnt);
   }

@@ -26,8 +26,8 @@ int whole_number(const std::string& flag, const std::string& text, int lowest) {
       value > kLargestSize) {
     throw InputError(
         flag, "",
-        fmt::format("needs whole numbers from {} to {} such as 1,2,4 or 1..16, has \"{}\"", lowest,
-                    kLargestSize, text));
+        fmt::format("must be whole numbers from {} to {}, such as 1,2,4 or 1..16 (got \"{}\")",
+                    lowest, kLargestSize, text));
   }
   return value;
 }
@@ -52,8 +52,8 @@ std::vector<T> values_from(const Field<T>& field, const std::string& text) {
     }
     if (values.size() > before) continue;
     throw InputError(flag, "",
-                     fmt::format("must be of {}, is \"{}\"", fmt::join(allowed, ", "), word),
-                     nearest(word, allowed));
+                     fmt::format("must be one of {} (got \"{}\")", fmt::join(allowed, ", "), word),
+                     did_you_mean(word, allowed));
   }
   return values;
 }
@@ -64,7 +64,7 @@ std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
   for (const std::string& word : split(text, ',')) {
     const bool on = word == "true" || word == "on";
     if (!on && word != "false" && word != "off") {
-      throw InputError(flag, "", fmt::format("must be true, false or both, is \"{}\"", word));
+      throw InputError(flag, "", fmt::format("must be true, false or both (got \"{}\")", word));
     }
     values.push_back(on);
   }
@@ -80,7 +80,7 @@ std::vector<ModuleSet<Module>> values_from(const Field<ModuleSet<Module>>& field
     const auto modules = modules_named(field, word);
     if (!modules) {
       throw InputError(std::string(field.option), "",
-                       fmt::format("must be modules joined by +, is \"{}\"", word),
+                       fmt::format("must be modules joined by + (got \"{}\")", word),
                        fmt::format("modules are {}", fmt::join(names_of(field), ", ")));
     }
     values.push_back(*modules);
@@ -142,9 +142,10 @@ std::vector<int> int_list(const std::string& flag, const std::string& text, int 
     const int first = whole_number(flag, part.substr(0, dots), lowest);
     const int last =
         dots == std::string::npos ? first : whole_number(flag, part.substr(dots + 2), lowest);
-    if (last < first) throw InputError(flag, "", fmt::format("\"{}\" is no range of sizes", part));
+    if (last < first)
+      throw InputError(flag, "", fmt::format("must be a range of sizes (got \"{}\")", part));
     if (values.size() + static_cast<std::size_t>(last - first) >= kMostSizes) {
-      throw InputError(flag, "", fmt::format("names more than {} sizes", kMostSizes));
+      throw InputError(flag, "", fmt::format("must be at most {} sizes", kMostSizes));
     }
     for (int value = first; value <= last; ++value) values.push_back(value);
   }
@@ -153,20 +154,20 @@ std::vector<int> int_list(const std::string& flag, const std::string& text, int 
 
 namespace {
 
+// The field's help, followed by the names of its values.
 template <typename T>
 std::string help_of(const Field<T>& field) {
-  std::string text;
+  std::string text(field.help);
   if constexpr (requires { field.values.names; }) {
-    const std::string names = fmt::format("{}; ", fmt::join(names_of(field), ", "));
-    if (!field.help.starts_with(names)) text = names;
+    text += fmt::format(". Values: {}", fmt::join(names_of(field), ", "));
   }
-  return text.append(field.help);
+  return text;
 }
 
 }  // namespace
 
 void add_space_options(CLI::App& command, SpaceOptions& options) {
-  constexpr const char* kGroup = "Search space (lists: 1,2,4 or 1..16)";
+  constexpr const char* kGroup = "Search space (each option takes a list: 1,2,4 or 1..16)";
   const auto add = [&](std::string_view name, std::string& value, const std::string& help) {
     command.add_option(std::string(name), value, help)->group(kGroup);
   };
@@ -176,15 +177,15 @@ void add_space_options(CLI::App& command, SpaceOptions& options) {
     ++text;
   });
   add("--first-stage-layers", options.first_stage_layers,
-      "Layers of the first stage; 0: as the others, the default");
+      "Layers of the first stage; 0: as the other stages. Default: 0");
   add("--last-stage-layers", options.last_stage_layers,
-      "Layers of the last stage; 0: as the others, the default");
+      "Layers of the last stage; 0: as the other stages. Default: 0");
   add("--count-embedding-and-loss", options.account_embedding_loss,
-      "Embedding and loss count as layers in the split: true, false; default: where layers do not "
-      "divide");
+      "Count embedding and loss as layers in the split. Default: true "
+      "if the layers do not divide");
   command
       .add_flag("--no-overlap-grad-reduce", options.no_overlap,
-                "Data-parallel communication waits for the compute")
+                "Do not overlap the gradient reduction with the backward pass")
       ->excludes(command.get_option("--overlap-grad-reduce"))
       ->group(kGroup);
 }

@@ -43,7 +43,7 @@ class SweepProgress {
 
 void print_rates(const Cluster& cluster) {
   const Device& device = only_device(cluster);
-  print("{} x {}, {} GB/s memory, {} us a kernel\n", cluster.num_gpus(), device.name,
+  print("{} x {}, {} GB/s memory, {} us per kernel launch\n", cluster.num_gpus(), device.name,
         number_text(device.memory_bandwidth.value() / 1e9, 3),
         number_text(device.kernel_launch.value() * 1e6, 3));
   for (const GemmModel& model : device.gemm) {
@@ -52,7 +52,7 @@ void print_rates(const Cluster& cluster) {
           100.0 * model.relative_spread);
   }
   for (const KernelRate& rate : device.kernels) {
-    print("kernel {}: {} GB/s +- {:.0f} %\n", rate.kernel, number_text(rate.rate.value() / 1e9, 3),
+    print("kernel {}: {} GB/s ± {:.0f} %\n", rate.kernel, number_text(rate.rate.value() / 1e9, 3),
           100.0 * rate.relative_spread);
   }
 }
@@ -95,10 +95,10 @@ class Chronicle {
     std::string refused;
     content_ = read_journal(path, owner, refused);
     if (!refused.empty()) {
-      say("warning: {} {}: not used, and written anew\n", path, refused);
+      say("warning: {} {}; ignoring it and starting a new file\n", path, refused);
     }
     if (!content_.points.empty()) {
-      say("calibrate: goes on after {} points in {}\n", content_.points.size(), path);
+      say("calibrate: continuing after {} points in {}\n", content_.points.size(), path);
     }
     journal_ = std::make_unique<PointJournal>(path, owner, content_);
   }
@@ -125,8 +125,8 @@ class Chronicle {
     const std::string error = journal_->add(point, used);
     if (error.empty() || warned_) return;
     warned_ = true;
-    say("warning: {}: cannot be written: {}; measuring goes on, but were it ended now, the points "
-        "since then would be lost\n",
+    say("warning: {}: cannot be written: {}; measuring continues, but the points since "
+        "then would be lost if it stopped now\n",
         partial_file(run_.out), error);
   }
 

@@ -19,7 +19,7 @@ const interop::LaunchTarget& require_launch_target(const std::string& name) {
     names.emplace_back(target.name);
   }
   throw InputError("--target", "",
-                   fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
+                   fmt::format("must be one of {} (got \"{}\")", fmt::join(names, ", "), name),
                    did_you_mean(name, names));
 }
 

@@ -44,7 +44,7 @@ std::map<std::string, std::string> variables_of(const std::vector<std::string>& 
   for (const std::string& text : typed) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw InputError("--set", "", fmt::format("must be NAME=VALUE, is \"{}\"", text));
+      throw InputError("--set", "", fmt::format("must be NAME=VALUE (got \"{}\")", text));
     }
     variables[text.substr(0, equals)] = text.substr(equals + 1);
   }
@@ -78,11 +78,11 @@ int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
   if (!launch.data_parallel_size_follows) {
     const int gpus = world_size(launch.layout);
     assume(launch, "gpus", std::to_string(gpus),
-           "the product of the sizes that the launch states; --gpus says another number");
+           "product of the sizes in the launch; --gpus overrides it");
     return gpus;
   }
   assume(launch, "gpus", std::to_string(cluster.num_gpus()),
-         "all of the cluster; neither launch nor log says how many, --gpus does");
+         "all of the cluster: neither launch nor log states the number; --gpus sets it");
   return cluster.num_gpus();
 }
 
@@ -95,16 +95,16 @@ void set_data_parallel_size(Layout& layout, const interop::LaunchRecord& launch,
     if (world_size(layout) == gpus) return;
     throw InputError(
         file, "",
-        fmt::format("its sizes multiply to {} devices, and {} are used", world_size(layout), gpus),
-        fmt::format("--gpus {} asks about its own number", world_size(layout)));
+        fmt::format("its sizes multiply to {} devices, but {} are used", world_size(layout), gpus),
+        fmt::format("use --gpus {} for the launch's own number", world_size(layout)));
   }
   if (gpus % others != 0) {
     throw InputError(
         file, "",
-        fmt::format("{} devices do not divide by tensor {} x pipeline {} x context {} = {}", gpus,
-                    layout.tensor_parallel_size, layout.pipeline_parallel_size,
+        fmt::format("{} devices are not divisible by tensor {} x pipeline {} x context {} = {}",
+                    gpus, layout.tensor_parallel_size, layout.pipeline_parallel_size,
                     layout.context_parallel_size, others),
-        "--gpus N says how many are used");
+        "use --gpus N to set the number of devices");
   }
   layout.data_parallel_size = gpus / others;
 }
@@ -141,10 +141,10 @@ void set_global_batch(LaunchedRun& run) {
 }
 
 // Sizes that neither launch nor user says: what the program takes then is an assumption.
-void assume_unsaid_sizes(LaunchedRun& run) {
+void assume_default_sizes(LaunchedRun& run) {
   const interop::LaunchRecord& launch = run.launch;
   const auto default_of = [&](const char* field, int value) {
-    assume(run.launch, field, std::to_string(value), "the default; the launch does not say it");
+    assume(run.launch, field, std::to_string(value), "default: the launch does not set it");
   };
   const bool has_batch = launch.micro_batches_a_rank > 0 || launch.says_job("global_batch_size");
   if (!has_batch) default_of("global_batch_size", run.scenario.job.global_batch_size);
@@ -192,7 +192,7 @@ void measure(LaunchedRun& run, const Framework& framework) {
     if (seen > 0 && std::abs(seen - job.global_batch_size) > job.global_batch_size / 100) {
       assume(
           run.launch, "global_batch_size", std::to_string(seen),
-          fmt::format("most steps of the log have it; the launch says {}", job.global_batch_size));
+          fmt::format("most steps of the log have it; the launch has {}", job.global_batch_size));
       run.scenario.job.global_batch_size = seen;
     }
   }
@@ -244,8 +244,8 @@ interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const st
                                 hints, read);
   }
   if (log_text.empty() || !interop::log_says_launch(log_text)) {
-    throw InputError("--from", "", "is needed: the log does not say how it was launched",
-                     "give the script, command line or configuration that was started");
+    throw InputError("--from", "", "is required: the log does not contain the launch",
+                     "give the script, command line or configuration that started the run");
   }
   return interop::read_launch(log_text, options.log, hints);
 }
@@ -256,8 +256,8 @@ Model model_of(const interop::LaunchRecord& launch, const std::string& from,
   if (!launch.model_name.empty()) {
     const std::string shipped = config_synonym(launch.model_name, "models");
     if (shipped.empty()) {
-      throw InputError(from, "", fmt::format("no shipped model is {}", launch.model_name),
-                       "name its config.json with --model");
+      throw InputError(from, "", fmt::format("no shipped model has the name {}", launch.model_name),
+                       "use --model with its config.json");
     }
     return load_model(shipped, &origin);
   }
@@ -267,7 +267,7 @@ Model model_of(const interop::LaunchRecord& launch, const std::string& from,
     return model;
   }
   if (launch.model.num_layers > 0) return launch.model;
-  throw InputError(from, "", "does not say which model is trained", "name it with --model");
+  throw InputError(from, "", "does not state the model", "use --model");
 }
 
 }  // namespace
@@ -282,14 +282,14 @@ Layout launched_layout(const interop::LaunchRecord& launch, const Framework& fra
   if (stated.says("overlap_grad_reduce") || stated.says("overlap_param_gather")) {
     stated.fields.insert(stated.fields.end(), {"overlap_grad_reduce", "overlap_param_gather"});
   }
-  return planner::with_unsaid_overlaps(stated, framework.limits);
+  return planner::with_default_overlaps(stated, framework.limits);
 }
 
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
   LaunchedRun run;
   std::string log_text;
   if (!options.log_pattern.empty() && options.log.empty()) {
-    throw InputError("--log-pattern", "", "describes the lines of --log, which is missing");
+    throw InputError("--log-pattern", "", "needs --log");
   }
   if (!options.log.empty()) {
     log_text = read_named_text("log", options.log, origin);
@@ -316,7 +316,7 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   }
   set_chunks(run);
   set_global_batch(run);
-  assume_unsaid_sizes(run);
+  assume_default_sizes(run);
   run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
   if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
   if (run.log && run.log_refused.empty()) measure(run, cluster.framework);

@@ -43,7 +43,7 @@ std::string other_parameters(const interop::TrainingLog& log, const Scenario& s,
   const auto mine = static_cast<double>(total_parameters(s.model));
   const double ratio = printed->count / mine;
   if (ratio <= 1.0 + printed->tolerance && 1.0 <= ratio * (1.0 + printed->tolerance)) return "";
-  return fmt::format("its model has {} parameters, and {} has {}", reports::si_text(printed->count),
+  return fmt::format("its model has {} parameters, but {} has {}", reports::si_text(printed->count),
                      s.model.name, reports::si_text(mine));
 }
 
@@ -53,10 +53,10 @@ std::string why_log_is_anothers(const interop::TrainingLog& log, const Scenario&
                                 const Layout& layout) {
   const Device& device = only_device(scenario.cluster);
   if (log.device && !may_be_device(*log.device, device)) {
-    return fmt::format("it was printed on {}, and the cluster has {}", *log.device, device.name);
+    return fmt::format("it was printed on {}, but the cluster has {}", *log.device, device.name);
   }
   if (log.seq_length && *log.seq_length != scenario.job.seq_length) {
-    return fmt::format("its sequences have {} tokens, and the launch's have {}", *log.seq_length,
+    return fmt::format("its sequences have {} tokens, but the launch's have {}", *log.seq_length,
                        scenario.job.seq_length);
   }
   return other_parameters(log, scenario, layout);
@@ -69,15 +69,16 @@ std::string why_steps_are_anothers(const interop::MeasuredSteps& steps, const Sc
   if (!steps.batch_by_tokens || batch == scenario.job.global_batch_size) return "";
   if (ranks > 0 && batch % ranks == 0) return "";
   return fmt::format(
-      "its steps have {} sequences by their time and tokens a second, and the launch's have {}",
+      "its steps have {} sequences (time x tokens per second), but the launch's have "
+      "{}",
       batch, scenario.job.global_batch_size);
 }
 
 std::string what_log_says(const interop::TrainingLog& log) {
   std::string text;
   if (const auto steps = interop::measured_steps(log, {})) {
-    text += fmt::format("; it says {} a step (median of {})", reports::seconds_text(steps->median),
-                        steps->used);
+    text += fmt::format("; its step time is {} (median of {})",
+                        reports::seconds_text(steps->median), steps->used);
   }
   if (log.peak_allocated) {
     text +=

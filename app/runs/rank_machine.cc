@@ -37,8 +37,8 @@ std::unique_ptr<calibrate::Communicator> open_world(calibrate::Backend& network,
 std::string wrong_world(const calibrate::RankPlace& place, int world_size) {
   if (place.size == 0 || place.size == world_size) return "";
   return fmt::format(
-      "{} started {} ranks and MPI sees {}: they share no process manager; use "
-      "srun --mpi=pmix, or the mpirun of the MPI that this program was built with",
+      "{} started {} ranks, but MPI sees {}; they share no process manager. Use srun "
+      "--mpi=pmix, or the mpirun of the MPI that this program was built with",
       place.launcher, place.size, world_size);
 }
 

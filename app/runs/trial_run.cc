@@ -128,7 +128,7 @@ class Trials {
       // Only rank 0 has a whole observation.
       const bool wanted = writes_ && time_left && first.failure.empty() && is_noisy(first);
       if (world_.host_max(wanted ? 1.0 : 0.0) == 0.0) continue;
-      tell("again, the host was noisy", i);
+      tell("again, the host was loaded", i);
       first = calmer_of(std::move(first), run_once(run_.layouts[i]));
       write_so_far();
     }

@@ -47,7 +47,7 @@ reports::TraceSlice slice(const ObservedInterval& interval, int process, Seconds
 reports::Trace trial_trace(const std::vector<Observation>& observations) {
   reports::Trace trace;
   trace.facts = {{"schema", std::string(reports::kTraceSchema)},
-                 {"times", "measured on the ranks, each from its own begin of the step"}};
+                 {"times", "measured on the ranks, each from its own start of the step"}};
   Seconds offset;
   for (const Observation& o : observations) {
     if (o.intervals.empty()) continue;

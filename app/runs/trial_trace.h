@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that ranks really ran as a trace: one process a rank, with a track for computing and
+// The executed steps of the ranks as a trace: one process per rank, with a track for computing and
 // one for what it does with others. Layouts follow one another.
 #pragma once
 

@@ -70,7 +70,7 @@ Backend& load(const std::string& name) {
   const auto entry = reinterpret_cast<EntryPoint>(dlsym(handle, "meshwright_backend"));
   Backend* module = entry == nullptr ? nullptr : entry();
   if (module == nullptr) {
-    throw SystemError(fmt::format("backend {}: {} is no meshwright module", name, file));
+    throw SystemError(fmt::format("backend {}: {} is not a meshwright module", name, file));
   }
   return *module;
 }

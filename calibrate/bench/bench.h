@@ -36,10 +36,10 @@ class Bench {
   Compute& compute_;
 };
 
-// How many copies of a thing that touches `footprint` bytes to use in turn, so that none of it
-// still lies in the last cache when its turn comes: a step meets its operands so. Between two turns
-// of a copy all others are touched: twice the cache, since caches do not forget in order; where the
-// cache's size is not known, what is more than an H100's (50 MB). At most an eighth of the memory.
+// Returns how many copies of an operand of `footprint` bytes to use in rotation. The copies
+// together have twice the last-level cache, so no copy is in the cache when it is used again, as in
+// a step. If the cache's size is unknown, more than an H100's (50 MB) is assumed. The copies take
+// at most an eighth of the memory.
 inline constexpr std::size_t kMostCopies = 1024;
 [[nodiscard]] inline std::size_t cold_copies(Bytes footprint, const DeviceDescription& device) {
   constexpr Bytes kUnknownCache = mebibytes(64);

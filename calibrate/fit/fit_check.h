@@ -29,7 +29,7 @@ struct FitCheck {
   double residual_spread = 0.0;     // root mean square of log(measured / modelled)
   double noise = 0.0;               // median spread of the points
   [[nodiscard]] bool describes() const;
-  // What it says: how far the model is from the points, and what that means where it is far.
+  // Sentence about the distance of the model from the points.
   [[nodiscard]] std::string sentence() const;
 };
 

@@ -16,7 +16,7 @@ std::vector<std::string> log_lines(const std::string& text);
 // The whole word as a number.
 std::optional<double> number_in(const std::string& word);
 
-// What a product reads and writes, as its points say.
+// Bytes that a GEMM reads and writes, as its points state.
 Bytes gemm_bytes(const Product& product);
 
 // A time that somebody else took: no samples of it are known.

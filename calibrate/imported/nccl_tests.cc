@@ -69,33 +69,33 @@ std::optional<std::string> program_of_file(const std::string& file) {
   return std::nullopt;
 }
 
-struct ReportedSeats {
+struct ReportedSlots {
   int ranks = 0;
   std::map<std::string, int> on_host;
   std::set<int> numbers;  // of ranks
 };
 
 // NCCL_TESTS_SPLIT makes several groups, all at work at once; each is a communicator of its own.
-using GroupSeats = std::map<int, ReportedSeats>;
+using GroupSlots = std::map<int, ReportedSlots>;
 
-int groups_on(const std::string& host, const GroupSeats& groups) {
+int groups_on(const std::string& host, const GroupSlots& groups) {
   return static_cast<int>(std::count_if(groups.begin(), groups.end(), [&](const auto& group) {
     return group.second.on_host.contains(host);
   }));
 }
 
 // Of the first group; the others are like it.
-Placement placement_of(const GroupSeats& groups, const std::string& file) {
-  const ReportedSeats seats = groups.empty() ? ReportedSeats{} : groups.begin()->second;
-  if (seats.ranks < 2) {
+Placement placement_of(const GroupSlots& groups, const std::string& file) {
+  const ReportedSlots slots = groups.empty() ? ReportedSlots{} : groups.begin()->second;
+  if (slots.ranks < 2) {
     throw InputError(file, "", "does not say that two or more ranks took part",
                      "keep nccl-tests' lines \"# Rank ...\"");
   }
   int most = 1;
-  for (const auto& [host, ranks] : seats.on_host) most = std::max(most, ranks);
-  const int nodes = std::max<int>(1, static_cast<int>(seats.on_host.size()));
-  return {seats.ranks, nodes == 1 ? seats.ranks : most, nodes,
-          groups_on(seats.on_host.begin()->first, groups)};
+  for (const auto& [host, ranks] : slots.on_host) most = std::max(most, ranks);
+  const int nodes = std::max<int>(1, static_cast<int>(slots.on_host.size()));
+  return {slots.ranks, nodes == 1 ? slots.ranks : most, nodes,
+          groups_on(slots.on_host.begin()->first, groups)};
 }
 
 // Where the columns stand that are read; the first time column is out of place.
@@ -216,7 +216,7 @@ class TextReader {
     }
     if (words.front() == "#") words.erase(words.begin());
     const bool begins = words.size() > 1 && words[0] == "Using" && words[1] == "devices";
-    if (begins || (!words.empty() && words[0].starts_with("nThread"))) seats_.clear();
+    if (begins || (!words.empty() && words[0].starts_with("nThread"))) slots_.clear();
     if (const auto columns = columns_in(words)) {
       columns_ = columns;
       labels_ = labels;
@@ -224,15 +224,15 @@ class TextReader {
   }
 
   void take_seat(const Seat& seat) {
-    ReportedSeats& seats = seats_[seat.group];
-    if (seat.rank && !seats.numbers.insert(*seat.rank).second) {
+    ReportedSlots& slots = slots_[seat.group];
+    if (seat.rank && !slots.numbers.insert(*seat.rank).second) {
       throw InputError(
           file_, "",
           fmt::format("names rank {} twice before one table: each process ran alone", *seat.rank),
           "build nccl-tests with MPI=1, or give one job's log a file");
     }
-    ++seats.ranks;
-    ++seats.on_host[seat.host];
+    ++slots.ranks;
+    ++slots.on_host[seat.host];
     add_device(result_.devices, seat.device);
   }
 
@@ -294,7 +294,7 @@ class TextReader {
     const double bus = number_in(cell(columns_->busbw)).value_or(0.0);
     constexpr double kLeast = 0.5;  // GB/s: two digits behind the point say enough
     rows_.push_back({program(),
-                     {.place = placement_of(seats_, file_),
+                     {.place = placement_of(slots_, file_),
                       .size = *size,
                       .us = *us,
                       .type = cell(columns_->type),
@@ -304,7 +304,7 @@ class TextReader {
 
   const std::string& text_;
   const std::string& file_;
-  GroupSeats seats_;
+  GroupSlots slots_;
   std::set<std::string> mentioned_;  // programs since the last table
   std::string starting_, program_, guess_;
   bool table_read_ = false;
@@ -344,13 +344,13 @@ std::vector<std::string> devices_in(const Json& document) {
   return devices;
 }
 
-GroupSeats seats_in(const Json& document) {
-  GroupSeats groups;
+GroupSlots slots_in(const Json& document) {
+  GroupSlots groups;
   for (const Json& device : member(member(document, "config"), "devices")) {
     const double group = member_number(device, {"group"});
-    ReportedSeats& seats = groups[static_cast<int>(std::clamp(group, 0.0, 1e6))];
-    ++seats.ranks;
-    ++seats.on_host[member(device, "hostname").dump()];
+    ReportedSlots& slots = groups[static_cast<int>(std::clamp(group, 0.0, 1e6))];
+    ++slots.ranks;
+    ++slots.on_host[member(device, "hostname").dump()];
   }
   return groups;
 }
@@ -370,7 +370,7 @@ Imported from_nccl_tests_json(const std::string& text, const std::string& file) 
       programs.empty() ? program_of_file(file).value_or("") : *programs.begin();
   const std::optional<Collective> collective = collective_named(program);
   if (!collective) fail_unnamed(file);
-  const Placement place = placement_of(seats_in(document), file);
+  const Placement place = placement_of(slots_in(document), file);
   result.devices = devices_in(document);
   std::vector<TimedRow> rows;
   for (const Json& row : document["results"]) {

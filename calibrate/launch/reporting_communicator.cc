@@ -98,7 +98,7 @@ class ReportingCommunicator : public Communicator {
   [[nodiscard]] bool calls_block() const override { return inner_->calls_block(); }
   void run_beside_compute(bool beside) override { inner_->run_beside_compute(beside); }
   void wait_beside_compute() override {
-    const TransferScope scope("transfers beside products");
+    const TransferScope scope("transfers overlapped with GEMMs");
     inner_->wait_beside_compute();
   }
   [[nodiscard]] std::string chosen_algorithm() const override { return inner_->chosen_algorithm(); }

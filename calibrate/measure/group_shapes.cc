@@ -87,18 +87,18 @@ std::vector<int> local_numbers(const std::vector<int>& node_of_rank) {
 }
 
 std::vector<GroupShape> group_shapes(const std::vector<int>& node_of_rank, bool strided) {
-  const RanksByNode seats(node_of_rank);
+  const RanksByNode slots(node_of_rank);
   std::vector<GroupShape> shapes;
-  for (const int nodes : sizes_up_to(seats.nodes(), false)) {
-    for (const int in_node : sizes_up_to(seats.per_node(), nodes == 1)) {
+  for (const int nodes : sizes_up_to(slots.nodes(), false)) {
+    for (const int in_node : sizes_up_to(slots.per_node(), nodes == 1)) {
       if (in_node * nodes == 1) continue;
-      const int most = seats.per_node() / in_node;
-      shapes.push_back(seats.shape(in_node, nodes, most));
-      if (most > 1) shapes.push_back(seats.shape(in_node, nodes, 1));
+      const int most = slots.per_node() / in_node;
+      shapes.push_back(slots.shape(in_node, nodes, most));
+      if (most > 1) shapes.push_back(slots.shape(in_node, nodes, 1));
     }
   }
-  for (const int in_node : sizes_up_to(strided ? seats.per_node() / 2 : 1, false)) {
-    if (in_node > 1) shapes.push_back(seats.strided_shape(in_node));
+  for (const int in_node : sizes_up_to(strided ? slots.per_node() / 2 : 1, false)) {
+    if (in_node > 1) shapes.push_back(slots.strided_shape(in_node));
   }
   return shapes;
 }

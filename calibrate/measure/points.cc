@@ -19,7 +19,7 @@ std::string size_text(Bytes amount) {
 }
 
 // ", 2 a node, 4 groups at once"
-std::string seats_text(const GroupCall& c) {
+std::string slots_text(const GroupCall& c) {
   std::string text;
   if (c.tier == Tier::inter_node && c.ranks_per_node > 0) {
     text += fmt::format(", {} a node", c.ranks_per_node);
@@ -76,7 +76,7 @@ std::string MeasuredPoint::label() const {
                  [&](const timed::KernelLaunch& s) { return plain(s); },
                  [&](const timed::CollectiveCall& s) {
                    return fmt::format("{} {} over {} ranks{}", name_of(s.call.collective), size,
-                                      s.call.group_size, seats_text(s.call));
+                                      s.call.group_size, slots_text(s.call));
                  },
                  [&](const timed::Overlap& s) {
                    const GemmShape& shape = s.product.variant.shape;

@@ -11,23 +11,24 @@ namespace meshwright::calibrate {
 
 std::string subject_of(const MeasuredPoint& p) {
   return std::visit(
-      Overloaded{[](const timed::Gemm& s) {
-                   return fmt::format("products in {}", name_of(s.product.precision));
-                 },
-                 [](const timed::SustainedGemm&) { return std::string("sustained products"); },
-                 [](const timed::Kernel& s) { return fmt::format("kernel {}", s.name); },
-                 [](const timed::MemoryCopy& s) { return std::string(s.kName); },
-                 [](const timed::HostLink& s) {
-                   return fmt::format("host_link {}", name_of(s.direction));
-                 },
-                 [](const timed::KernelLaunch& s) { return std::string(s.kName); },
-                 [](const timed::CollectiveCall& s) {
-                   const bool across = s.call.tier == Tier::inter_node;
-                   return fmt::format("{} {}", name_of(s.call.collective),
-                                      across ? "between nodes" : "inside a node");
-                 },
-                 [](const timed::Overlap&) { return std::string("products beside messages"); },
-                 [](const timed::Attention&) { return std::string("fused attention"); }},
+      Overloaded{
+          [](const timed::Gemm& s) {
+            return fmt::format("products in {}", name_of(s.product.precision));
+          },
+          [](const timed::SustainedGemm&) { return std::string("sustained products"); },
+          [](const timed::Kernel& s) { return fmt::format("kernel {}", s.name); },
+          [](const timed::MemoryCopy& s) { return std::string(s.kName); },
+          [](const timed::HostLink& s) {
+            return fmt::format("host_link {}", name_of(s.direction));
+          },
+          [](const timed::KernelLaunch& s) { return std::string(s.kName); },
+          [](const timed::CollectiveCall& s) {
+            const bool across = s.call.tier == Tier::inter_node;
+            return fmt::format("{} {}", name_of(s.call.collective),
+                               across ? "between nodes" : "inside a node");
+          },
+          [](const timed::Overlap&) { return std::string("GEMMs overlapped with messages"); },
+          [](const timed::Attention&) { return std::string("fused attention"); }},
       p.subject);
 }
 

@@ -67,12 +67,12 @@ std::string system_noise_words(const SystemNoise& noise, int ranks) {
   const double wait = expected_maximum(ranks) * noise.time_jitter;
   if (std::max({std::abs(compute), std::abs(collectives), wait}) < kWorthSaying) return "";
   std::string words = fmt::format(
-      "system noise: on average kernels take {:+.0f} % against their medians, collectives {:+.0f} "
-      "%, and ranks that meet in every layer wait {:.0f} % of their computing for the slowest; "
-      "predicted times include it",
+      "system noise: mean kernel time is {:+.0f} % relative to the median, mean "
+      "collective time {:+.0f} %. Ranks that synchronise in every layer wait {:.0f} "
+      "% of their compute time for the slowest rank. Predicted times include this",
       100.0 * compute, 100.0 * collectives, 100.0 * wait);
   if (compute + wait >= kDisturbed) {
-    words += "; other work disturbs this host: calibrate again when it is quiet";
+    words += ". Other processes are using this host; calibrate again when it is idle";
   }
   return words;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other work on a host takes from ranks on its cores: system noise. A median of short samples
-// leaves it out; a step has all of it, and where ranks meet in every layer each waits for the noise
-// of the others (Hoefler, Schneider and Lumsdaine, Characterizing the Influence of System Noise on
-// Large-Scale Applications by Simulation, SC 2010). Pure.
+// System noise: time that other processes take from ranks on a host's cores. A median of short
+// samples leaves it out; a step has all of it, and where ranks meet in every layer each waits for
+// the noise of the others (Hoefler, Schneider and Lumsdaine, Characterizing the Influence of System
+// Noise on Large-Scale Applications by Simulation, SC 2010). Pure.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ namespace meshwright::calibrate {
 // Sums are over all calls of all points of a kind. A point is measured for about as long as a step
 // takes, so that a rank which is slower all the while is slower in a step, too: that is no jitter.
 struct SystemNoise {
-  // Of products and kernels: mean time of the slowest rank over all its samples, over the median of
+  // For GEMMs and kernels: mean time of the slowest rank over all its samples, over the median of
   // each sample's slowest rank: sum(rank_mean) / sum(median).
   double compute_ratio = 1.0;
-  // Of collectives, which end with their slowest rank: sum(mean) / sum(median).
+  // For collectives, which end with their slowest rank: sum(mean) / sum(median).
   double collective_ratio = 1.0;
   // Standard deviation of a rank's time for a product or kernel from call to call, relative: of n
   // ranks the slowest of each sample takes c(n) of them longer than the slowest of all

@@ -34,9 +34,9 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
       groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_,      layout_, compute_,
                arena_, recorder_, groups_, job_.seq_length / layout_.context_parallel_size},
-      owed_(arena_),
+      deferred_(arena_),
       options_(options) {
-  context_.owed = &owed_;
+  context_.deferred = &deferred_;
   context_.host = &host_;
   make_chunks();
   context_.force_load_balancing = options_.moe_router_force_load_balancing;
@@ -190,16 +190,16 @@ Tensor TrialStep::compute(const Instruction& instruction, Tensor input) {
     case Pass::backward:
       return calibrate::run(backward_pass(instruction, std::move(input)));
     case Pass::backward_input: {
-      owed_.open(pass);
+      deferred_.open(pass);
       Tensor dx = calibrate::run(backward_pass(instruction, std::move(input)));
-      owed_.close();
+      deferred_.close();
       return dx;
     }
     case Pass::backward_weight:
       break;
   }
   const TermScope scope(recorder_, TermKind::backward_compute);
-  owed_.run(pass, context_);
+  deferred_.run(pass, context_);
   if (whole_states_) chunk(instruction.chunk).reduce_all_gradients();
   return {};
 }

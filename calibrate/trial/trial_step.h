@@ -91,7 +91,7 @@ class TrialStep {
   std::deque<StageModel> chunks_;      // in the model's order
   Parameter* shared_words_ = nullptr;  // the embedding's matrix where another stage has it, too
   std::vector<MicroBatch> batches_;
-  WeightGradientStore owed_;
+  WeightGradientStore deferred_;
   StageProgram program_;
   std::vector<bool> last_of_chunk_;  // of each instruction: the last that gives its chunk gradients
   std::optional<StageExchange> exchange_;

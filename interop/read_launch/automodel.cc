@@ -12,7 +12,7 @@ namespace meshwright::interop {
 namespace {
 
 // "none" is a word there, and null is not there at all.
-bool is_unsaid(const Value& value) {
+bool is_unset(const Value& value) {
   return value.words.size() == 1 &&
          (same_letters(value.words.front(), "none") || same_letters(value.words.front(), "null"));
 }
@@ -23,7 +23,7 @@ const Value* automodel_value(LaunchReading& r, std::initializer_list<std::string
   const Value* found = nullptr;
   for (const std::string_view key : keys) {
     const Value* value = r.find(key);
-    if (found == nullptr && value != nullptr && !is_unsaid(*value)) found = value;
+    if (found == nullptr && value != nullptr && !is_unset(*value)) found = value;
   }
   return found;
 }

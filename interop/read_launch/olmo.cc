@@ -152,14 +152,14 @@ void read_olmo_attention_kernel(LaunchReading& r) {
 void read_olmo_dropout(LaunchReading& r) {
   Job& job = r.record().job;
   job.dropout = false;
-  std::string unsaid;
+  std::string unstated;
   for (const char* key :
        {"model.attention_dropout", "model.residual_dropout", "model.embedding_dropout"}) {
     double share = 0.1;
-    if (!r.number(share, "dropout", key, {0.0, 1.0})) append_to_list(unsaid, ", ", key);
+    if (!r.number(share, "dropout", key, {0.0, 1.0})) append_to_list(unstated, ", ", key);
     job.dropout = job.dropout || share > 0.0;
   }
-  if (!unsaid.empty()) r.assume("dropout", "true", unsaid + ": 0.1 unless told");
+  if (!unstated.empty()) r.assume("dropout", "true", unstated + ": 0.1 unless told");
   r.settle_job("dropout");
 }
 

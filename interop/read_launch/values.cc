@@ -79,7 +79,7 @@ void fail_at(const Value& value, const std::string& what, const std::string& hin
 std::string word_of(const Value& value) {
   check_known(value);
   if (value.words.size() != 1) {
-    fail_at(value, fmt::format("must have one value, has {}", value.words.size()));
+    fail_at(value, fmt::format("must have one value (got {})", value.words.size()));
   }
   return value.words.front();
 }

@@ -41,7 +41,7 @@ std::vector<AccuracyRow> accuracy_rows_from_json(const Json& json, const std::st
 // The runs of a set that the row is about.
 MeasuredSet runs_of(const AccuracyRow& row, MeasuredSet set);
 
-// What is past a limit, in words: "mean error 9.1 % of at most 8 %".
+// Sentence about an exceeded limit: "mean error 9.1 % of at most 8 %".
 std::vector<std::string> past_limits(const AccuracyLimits& limits, const Score& score);
 
 }  // namespace meshwright::planner

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a few runs on a machine teach about the rest, and which few teach most.
+// Value of a few calibration runs of a machine for its other runs, and the choice of the most
+// informative.
 //
 // Maximum a posteriori: the framework's scalars (refit.h) start where its file has them, with the
 // regime's spread as the width of the factors' prior. In logarithms a step is then a linear
@@ -71,7 +72,7 @@ std::vector<std::size_t> most_telling(const std::vector<CandidateStep>& candidat
 // The same of measured runs, whose times are not looked at. Indices into set.runs.
 std::vector<std::size_t> runs_to_make(const MeasuredSet& set,
                                       const std::vector<FrameworkScalar>& scalars, int count);
-// Of a plan's layouts, before any has run: indices into plan.ranked.
+// Indices into plan.ranked, chosen before any layout has run.
 std::vector<std::size_t> runs_to_make(const Plan& plan, int count);
 
 }  // namespace meshwright::planner

@@ -38,7 +38,7 @@ struct StatedSet {
 const Record<StatedSet>& measured_set_record();
 const Record<UnreadRun>& unread_run_record();
 
-// Of what a run may name instead of holding it, and of models that other programs wrote.
+// Readers of what a run names by file, and of models that other programs wrote.
 struct NamedRecords {
   std::function<Model(const std::string& name)> model;
   std::function<Cluster(const std::string& name)> cluster;  // asked once a name
@@ -48,7 +48,7 @@ struct NamedRecords {
       inline_model;
 };
 
-// What stands in for every run's cluster, and for its framework.
+// Cluster and framework that replace those of every run.
 struct MeasuredWhere {
   std::optional<Cluster> cluster;
   std::optional<Framework> framework;

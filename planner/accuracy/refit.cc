@@ -38,9 +38,8 @@ class Problem {
   Problem(const MeasuredSet& set, const std::vector<FrameworkScalar>& scalars) : scalars_(scalars) {
     for (const std::size_t i : usable_runs(set)) runs_.push_back(set.runs[i]);
     if (runs_.empty()) {
-      throw InputError(set.name, "",
-                       "holds no run with a step time and a legal layout to learn from",
-                       "meshwright backtest says which rule each layout breaks");
+      throw InputError(set.name, "", "has no run with a step time and a valid layout to fit on",
+                       "run meshwright backtest to see which rule each layout breaks");
     }
     base_ = runs_.front().cluster.framework;
     for (const FrameworkScalar scalar : scalars)
@@ -52,18 +51,14 @@ class Problem {
   [[nodiscard]] const std::vector<double>& start() const { return start_; }
 
   [[nodiscard]] Framework framework(std::span<const double> x) const {
-    Framework f = base_;
-    for (std::size_t i = 0; i < scalars_.size(); ++i) {
-      f = with_value(std::move(f), scalars_[i], std::exp(x[i]));
-    }
-    return f;
+    return with_scalars(base_, x);
   }
 
-  // log(predicted / measured) of every run.
+  // log(predicted / measured) of every run, each under its own software with these scalars.
   [[nodiscard]] std::vector<double> residuals(std::span<const double> x) const {
     std::vector<double> r;
-    const Framework f = framework(x);
     for (const MeasuredRun& run : runs_) {
+      const Framework f = with_scalars(run.cluster.framework, x);
       r.push_back(log_step(placed(run), f) - std::log(run.step_time->value()));
     }
     return r;
@@ -75,7 +70,7 @@ class Problem {
   [[nodiscard]] double covering_spread(std::span<const double> x) const {
     std::vector<double> needed;
     for (MeasuredRun run : runs_) {
-      run.cluster.framework = framework(x);
+      run.cluster.framework = with_scalars(run.cluster.framework, x);
       CostTable table(run);
       const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
       double of_terms = 0;
@@ -90,6 +85,13 @@ class Problem {
   }
 
  private:
+  [[nodiscard]] Framework with_scalars(Framework f, std::span<const double> x) const {
+    for (std::size_t i = 0; i < scalars_.size(); ++i) {
+      f = with_value(std::move(f), scalars_[i], std::exp(x[i]));
+    }
+    return f;
+  }
+
   std::vector<FrameworkScalar> scalars_;
   std::vector<MeasuredRun> runs_;
   Framework base_;
@@ -190,8 +192,8 @@ MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FrameworkS
   if (folds < 2 || static_cast<int>(part_of_group.size()) < folds) {
     throw InputError(
         set.name, "",
-        fmt::format("{} groups cannot be judged in {} parts", part_of_group.size(), folds),
-        "give at least two parts, and not more than there are groups");
+        fmt::format("cannot split {} groups into {} parts", part_of_group.size(), folds),
+        "use at least 2 parts and at most one per group");
   }
   const MeasuredSet all = set;
   for (int fold = 0; fold < folds; ++fold) {
@@ -199,9 +201,14 @@ MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FrameworkS
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (part[i] != fold) others.runs.push_back(all.runs[i]);
     }
-    const Framework framework = refit(others, scalars, prior).framework;
+    const Refit found = refit(others, scalars, prior);
     for (std::size_t i = 0; i < part.size(); ++i) {
-      if (part[i] == fold) set.runs[i].cluster.framework = framework;
+      if (part[i] != fold) continue;
+      Framework& framework = set.runs[i].cluster.framework;
+      for (const FittedScalar& fitted : found.scalars) {
+        framework = with_value(std::move(framework), fitted.scalar, fitted.after);
+      }
+      framework.relative_spread = found.framework.relative_spread;
     }
   }
   return set;

@@ -27,7 +27,7 @@ struct FittedScalar {
 };
 
 struct Refit {
-  Framework framework;  // of the set's first cluster, with the fitted scalars
+  Framework framework;  // of the set's first run, with the fitted scalars
   std::vector<FittedScalar> scalars;
   int runs = 0;  // that the fit used
   double residual_spread =
@@ -60,8 +60,9 @@ struct LogSteps {
 LogSteps log_steps(const std::vector<PlacedLayout>& layouts,
                    const std::vector<FrameworkScalar>& scalars, const Framework& framework);
 
-// Every run with a framework that was fitted on the runs of other groups only: groups are dealt, in
-// order of first appearance, into `folds` parts, and each part is judged by a fit on the others.
+// Every run under its own software with scalars that were fitted on the runs of other groups only:
+// groups are dealt, in order of first appearance, into `folds` parts, and each part is judged by a
+// fit on the others.
 // Throws InputError when there are fewer groups than parts, or less than two parts.
 MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FrameworkScalar>& scalars,
                                    int folds, const RefitPrior& prior = {});

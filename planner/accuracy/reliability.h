@@ -24,7 +24,7 @@ struct JudgedChoices {
   std::vector<JudgedPair> pairs;
 };
 
-// Of every group of two legal measured runs and more of one job, machine and software.
+// For every group of at least two valid measured runs of one job, machine and software.
 JudgedChoices judged_choices(const MeasuredSet& set);
 
 struct ReliabilityBin {

@@ -64,7 +64,7 @@ struct Validation {
 Validation validate(const Scenario& scenario, const std::vector<Observation>& observations);
 
 // What was observed, as measured runs that planner::refit learns from: each with the model, job,
-// devices and layout that were really run. Observations that failed are left out.
+// devices and layout that were executed. Observations that failed are left out.
 MeasuredSet observed_runs(const Scenario& scenario, const std::vector<Observation>& observations);
 
 // Kendall's tau-b of two equally long series.

@@ -34,9 +34,9 @@ Assumption slowest_of_row(const CapacityQuestion& question, const CapacityRow& r
   const int nodes = std::max(1, row.gpus / kGpusOfAReportedNode);
   Ranged spread = question.options.step_time_spread;
   spread.source += fmt::format(
-      "{}the step holds the slowest of {} {}, 1 + {} x {} %; what is stated here makes "
-      "all wait for the slowest of {} nodes, {} standard deviations above the mean (order "
-      "statistics)",
+      "{}the step holds the slowest of {} {}, 1 + {} x {} %; a stated spread makes "
+      "all nodes wait for the slowest of {}, {} standard deviations above the mean "
+      "(order statistics)",
       spread.source.empty() ? "" : ": ", row.gpus, device_noun(device.kind, row.gpus),
       number_text(expected_maximum(row.gpus), 3), number_text(speed_spread(device) * 100.0, 3),
       nodes, number_text(expected_maximum(nodes), 3));
@@ -56,13 +56,13 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
   std::vector<Assumption> all{
       {"failure_rate", "failures", words("per 1,000 node-days (nodes of 8 GPUs)"),
        f.per_thousand_node_days, has_range(f.per_thousand_node_days)},
-      {"detection_seconds", "until a failure is noticed", "s", f.detection_seconds},
-      {"restart_seconds", "until the job runs again", "s", f.restart_seconds},
-      {"load_seconds", "loading a checkpoint", "s", transfer_of(c.load_seconds, plan.load)},
-      {"pause_seconds", "training stands for a save", "s",
+      {"detection_seconds", "time to detect a failure", "s", f.detection_seconds},
+      {"restart_seconds", "time to restart the job", "s", f.restart_seconds},
+      {"load_seconds", "time to load a checkpoint", "s", transfer_of(c.load_seconds, plan.load)},
+      {"pause_seconds", "pause of training for a save", "s",
        c.asynchronous ? c.pause_seconds : transfer_of(c.persist_seconds, plan.pause)}};
   if (c.asynchronous) {
-    all.push_back({"persist_seconds", "writing a save in the background", "s",
+    all.push_back({"persist_seconds", "time to write a save in the background", "s",
                    transfer_of(c.persist_seconds, plan.persist)});
   }
   all.push_back({"storage_gb_per_s_per_node", "storage", words("GB/s per node of 8 GPUs"),
@@ -75,10 +75,11 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
                    question.options.prices.currency, *row.price, has_range(*row.price)});
   }
   if (row.kilowatts) {
-    all.push_back({"kilowatts_per_gpu", words("power with a GPU's share of its node, computing"),
-                   "kW", *row.kilowatts, has_range(*row.kilowatts)});
+    all.push_back({"kilowatts_per_gpu",
+                   words("power per GPU with its share of the node, while computing"), "kW",
+                   *row.kilowatts, has_range(*row.kilowatts)});
     all.push_back(
-        {"waiting_share", "power of a node that waits", "share of its rating", p.waiting_share});
+        {"waiting_share", "power of an idle node", "share of its rating", p.waiting_share});
     all.push_back({"pue", "power usage effectiveness", "", p.pue});
   }
   if (p.kg_co2_per_kwh) {
@@ -88,9 +89,12 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
 }
 
 std::vector<std::string> included_in(const CapacityQuestion& question, const CapacityRow& row) {
+  const std::string narrower = row.fits() ? row.main_phase().estimate.narrowed_by : "";
   std::vector<std::string> parts{
-      "the step's own interval, one error for all steps: nothing of it averages out",
-      "when failures come, which averages out over the run"};
+      "the interval of the step time, one error common to all steps, which does not "
+      "average out" +
+          (narrower.empty() ? "" : " (to narrow it: " + narrower + ")"),
+      "the times of failures, which average out over the run"};
   const Ranged& rate = question.options.failures.per_thousand_node_days;
   if (has_range(rate)) {
     parts.push_back(fmt::format("the rate of failures, {} to {} {}", number_text(rate.low, 3),
@@ -105,17 +109,17 @@ std::vector<std::string> included_in(const CapacityQuestion& question, const Cap
 
 std::vector<std::string> left_out_of(const CapacityQuestion& question) {
   std::vector<std::string> parts{
-      "how many tokens reach a quality, and what a larger batch does to that",
+      "how many tokens reach a quality, and how a larger batch changes that",
       with_device_noun("the difference between two allocations of GPUs", question.device_kind()),
       "failures that hit several nodes at once, and the first days of a new cluster",
-      "waiting for the queue, data preparation, experiments before the run",
-      "price of storage, network traffic and people"};
+      "queueing, data preparation, experiments before the run",
+      "cost of storage, network traffic and people"};
   if (question.options.step_time_spread.value == 0.0) {
-    parts.emplace_back("nodes that are slow without failing");
+    parts.emplace_back("nodes that are slow but do not fail");
   }
   if (question.options.evaluation_share == 0.0) parts.emplace_back("evaluation during the run");
   if (question.options.power.pue.value == 1.0) {
-    parts.emplace_back("cooling and conversion of power (pue)");
+    parts.emplace_back("cooling and power conversion (PUE)");
   }
   if (question.options.failures.independent_replicas > 1) {
     parts.emplace_back("failures of all replicas at once");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer rests on beside the step's own terms, each with who says so.
+// Assumptions of an answer other than the step's terms, each with its source.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct Assumption {
   bool in_interval = false;  // whether its range is part of days and cost
 };
 
-// Of one row.
+// For one row.
 std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const CapacityRow& row);
 
-// What the ranges of days and cost hold, and what nobody modelled, in words.
+// Sentences about what the ranges of days and cost include and exclude.
 std::vector<std::string> included_in(const CapacityQuestion& question, const CapacityRow& row);
 std::vector<std::string> left_out_of(const CapacityQuestion& question);
 

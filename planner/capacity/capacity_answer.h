@@ -32,7 +32,7 @@ struct CapacityAnswer {
 CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_levers,
                                const CapacityProgress& progress = {});
 
-// What a plan's own inputs ask, on these GPU counts.
+// The capacity question of a plan's own inputs, on these GPU counts.
 CapacityQuestion capacity_question_of(const Plan& plan, const SearchOptions& search,
                                       std::vector<int> gpus);
 

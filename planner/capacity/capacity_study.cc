@@ -25,7 +25,7 @@ std::optional<Layout> filled(StatedLayout stated, int gpus, const FeatureLimits&
   const int others = world_size(stated.layout) / stated.layout.data_parallel_size;
   if (gpus % others != 0) return std::nullopt;
   stated.layout.data_parallel_size = gpus / others;
-  return with_unsaid_overlaps(stated, limits);
+  return with_default_overlaps(stated, limits);
 }
 
 namespace {

@@ -45,7 +45,7 @@ struct CapacityQuestion {
   std::optional<Estimate> planned{};
   SearchOptions search{};
   [[nodiscard]] double tokens() const;
-  // Of the texts about all clusters: cpu if all devices are cores.
+  // For texts about all clusters: cpu if all devices are cores.
   [[nodiscard]] DeviceKind device_kind() const;
 };
 // A round number, so that a question without a training length has the same rows: what counts there
@@ -107,7 +107,7 @@ class LayoutFinder {
   ~LayoutFinder();
   // Throws InputError for a what-if that cannot be read.
   void find(const std::vector<SearchKey>& keys, const CapacityProgress& progress = {});
-  // Of a key that was found.
+  // For a key that was found.
   [[nodiscard]] const Estimate* layout(const SearchKey& key) const;
   [[nodiscard]] const std::string& reason(const SearchKey& key) const;
   [[nodiscard]] Scenario scenario(const SearchKey& key) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint weighs, and how often to save one.
+// Size of a checkpoint, and the best time between saves.
 //
 // w: the pause of a save. M: the mean time between failures. tau: training between two saves.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves days and money most: what a buyer may choose, and what nobody knows exactly.
+// Levers of days and cost: choices of a buyer, and uncertain inputs.
 //
 // A choice (global batch, GPUs) is halved and doubled, and layouts are searched again. Something
 // uncertain is turned by one standard deviation of its own, up to what physics allows, while the
@@ -53,7 +53,7 @@ struct Levers {
 // The options that make one of the grid's cells.
 std::string options_of(const CapacityQuestion& question, const WhatIfCell& cell);
 
-// Of one row. `finder` is the one that found it, and keeps what is searched here.
+// For one row. `finder` is the one that found it, and keeps what is searched here.
 Levers levers_of(const CapacityQuestion& question, const CapacityRow& row, LayoutFinder& finder,
                  const CapacityProgress& progress = {});
 

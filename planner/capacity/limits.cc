@@ -22,11 +22,11 @@ namespace {
 std::string late_text(const CapacityRow& row, const CapacityOptions& options, double allowed) {
   const double days = row.run.days.p90;
   if (options.limits.deadline && options.start) {
-    return fmt::format("done by {} in 9 of 10 cases, {} is the deadline",
+    return fmt::format("P90 end is {}, after the deadline {}",
                        date_text(last_day(*options.start, days)),
                        date_text(*options.limits.deadline));
   }
-  return fmt::format("done within {} days in 9 of 10 cases, {} are allowed", number_text(days, 3),
+  return fmt::format("P90 is {} days, {} are allowed", number_text(days, 3),
                      number_text(allowed, 3));
 }
 
@@ -46,7 +46,7 @@ std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityQue
   if (allowed && run.days.p90 > *allowed) broken.push_back(late_text(row, options, *allowed));
   if (limits.budget && run.cost && run.cost->p90 > *limits.budget) {
     constexpr double kMillion = 1e6;
-    broken.push_back(fmt::format("costs up to {} M {} in 9 of 10 cases, {} M are allowed",
+    broken.push_back(fmt::format("P90 cost is {} M {}, {} M are allowed",
                                  number_text(run.cost->p90 / kMillion, 3), options.prices.currency,
                                  number_text(*limits.budget / kMillion, 3)));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a capacity question states beside model, clusters and job: failures, checkpoints, power,
+// Options of a capacity question other than model, clusters and job: failures, checkpoints, power,
 // prices, limits. Each number that nobody states has a default with its source.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Ranged {
   std::string source{};
   bool operator==(const Ranged&) const = default;
 };
-// By the user, without an interval.
+// Stated by the user, without an interval.
 Ranged stated(double value);
 // The interval keeps its width.
 Ranged times(Ranged ranged, double factor);

@@ -68,7 +68,7 @@ Kind<Ranged> ranged_fraction() {
   kind.read = [read = kind.read](ObjectReader& reader, const std::string& key, Ranged& value) {
     read(reader, key, value);
     if (value.high <= 1.0) return;
-    reader.fail(key, fmt::format("must be a share from 0 to 1, is {}", value.high));
+    reader.fail(key, fmt::format("must be a share from 0 to 1 (got {})", value.high));
   };
   kind.schema = [schema = kind.schema] {
     Json json = schema();
@@ -157,7 +157,7 @@ const Record<PowerOptions>& power_record() {
 void read_date(ObjectReader& reader, const std::string& key, Date& value) {
   const std::string text = reader.required_string(key);
   const auto date = date_from_text(text);
-  if (!date) reader.fail(key, fmt::format("must be a day such as 2027-03-31, is \"{}\"", text));
+  if (!date) reader.fail(key, fmt::format("must be a day such as 2027-03-31 (got \"{}\")", text));
   value = *date;
 }
 
@@ -277,7 +277,7 @@ Kind<std::vector<int>> counts() {
 Record<CapacitySection> make_capacity_record() {
   using S = CapacitySection;
   using O = CapacityOptions;
-  Record<S> r("What meshwright capacity is asked (docs/capacity.md).");
+  Record<S> r("What meshwright capacity is asked (docs/tutorials/capacity-review.md).");
   r.row(&S::model, "model", kind::text(), "A file, or a name of configs/models.");
   r.row(&S::clusters, "clusters", kind::texts(), "Files, or names of configs/clusters.");
   r.row(&S::gpus, "gpus", counts(), "GPU counts to compare.");

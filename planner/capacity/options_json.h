@@ -11,7 +11,7 @@
 
 namespace meshwright::planner {
 
-// What a job file says; a command line may say otherwise. Empty: not said.
+// Values of a job file; the command line overrides them. Empty: not stated.
 struct CapacitySection {
   std::string model;
   std::vector<std::string> clusters;

@@ -63,14 +63,14 @@ Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQue
     answer.closest =
         least(rows, fitting, [&](const CapacityRow& row) { return excess(row, options); });
     answer.reason = fitting.empty() ? "no layout fits in memory on any row"
-                                    : "no row keeps all limits; the marked one misses by least";
+                                    : "no row meets all limits; the marked row misses by the least";
     return answer;
   }
   answer.smallest = least(rows, keeping, [&](const CapacityRow& row) { return row.gpus; });
   answer.cheapest = least(rows, keeping, cost);
   answer.fastest = least(rows, keeping, days);
   const std::string money = priced ? "the cheapest" : "the least " + hours;
-  const std::string of = fmt::format("of the {} rows that keep all limits", keeping.size());
+  const std::string of = fmt::format("of the {} rows that meet all limits", keeping.size());
   if (days_allowed(options)) {
     answer.recommended = answer.cheapest;
     answer.reason = fmt::format("{} {}", money, of);
@@ -81,8 +81,8 @@ Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQue
     answer.recommended =
         least(rows, keeping, [&](const CapacityRow& row) { return days(row) * cost(row); });
     answer.reason = fmt::format(
-        "no deadline and no budget is stated: the least product of days and {}; with more {} a "
-        "day saved costs more than its share",
+        "no deadline or budget is set: the smallest product of days and {}; with more "
+        "{}, each day saved costs more than its share",
         priced ? "cost" : hours, device_noun(question.device_kind(), 2));
   }
   return answer;

@@ -69,10 +69,11 @@ void turn_batches(Walk& walk, const CapacityQuestion& question, CapacityRow sche
   }
   const double hours = scheduled.run.gpu_hours.p50;
   walk.scheduled = std::move(scheduled);
-  walk.to("batches by phase",
-          fmt::format("the run had batches of {} tokens per sequence, this row {} for all tokens",
-                      phases, walk.row.global_batch_size),
-          hours);
+  walk.to(
+      "batches by phase",
+      fmt::format("the run had batches of {} tokens per sequence, this row has {} for all tokens",
+                  phases, walk.row.global_batch_size),
+      hours);
 }
 
 void turn_layout(Walk& walk, const CapacityQuestion& question) {
@@ -87,15 +88,15 @@ void turn_layout(Walk& walk, const CapacityQuestion& question) {
   const Estimate& mine = walk.from().main_phase().estimate;
   const Estimate& other = theirs.main_phase().estimate;
   const Bytes memory = only_device(question.clusters[walk.row.cluster_case].cluster).memory;
-  walk.to("layout",
-          fmt::format("their layout, {}, takes {} s per step by our price, the best found, {}, "
-                      "{} s ({:+.1f} %); memory predicted for theirs: {:.0f} % of the "
-                      "device's",
-                      brief_name(other.layout), number_text(other.step_time.value()),
-                      brief_name(mine.layout), number_text(mine.step_time.value()),
-                      (mine.step_time / other.step_time - 1.0) * 100.0,
-                      other.peak_memory() / memory * 100.0),
-          walk.now * (other.step_time / mine.step_time));
+  walk.to(
+      "layout",
+      fmt::format("their layout, {}, is predicted to take {} s per step; the best found, {}, {} "
+                  "s (theirs {:+.1f} %). Predicted memory of theirs: {:.0f} % of the device",
+                  brief_name(other.layout), number_text(other.step_time.value()),
+                  brief_name(mine.layout), number_text(mine.step_time.value()),
+                  (mine.step_time / other.step_time - 1.0) * 100.0,
+                  other.peak_memory() / memory * 100.0),
+      walk.now * (other.step_time / mine.step_time));
   walk.predicted = other.step_time;
 }
 
@@ -104,8 +105,8 @@ void turn_step(Walk& walk) {
   const double ratio = *walk.reference.step_seconds / walk.predicted.value();
   walk.to(
       "step",
-      fmt::format("they measured {} s per step where {} s are predicted: the prediction "
-                  "is {:.1f} % {}, one error for all steps of the run",
+      fmt::format("measured: {} s per step; predicted: {} s. The prediction is {:.1f} % {}, one "
+                  "error common to all steps",
                   number_text(*walk.reference.step_seconds), number_text(walk.predicted.value()),
                   std::abs(1.0 / ratio - 1.0) * 100.0, ratio >= 1.0 ? "short" : "long"),
       walk.now * ratio);
@@ -115,7 +116,7 @@ void turn_goodput(Walk& walk) {
   if (!walk.reference.goodput) return;
   const double theirs = *walk.reference.goodput;
   walk.to("goodput",
-          fmt::format("they state a goodput of {:.1f} %, here it is {:.1f} %", theirs * 100.0,
+          fmt::format("stated goodput {:.1f} %, predicted {:.1f} %", theirs * 100.0,
                       walk.goodput * 100.0),
           walk.now * walk.goodput / theirs);
 }

@@ -11,7 +11,7 @@
 
 namespace meshwright::planner {
 
-// What the reference takes more than the row for this one reason; negative: less.
+// Additional GPU-hours of the reference for this one reason; negative: fewer.
 struct ReferencePart {
   std::string name;
   std::string sentence;

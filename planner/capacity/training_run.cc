@@ -45,7 +45,7 @@ std::vector<double> over_lattice(const Function& value) {
   return values;
 }
 
-double turned_value(const Ranged& ranged, int point, LatticeAxis axis) {
+double perturbed_value(const Ranged& ranged, int point, LatticeAxis axis) {
   return ranged.value * std::exp(log_deviation(ranged) * lattice().coordinate(point, axis));
 }
 
@@ -87,7 +87,7 @@ struct RunInputs {
 };
 
 double days_at_point(const TrainingRun& run, const RunInputs& in, int point) {
-  const double rate = turned_value(in.options.failures.per_thousand_node_days, point, kRate);
+  const double rate = perturbed_value(in.options.failures.per_thousand_node_days, point, kRate);
   const Disruption disruption = disruption_of(run.checkpoint, in.options.failures, in.gpus, rate);
   const Seconds productive = productive_time(in.phases, lattice().coordinate(point, kStep));
   const Seconds trained = productive * (1.0 + in.added.sum());
@@ -106,7 +106,7 @@ void fill_energy(TrainingRun& run, const std::vector<double>& gpu_hours, const R
   const double mean = training * goodput + waiting * (1.0 - goodput);
   run.energy_mwh = quantiles_of(over_lattice([&](int i) {
     return energy_kwh(gpu_hours[static_cast<std::size_t>(i)],
-                      mean * turned_value(kilowatts, i, kPower), power.pue.value) /
+                      mean * perturbed_value(kilowatts, i, kPower), power.pue.value) /
            kPerMega;
   }));
   const double all = in.gpus * power.pue.value / kPerMega;
@@ -233,7 +233,7 @@ TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& 
                     .price = price->value};
     const double spares = 1.0 + static_cast<double>(parts.spare_gpus()) / gpus;
     run.cost = quantiles_of(over_lattice([&](int i) {
-      return gpu_hours[static_cast<std::size_t>(i)] * turned_value(*price, i, kPrice) * spares;
+      return gpu_hours[static_cast<std::size_t>(i)] * perturbed_value(*price, i, kPrice) * spares;
     }));
     parts.range_factor = run.cost->p50 / parts.without_ranges();
     run.cost_parts = parts;

@@ -21,10 +21,10 @@ std::string sentence_of(const Crossover& c) {
   const std::string place =
       batch ? fmt::format("At {} of {}", amount(c.at), words.label)
             : fmt::format("{} {} of {}", c.below ? "Below" : "Above", amount(c.at), words.label);
-  std::string text = fmt::format("{} (today {}) the best is {}", place, number_text(c.today),
-                                 brief_name(c.layout));
+  std::string text = fmt::format("{} (current value {}) the best layout is {}", place,
+                                 number_text(c.today), brief_name(c.layout));
   if (!c.winner_fits) {
-    text += fmt::format(". Today's winner {} there", batch ? "cannot run" : "no longer fits");
+    text += fmt::format(". Layout #1 {} there", batch ? "cannot run" : "no longer fits");
   } else {
     const std::string who =
         c.end_layout == c.layout ? "it" : fmt::format("{}", brief_name(c.end_layout));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan is asked beyond its ranking: how sure it is, the sensitivity of its winner, the
+// Answers about a plan in addition to its ranking: confidence, the sensitivity of its winner, the
 // crossover points, how it scales, and what happens when an input changes.
 #pragma once
 

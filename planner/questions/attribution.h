@@ -29,7 +29,7 @@ struct SwitchEffect {
 // "tp 8 against 16, pp 16 against 8".
 std::string name_of(const SwitchEffect& effect);
 
-// Largest first; empty for equal layouts. Both obey every rule but that of memory.
+// Largest first; empty for equal layouts. Both are valid, except perhaps for memory.
 std::vector<SwitchEffect> attribution(CostTable& table, const Layout& layout, const Layout& versus);
 
 // What each choice of a layout is worth alone: that the step takes less with it than with that one

@@ -225,7 +225,7 @@ void add_joint(const std::vector<Linear>& layouts, double share, Confidence& res
                      covariance(winner, other(j)) + covariance(winner, winner);
     }
   }
-  // Near twins make the matrix singular: LDLT takes that, and what rounding left below 0 is 0.
+  // Near-duplicates make the matrix singular: LDLT takes that, and what rounding left below 0 is 0.
   const Eigen::LDLT<Eigen::MatrixXd> ldlt(spread);
   const Eigen::VectorXd pivots = ldlt.vectorD().cwiseMax(0.0).cwiseSqrt();
   const Eigen::MatrixXd lower = ldlt.matrixL();
@@ -270,14 +270,15 @@ void propose(const std::vector<Linear>& layouts, const ConfidenceOptions& option
     most = std::max(most, a.runs_to_settle);
     result.proposed_runs.push_back(
         {a.rank, a.runs_to_settle,
-         fmt::format("faster than the winner with {:.0f} % probability; keeping the better saves "
-                     "{} % on average",
-                     100.0 * (1.0 - a.probability_winner_is_faster),
-                     number_text(100.0 * a.expected_gain.value() / step, 2))});
+         fmt::format(
+             "faster than layout #1 with {:.0f} % probability; keeping the better one saves "
+             "{} % of a step on average",
+             100.0 * (1.0 - a.probability_winner_is_faster),
+             number_text(100.0 * a.expected_gain.value() / step, 2))});
   }
   if (most == 0) return;
   result.proposed_runs.insert(result.proposed_runs.begin(),
-                              {0, most, "the winner, beside which the others are judged"});
+                              {0, most, "the best layout, with which the others are compared"});
 }
 
 }  // namespace

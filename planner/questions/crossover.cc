@@ -151,7 +151,7 @@ void fill_end(const Question& q, const Direction& direction, const std::vector<L
 
 void add_found(const SearchResult& found, std::vector<Layout>& contenders) {
   for (const Candidate& best : found.top.items()) add_layout(contenders, best.layout);
-  for (const Candidate& best : front_without_near_twins(found.pareto.items())) {
+  for (const Candidate& best : front_without_near_duplicates(found.pareto.items())) {
     add_layout(contenders, best.layout);
   }
 }

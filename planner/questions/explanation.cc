@@ -135,22 +135,23 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
       number_text(in_gibibytes(e.layout.peak_memory()), 3),
       number_text(in_gibibytes(e.versus.peak_memory()), 3));
   if (e.effects.size() > 1) {
-    text += "Switch by switch (each the mean over all legal orders of turning them):\n" +
+    text += "Effect of each switch (mean over all valid orders of changing them):\n" +
             effects_text(e.effects, e.versus.step_time) + "Term by term:\n";
   }
   append_terms(text, e);
-  text += fmt::format("What is uncertain leaves it a chance of {} to be the faster one.\n",
+  text += fmt::format("With the uncertainty of the inputs it is faster with probability {}.\n",
                       chance(e.probability_faster));
   for (const Crossover& c : e.overtakes) {
     const WhatIfParameterText& words = text_of(c.parameter);
     text += fmt::format(
-        "{} {}{}{} of {} (today {}) the order of the two turns round{}.\n",
+        "{} {}{}{} of {} (current value {}) the order of the two is reversed{}.\n",
         c.below ? "Below" : "Above", number_text(c.at), words.unit.empty() ? "" : " ", words.unit,
         words.label, number_text(c.today), c.winner_fits ? "" : ": the faster one no longer runs");
   }
   if (e.overtakes.empty()) {
     text +=
-        "No single input between a quarter and four times of today's turns their order round.\n";
+        "No single input reverses their order between 0.25x and 4x of its current "
+        "value.\n";
   }
   return text;
 }

@@ -144,10 +144,10 @@ std::string sentence_of(const NoLayout& why, const Scenario& scenario) {
   if (why.rule) text += fmt::format(" ({})", rule_text(*why.rule).name);
   text += ".";
   if (!why.global_batch_sizes.empty()) {
-    text += fmt::format(" Nearest global batches that work: {}.", either(why.global_batch_sizes));
+    text += fmt::format(" Nearest valid global batches: {}.", either(why.global_batch_sizes));
   }
   if (!why.gpus.empty()) {
-    text += fmt::format(" Nearest {} counts that work with {} sequences: {}.",
+    text += fmt::format(" Nearest valid {} counts for {} sequences: {}.",
                         device_noun(scenario.cluster, 1), scenario.job.global_batch_size,
                         either(why.gpus));
   }

@@ -20,7 +20,7 @@ struct NoLayout {
   std::vector<int> gpus{};
 };
 
-// Of a plan whose search ranked nothing. Each size is tried by a search, a few on either side.
+// For a plan whose search ranked nothing. Tries a few sizes on either side, each by a search.
 NoLayout why_no_layout(const Plan& plan, const SearchOptions& search);
 
 // "global_batch_size 512 is not divisible by ... (its rule). Nearest that work: ..."

@@ -102,7 +102,7 @@ std::string outside_text(const std::vector<OutsideAxis>& outside) {
         fmt::format("{} {} (searched: {})", axis.option.empty() ? axis.field : axis.option,
                     axis.value, searched));
   }
-  return axes.empty() ? "" : fmt::format("It lies outside the searched space: {}.\n", axes);
+  return axes.empty() ? "" : fmt::format("It is outside the searched space: {}.\n", axes);
 }
 
 }  // namespace meshwright::planner

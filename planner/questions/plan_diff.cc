@@ -36,7 +36,7 @@ std::string model_change(const PlanDiff& diff, const PlanSide& before, const Pla
   if (!differ) return "";
   const auto name = [](const PlanSide& side) {
     const auto found = side.inputs.find("/model/name");
-    return found == side.inputs.end() ? std::string("a model without a name") : found->second;
+    return found == side.inputs.end() ? std::string("an unnamed model") : found->second;
   };
   return fmt::format("different models: {} before, {} after", name(before), name(after));
 }
@@ -68,14 +68,14 @@ std::string change_sentence(const PlanDiff& diff) {
   if (!diff.step_time) {
     if (!diff.winner_changes) return "neither plan has a layout that fits";
     const bool lost = !diff.layouts.empty() && !diff.layouts.front().rank_after;
-    return lost ? "no layout fits any more" : "a layout fits now";
+    return lost ? "no layout fits in the later plan" : "a layout fits now";
   }
   const RankedLayout& was = winner_before(diff);
   const RankedLayout& is = *diff.layouts.front().after;
   const std::string winner = diff.winner_changes
-                                 ? fmt::format("the winner changes from {} to {}",
+                                 ? fmt::format("the best layout changes from {} to {}",
                                                brief_name(was.layout), brief_name(is.layout))
-                                 : fmt::format("the winner stays {}", brief_name(is.layout));
+                                 : fmt::format("the best layout stays {}", brief_name(is.layout));
   return fmt::format(
       "{}; step time {} s -> {} s ({} %); peak memory {} GiB -> {} GiB "
       "({} %)",
@@ -86,9 +86,9 @@ std::string change_sentence(const PlanDiff& diff) {
 }
 
 [[noreturn]] void refuse_condition(const std::string& text) {
-  throw InputError("--fail-if", "", fmt::format("\"{}\" is not a condition", text),
-                   "step_time>3%, peak_memory>5% (the winner's, more than before) or winner "
-                   "(another layout)");
+  throw InputError("--fail-if", "", fmt::format("unknown condition \"{}\"", text),
+                   "use step_time>3%, peak_memory>5% (increase of the best layout) or winner "
+                   "(another layout is best)");
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ Gate gate_from_text(const std::string& text) {
 std::string failure(const Gate& gate, const PlanDiff& diff) {
   const bool lost = diff.winner_changes && !diff.step_time && !diff.layouts.empty() &&
                     !diff.layouts.front().rank_after;
-  if (lost) return "no layout fits any more";
+  if (lost) return "no layout fits in the later plan";
   if (gate.kind == Gate::Kind::winner) return diff.winner_changes ? "the winner changes" : "";
   const auto& change = gate.kind == Gate::Kind::step_time ? diff.step_time : diff.peak_memory;
   if (!change || *change <= gate.share) return "";

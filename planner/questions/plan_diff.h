@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between two plans: inputs, winner, step time and memory, and where layouts moved in
-// the ranking. The numbers are those that the plans were made with, so that a change of the
-// program's formulas shows as well.
+// Differences between two plans: inputs, winner, step time and memory, and moves of layouts in the
+// ranking. The numbers are those that the plans were made with, so that a change of the program's
+// formulas shows as well.
 #pragma once
 
 #include <map>
@@ -40,7 +40,7 @@ struct PlanDiff {
   std::vector<InputChange> inputs;
   std::string models;  // "different models: A before, B after"; empty: one model
   bool winner_changes = false;
-  // Of the winners, after / before - 1. Nothing where one plan has no winner.
+  // Change of the best layout, after / before - 1; empty if one plan has none.
   std::optional<double> step_time, peak_memory;
   std::vector<LayoutChange> layouts;  // of both rankings: by rank after, then those that left
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What red flags share: a layout that is changed in one thing, priced, and shares in words.
+// Shared parts of red flags: a layout with one change, its cost, and shares as text.
 #pragma once
 
 #include <fmt/format.h>

@@ -140,18 +140,18 @@ std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& wi
       std::max(seconds(0), communication(priced(s, winner.layout), group) -
                                communication(priced(joined, winner.layout), group));
   std::string text = fmt::format(
-      "{} ranks of {} group sit on {} nodes of {} {}: in one fast domain its communication "
-      "would take {} s less",
+      "{} ranks of {} group are on {} nodes of {} {}. In one fast domain its "
+      "communication would take {} s less",
       placement.group_size, group == Group::tensor ? "a tensor" : "an expert", placement.num_nodes,
       s.cluster.gpus_per_node, device_noun(s.cluster, s.cluster.gpus_per_node),
       number_text(saved.value(), 3));
   if (inside) {
     const double longer = inside->step_time / winner.step_time - 1.0;
-    text += fmt::format("; the best that stays inside, {}, takes {} s, {} {}",
+    text += fmt::format("; the best layout inside one domain, {}, takes {} s, {} {}",
                         brief_name(inside->layout), number_text(inside->step_time.value()),
                         percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
   } else {
-    text += "; no layout that stays inside runs";
+    text += "; no layout inside one domain runs";
   }
   const RedFlagId id =
       group == Group::tensor ? RedFlagId::tensor_beyond_domain : RedFlagId::expert_beyond_domain;
@@ -183,7 +183,7 @@ std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint&
   const Seconds lost = winner.step_time * (1.0 - share);
   return RedFlag{
       RedFlagId::low_utilization,
-      fmt::format("MFU is {}. On {} {} it is {} with the same batch. At that rate the step would "
+      fmt::format("MFU is {}; on {} {} it is {} with the same batch. At that MFU the step would "
                   "take {} s less.",
                   percent_text(winner.model_flops_utilization), fewer.gpus,
                   device_noun(kind, fewer.gpus), percent_text(fewer.model_flops_utilization),
@@ -201,13 +201,13 @@ std::optional<RedFlag> small_batch(const Scenario& s, const Estimate& winner) {
   }
   return RedFlag{
       RedFlagId::small_batch,
-      fmt::format(
-          "{} sequences are few for {} {}. Fill, drain, reductions and optimizer make the "
-          "step {} s ({}) longer than the same share of a large batch. From {} sequences on "
-          "the loss is less than {}.",
-          s.job.global_batch_size, world_size(winner.layout),
-          device_noun(s.cluster, world_size(winner.layout)), number_text(lost.value(), 3),
-          percent_text(lost / large), s.job.global_batch_size * enough, percent_text(kBatchLoss)),
+      fmt::format("{} sequences are few for {} {}. Pipeline fill and drain, reductions and the "
+                  "optimizer make the step {} s ({}) longer than the same share of a large "
+                  "batch. From {} sequences on, this loss is below {}.",
+                  s.job.global_batch_size, world_size(winner.layout),
+                  device_noun(s.cluster, world_size(winner.layout)), number_text(lost.value(), 3),
+                  percent_text(lost / large), s.job.global_batch_size * enough,
+                  percent_text(kBatchLoss)),
       lost};
 }
 
@@ -289,8 +289,8 @@ std::optional<RedFlag> tensor_on_slow_link(const Scenario& s, const Estimate& wi
                                communication(priced(faster, winner.layout), Group::tensor));
   return RedFlag{
       RedFlagId::tensor_on_slow_link,
-      fmt::format("{} tensor ranks exchange every layer over a link of {} GB/s, {} bytes "
-                  "per 1,000 FLOPs of the device; an H100's NVLink has {}. With as many their "
+      fmt::format("{} tensor ranks exchange every layer over a link of {} GB/s, {} bytes per "
+                  "1,000 FLOPs of the device; an H100's NVLink has {}. With that ratio their "
                   "communication would take {} s less.",
                   placement.group_size,
                   number_text(s.cluster.intra_node.bandwidth / gigabytes_per_second(1), 3),
@@ -305,9 +305,9 @@ std::optional<RedFlag> tensor_beyond_rule(const Estimate& winner, const RuleOfTh
   const Seconds longer = rule.estimate->step_time - winner.step_time;
   return RedFlag{
       RedFlagId::tensor_beyond_rule,
-      fmt::format("{} tensor ranks are more than NVIDIA's rule of thumb has (row \"{}\": at most "
-                  "{}). The best layout of the rule's sizes, {}, takes {} s ({}) longer by the "
-                  "same model. Measure both.",
+      fmt::format("{} tensor ranks exceed NVIDIA's rule of thumb (row \"{}\": at most {}). The "
+                  "best layout with the rule's sizes, {}, is predicted to take {} s ({}) longer. "
+                  "Measure both.",
                   winner.layout.tensor_parallel_size, rule.row->name, most,
                   brief_name(rule.estimate->layout), number_text(longer.value(), 3),
                   percent_text(longer / winner.step_time)),

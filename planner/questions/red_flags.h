@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an expert would ask about a winner before believing in it, each with what hangs on it in
-// seconds of the step, or GiB: the model's price of the layout with that one thing changed.
+// Questions of an expert about the best layout, each with its effect in seconds of the step, or
+// GiB: the model's price of the layout with that one thing changed.
 #pragma once
 
 #include <optional>

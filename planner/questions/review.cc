@@ -29,13 +29,11 @@ struct KnownTimer {
 std::vector<KnownTimer> known_timers() {
   using enum TermKind;
   return {{"forward-backward",
-           "computing, its communication, the pipeline and the host",
+           "compute, its communication, the pipeline and the host",
            {forward_compute, backward_compute, recompute, tensor_parallel_communication,
             context_parallel_communication, expert_parallel_communication, pipeline_communication,
             pipeline_bubble, host, offload}},
-          {"all-grads-sync",
-           "data-parallel communication that is waited for",
-           {data_parallel_communication}},
+          {"all-grads-sync", "exposed data-parallel communication", {data_parallel_communication}},
           {"optimizer", "the optimizer", {optimizer}}};
 }
 
@@ -149,10 +147,10 @@ class Finder {
   }
 
   [[nodiscard]] bool worth_saying(const Estimate& estimate) const {
-    const bool twin =
-        std::any_of(review_.better.begin(), review_.better.end(),
-                    [&](const BetterLayout& other) { return near_twin(estimate, other.estimate); });
-    return is_faster(estimate) && !twin;
+    const bool duplicate = std::any_of(
+        review_.better.begin(), review_.better.end(),
+        [&](const BetterLayout& other) { return near_duplicate(estimate, other.estimate); });
+    return is_faster(estimate) && !duplicate;
   }
 
   [[nodiscard]] BetterLayout compared(const Estimate& estimate) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be said about a run that somebody has: whether its layout fits, its step predicted
-// beside measured, and what would be faster, by how much and how sure that is.
+// Review of a running job: whether its layout fits, its step predicted beside measured, and what
+// would be faster, by how much and how sure that is.
 //
 // A gain is a ratio of two predictions, so that what the model misses in both cancels; measured
 // times that ratio is what the changed run should take. The probability counts the inputs' errors

@@ -77,7 +77,8 @@ RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layou
     result.pick = best;
     result.is_best = true;
     result.sentence = fmt::format(
-        "Rank 1 is robust: it keeps {:.0f} % of the memory free and has no chunk of one layer.",
+        "Layout #1 is robust: it leaves {:.0f} % of the memory free and has no chunk "
+        "of one layer.",
         100.0 * kRobustFree);
     return result;
   }
@@ -85,24 +86,25 @@ RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layou
     const Timed& last = layouts.back();
     result.sentence =
         layouts.size() == 1
-            ? fmt::format("No layout keeps {:.0f} % of the memory free: rank 1 {}.",
+            ? fmt::format("No layout leaves {:.0f} % of the memory free: layout #1 {}.",
                           100.0 * kRobustFree, why)
-            : fmt::format("No layout is robust: rank 1 {}, and the best other choice {}.", why,
+            : fmt::format("No layout is robust: layout #1 {}, and the best other choice {}.", why,
                           failures(scenario, last));
     return result;
   }
   const double loss = robust->step_time / best.step_time - 1.0;
   if (loss > kRobustLoss) {
     result.sentence = fmt::format(
-        "No robust layout is within {:.0f} %: rank 1 {}. The fastest robust layout is {}. It takes "
-        "{}.",
+        "No robust layout is within {:.0f} % of layout #1, which {}. The fastest "
+        "robust layout is {}. It takes {}.",
         100.0 * kRobustLoss, why, brief_name(robust->layout), cost_text(loss, *robust, scenario));
     return result;
   }
   result.pick = *robust;
   result.loss = loss;
-  result.sentence = fmt::format("Robust pick: {} takes {}; rank 1 {}.", brief_name(robust->layout),
-                                cost_text(loss, *robust, scenario), why);
+  result.sentence =
+      fmt::format("Robust pick: {} takes {}; layout #1 {}.", brief_name(robust->layout),
+                  cost_text(loss, *robust, scenario), why);
   return result;
 }
 

@@ -132,11 +132,11 @@ std::string sentence_of(const RuleOfThumb& rule, const Estimate& winner) {
   const double difference = e.step_time / winner.step_time - 1.0;
   const std::string beside =
       e.layout == winner.layout
-          ? "it is rank 1"
-          : fmt::format("{} % {} than rank 1", number_text(100.0 * std::abs(difference), 2),
+          ? "it is layout #1"
+          : fmt::format("{} % {} than layout #1", number_text(100.0 * std::abs(difference), 2),
                         difference >= 0.0 ? "longer" : "shorter");
-  return fmt::format("{}: the best with it is {}, {} s per step ({}) and {} GiB.", who,
-                     brief_name(e.layout), number_text(e.step_time.value()), beside,
+  return fmt::format("{}. The best layout with these sizes is {}: {} s per step ({}) and {} GiB.",
+                     who, brief_name(e.layout), number_text(e.step_time.value()), beside,
                      number_text(in_gibibytes(e.peak_memory()), 3));
 }
 

@@ -41,7 +41,8 @@ SizeRange rule_of_thumb_context(int seq_length);
 struct RuleOfThumb {
   const RuleOfThumbRow* row = nullptr;
   std::string sizes;  // "tp 8, pp 8 to 16, cp 2"
-  // What the rule leaves open (micro-batch, chunks, recompute, ZeRO) is searched as in the plan.
+  // Fields that the rule does not set (micro-batch, chunks, recompute, ZeRO) are searched as in the
+  // plan.
   std::optional<Estimate> estimate;
   std::string reason;  // then nothing: why no layout with these sizes runs
 };

@@ -53,7 +53,7 @@ std::string why_no_point(const Plan& plan, const Scenario& scenario, const Limit
     return "the fastest layout " + exceeded(limits, scenario, plan.ranked.front().step_time);
   }
   if (!plan.closest.empty()) return plan.closest.front().sentence;
-  return plan.rejections.empty() ? "no sizes of the space multiply to this count"
+  return plan.rejections.empty() ? "no sizes of the search space multiply to this count"
                                  : plan.rejections.front().sentence;
 }
 

@@ -12,11 +12,11 @@ namespace {
 // Less than this of a step is no answer to a turned parameter.
 constexpr double kNoSwing = 1e-6;
 
-Turned turned(const Scenario& base, WhatIfParameter parameter, double factor,
-              const std::vector<Layout>& contenders, double memory_headroom) {
+Perturbed perturbed(const Scenario& base, WhatIfParameter parameter, double factor,
+                    const std::vector<Layout>& contenders, double memory_headroom) {
   const Scenario scenario = scaled(base, parameter, factor);
   const std::vector<Timed> all = timed(scenario, contenders, memory_headroom);
-  Turned result;
+  Perturbed result;
   result.factor = factor;
   result.value = value_of(parameter, scenario);
   if (all.empty()) return result;
@@ -65,8 +65,8 @@ std::vector<Sensitivity> sensitivity(const Plan& plan, const std::vector<Layout>
   }
   tbb::parallel_for(std::size_t{0}, 2 * all.size(), [&](std::size_t i) {
     Sensitivity& entry = all[i / 2];
-    Turned& side = i % 2 == 0 ? entry.low : entry.high;
-    side = turned(base, entry.parameter, side.factor, contenders, memory_headroom);
+    Perturbed& side = i % 2 == 0 ? entry.low : entry.high;
+    side = perturbed(base, entry.parameter, side.factor, contenders, memory_headroom);
   });
   const Seconds step = plan.ranked.front().step_time;
   std::erase_if(all, [&](const Sensitivity& s) { return s.swing() <= step * kNoSwing; });

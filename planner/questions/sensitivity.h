@@ -14,7 +14,7 @@
 namespace meshwright::planner {
 
 // The winner, and the best of the contenders, when the parameter is multiplied by `factor`.
-struct Turned {
+struct Perturbed {
   double factor = 1.0;
   double value = 0.0;  // in the parameter's unit
   Seconds step_time;   // of the base winner
@@ -27,7 +27,7 @@ struct Sensitivity {
   double value = 0.0;
   double relative_spread = 0.0;  // one standard deviation, as its record states it
   Provenance provenance = Provenance::measured;
-  Turned low, high;
+  Perturbed low, high;
   bool capped = false;  // high stands at the physical limit, nearer than one standard deviation
   [[nodiscard]] bool winner_changes(const Layout& winner) const;
   // Seconds between the winner's step at low and at high.

@@ -23,7 +23,7 @@ std::vector<int> sizes(const std::vector<int>& told, int gpus, int limit,
   return {all.begin(), all.end()};
 }
 
-// Memory is the reason worth reading: a layout that obeys every rule and is too large.
+// Memory is the reason worth reading: a valid layout that is too large.
 std::optional<Rejection> rejection_of(const Plan& plan) {
   for (const Rejection& r : plan.rejections) {
     if (r.rule == Rule::memory_capacity) return r;

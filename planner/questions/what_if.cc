@@ -18,8 +18,9 @@ namespace {
   const std::string unit =
       parameter.unit.empty() ? "" : fmt::format(" or {}=400{}", parameter.name, parameter.unit);
   throw InputError(
-      "--what-if", "", fmt::format("\"{}\" needs a factor, a percentage or a positive value", text),
-      fmt::format("such as {}=0.5x or {}=+20%{}", parameter.name, parameter.name, unit));
+      "--what-if", "",
+      fmt::format("\"{}\" must have a factor, a percentage or a positive value", text),
+      fmt::format("use for example {}=0.5x or {}=+20%{}", parameter.name, parameter.name, unit));
 }
 
 // The factor that "0.5x", "+20%", "400" or "400GB/s" stand for.
@@ -101,9 +102,9 @@ std::string sentence_of(const WhatIf& answer, const Estimate& today) {
                        cost_text(answer));
   }
   const std::string old = answer.base_winner
-                              ? fmt::format("today's winner would take {} s",
+                              ? fmt::format("layout #1 of this plan would take {} s",
                                             number_text(answer.base_winner->step_time.value()))
-                              : "today's winner could not run";
+                              : "layout #1 of this plan could not run";
   return fmt::format("{} the best layout is {}: {}{}; {}.", with, brief_name(answer.winner->layout),
                      time, cost_text(answer), old);
 }

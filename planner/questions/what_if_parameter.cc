@@ -236,7 +236,7 @@ constexpr std::array<ParameterRow, kNumWhatIfParameters> kParameterRows{{
          },
      .scale = [](Scenario& s,
                  double factor) { scale_memory_bandwidth(only_device(s.cluster), factor); }},
-    {.text = {WhatIfParameter::memory_capacity, "memory_capacity", "memory of a device", "GiB"},
+    {.text = {WhatIfParameter::memory_capacity, "memory_capacity", "memory per device", "GiB"},
      .changes_time = false,
      .value = [](const Scenario& s) { return in_gibibytes(only_device(s.cluster).memory); },
      .scale = [](Scenario& s, double factor) { only_device(s.cluster).memory *= factor; }},
@@ -257,7 +257,7 @@ constexpr std::array<ParameterRow, kNumWhatIfParameters> kParameterRows{{
      .provenance = memory_provenance,
      .scale = [](Scenario& s, double factor) { scale_host(s.cluster, factor); }},
     {.text = {WhatIfParameter::overlap_slowdown, "overlap_slowdown",
-              "slowdown by overlapped communication", ""},
+              "slowdown from overlapped communication", ""},
      .value = [](const Scenario& s) { return only_device(s.cluster).overlap_slowdown; },
      .relative_spread =
          [](const Scenario& s) {
@@ -337,7 +337,7 @@ WhatIfParameter parameter_named(const std::string& name) {
   }
   throw InputError(
       "--what-if", "",
-      fmt::format("\"{}\" is no parameter; there are {}", name, fmt::join(names, ", ")),
+      fmt::format("unknown input \"{}\"; expected one of {}", name, fmt::join(names, ", ")),
       did_you_mean(name, names));
 }
 

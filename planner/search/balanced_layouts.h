@@ -11,7 +11,7 @@
 
 namespace meshwright::planner {
 
-// What the parts of a model weigh against one of its last layer's kind.
+// Cost of the parts of a model, relative to a layer of the last kind.
 struct PartWeights {
   double embedding = 0.0;
   double first_layers = 1.0;  // each of the model's num_first_layers

@@ -40,7 +40,7 @@ void drop_over_limits(std::vector<FoundLayout>& all, const Scenario& scenario, c
 
 }  // namespace
 
-bool near_twin(const Estimate& estimate, const Estimate& better) {
+bool near_duplicate(const Estimate& estimate, const Estimate& better) {
   return sizes_of(estimate.layout) == sizes_of(better.layout) &&
          !saves_memory(estimate.peak_memory(), better.peak_memory());
 }
@@ -62,11 +62,11 @@ LeftOutOfChoice choose(std::vector<FoundLayout>& layouts, const Scenario& scenar
     const Candidate& candidate = mine.candidate;
     const auto [other, is_new] =
         least.try_emplace(sizes_of(candidate.layout), candidate.peak_memory);
-    const bool twin = !is_new && !saves_memory(candidate.peak_memory, other->second);
-    if (twin) ++left_out.near_twins;
+    const bool duplicate = !is_new && !saves_memory(candidate.peak_memory, other->second);
+    if (duplicate) ++left_out.near_duplicates;
     const bool wanted = kept.size() < static_cast<std::size_t>(top) || mine.on_front;
     if (is_new && !wanted) least.erase(other);
-    if (twin || !wanted) continue;
+    if (duplicate || !wanted) continue;
     other->second = std::min(other->second, candidate.peak_memory);
     kept.push_back(mine);
   }

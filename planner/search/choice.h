@@ -12,10 +12,10 @@ namespace meshwright::planner {
 // No reason to choose it once a better one is at hand: the same tensor, pipeline, context and
 // expert sizes and micro-batch, and less than 5 % less memory. (What is left are model chunks,
 // recompute, ZeRO stage and overlap: flags of the same arrangement.)
-bool near_twin(const Estimate& estimate, const Estimate& better);
+bool near_duplicate(const Estimate& estimate, const Estimate& better);
 
 struct LeftOutOfChoice {
-  std::int64_t near_twins = 0;
+  std::int64_t near_duplicates = 0;
   std::int64_t over_limits = 0;
   std::string nearest;  // the fastest layout that a limit left out, in words; empty: none
 };

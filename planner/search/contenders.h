@@ -29,7 +29,7 @@ std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options
 void add_layout(std::vector<Layout>& layouts, const Layout& layout);
 void add_layouts(std::vector<Layout>& layouts, const Plan& plan);
 
-// Those that obey every rule and fit under the scenario's memory less `memory_headroom`.
+// The valid ones that fit in the scenario's memory less `memory_headroom`.
 std::vector<Timed> timed(const Scenario& scenario, const std::vector<Layout>& layouts,
                          double memory_headroom);
 

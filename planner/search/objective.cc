@@ -19,15 +19,15 @@ namespace {
 constexpr double kSecondsPerHour = 3600.0;
 
 constexpr std::array kObjectives{
-    ObjectiveText{Objective::step_time, "step_time", "s", true, "seconds a step"},
+    ObjectiveText{Objective::step_time, "step_time", "s", true, "seconds per step"},
     ObjectiveText{Objective::tokens_per_second, "tokens_per_second", "1/s", false,
-                  "tokens a second of all GPUs together"},
+                  "tokens per second of all GPUs"},
     ObjectiveText{Objective::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", "1/s", false,
-                  "tokens a second of one GPU"},
+                  "tokens per second of one GPU"},
     ObjectiveText{Objective::tokens_per_dollar, "tokens_per_dollar", "1", false,
-                  "tokens for one unit of the price's currency"},
+                  "tokens per unit of the price's currency"},
     ObjectiveText{Objective::tokens_per_joule, "tokens_per_joule", "1/J", false,
-                  "tokens a joule at the devices' rated power, no cooling"},
+                  "tokens per joule at the devices' rated power, without cooling"},
     ObjectiveText{Objective::memory_headroom, "memory_headroom", "%", false,
                   "share of the device's memory left free"},
 };
@@ -47,21 +47,21 @@ Objective objective_named(const std::string& name) {
     names.emplace_back(text.name);
   }
   throw InputError("--objective", "",
-                   fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
+                   fmt::format("must be one of {} (got \"{}\")", fmt::join(names, ", "), name),
                    did_you_mean(name, names));
 }
 
 void check_objective(Objective objective, const Cluster& cluster) {
   if (objective == Objective::tokens_per_dollar && !cluster.price_per_gpu_hour) {
     throw InputError(
-        "--objective", "", "tokens_per_dollar needs a price, and the cluster has none",
+        "--objective", "", "tokens_per_dollar needs a price; the cluster has none",
         with_device_noun(
             "add --price 2.5 (per GPU-hour), or price_per_gpu_hour to the cluster's file",
             cluster));
   }
   if (objective == Objective::tokens_per_joule && !only_device(cluster).power_watts) {
     throw InputError("--objective", "",
-                     "tokens_per_joule needs the device's power, and it has none",
+                     "tokens_per_joule needs the device's power; the device file has none",
                      "add power_watts to the device's file");
   }
 }
@@ -107,9 +107,9 @@ double memory_headroom(const Limits& limits, const Device& device, const MemoryF
   double headroom = asked_headroom(limits, facts);
   if (limits.max_memory) headroom = std::max(headroom, 1.0 - *limits.max_memory / device.memory);
   if (headroom >= 1.0 || headroom < 0.0) {
-    throw InputError("--headroom", "",
-                     fmt::format("must leave some memory: 0 to below 100 %, is {} %",
-                                 number_text(headroom * 100.0, 3)));
+    throw InputError(
+        "--headroom", "",
+        fmt::format("must be from 0 to below 100 % (got {} %)", number_text(headroom * 100.0, 3)));
   }
   return headroom;
 }
@@ -117,24 +117,24 @@ double memory_headroom(const Limits& limits, const Device& device, const MemoryF
 void check_limits(const Limits& limits, const Scenario& scenario) {
   if (!limits.max_cost) return;
   if (!scenario.cluster.price_per_gpu_hour) {
-    throw InputError("--max-cost", "", "needs a price, and the cluster has none",
+    throw InputError("--max-cost", "", "needs a price; the cluster has none",
                      with_device_noun("add --price 2.5 (per GPU-hour)", scenario.cluster));
   }
   if (!scenario.job.train_tokens) {
-    throw InputError("--max-cost", "", "needs to know for how many tokens the model is trained",
+    throw InputError("--max-cost", "", "needs the number of training tokens",
                      "add --train-tokens 15e12");
   }
 }
 
 std::string exceeded(const Limits& limits, const Scenario& scenario, Seconds step_time) {
   if (limits.max_step && step_time > *limits.max_step) {
-    return fmt::format("takes {} s of at most {} s", number_text(step_time.value()),
+    return fmt::format("takes {} s, the limit is {} s", number_text(step_time.value()),
                        number_text(limits.max_step->value()));
   }
   if (!limits.max_cost) return "";
   const auto needs = training_cost(scenario.job, scenario.cluster, step_time);
   if (!needs || !needs->cost || *needs->cost <= *limits.max_cost) return "";
-  return fmt::format("costs {} of at most {}", number_text(*needs->cost),
+  return fmt::format("costs {}, the limit is {}", number_text(*needs->cost),
                      number_text(*limits.max_cost));
 }
 

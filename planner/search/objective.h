@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What "best" means, by name, and what a layout may not exceed.
+// Named objectives of a search, and limits of a layout.
 //
 // tokens = global batch x sequence length. Tokens a dollar = tokens / (step x GPUs x price / 3600);
 // tokens a joule = tokens / (step x GPUs x device power). On one GPU count all but memory_headroom

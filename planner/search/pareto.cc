@@ -22,7 +22,7 @@ bool dominates(const Candidate& a, const Candidate& b) {
   return a.step_time <= b.step_time && a.peak_memory <= b.peak_memory && better(a, b);
 }
 
-bool near_twins(const Candidate& a, const Candidate& b) {
+bool near_duplicates(const Candidate& a, const Candidate& b) {
   const auto apart = [](double x, double y) { return std::abs(x - y) / std::max(x, y); };
   return apart(a.step_time.value(), b.step_time.value()) < kTwinTime &&
          apart(a.peak_memory.value(), b.peak_memory.value()) < kTwinMemory;
@@ -61,26 +61,26 @@ bool same_family(const Layout& a, const Layout& b) {
          a.pipeline_layout == b.pipeline_layout;
 }
 
-std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front) {
+std::vector<Candidate> front_without_near_duplicates(const std::vector<Candidate>& front) {
   std::vector<Candidate> kept;
   for (const Candidate& candidate : front) {
-    const bool twin = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
-      return near_twins(other, candidate) && same_family(other.layout, candidate.layout);
+    const bool duplicate = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+      return near_duplicates(other, candidate) && same_family(other.layout, candidate.layout);
     });
-    if (!twin) kept.push_back(candidate);
+    if (!duplicate) kept.push_back(candidate);
   }
   return kept;
 }
 
-std::vector<Candidate> without_near_twins(std::vector<Candidate>& layouts, std::size_t limit) {
+std::vector<Candidate> without_near_duplicates(std::vector<Candidate>& layouts, std::size_t limit) {
   std::stable_sort(layouts.begin(), layouts.end(), better);
   std::vector<Candidate> kept;
   for (const Candidate& candidate : layouts) {
     if (kept.size() == limit) break;
-    const bool twin = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
-      return near_twins(other, candidate);
+    const bool duplicate = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+      return near_duplicates(other, candidate);
     });
-    if (!twin) kept.push_back(candidate);
+    if (!duplicate) kept.push_back(candidate);
   }
   return kept;
 }

@@ -27,7 +27,7 @@ bool better(const Candidate& a, const Candidate& b);
 // a makes b needless: no slower, no larger, and better in one.
 bool dominates(const Candidate& a, const Candidate& b);
 // Nearly the same answer: less than 0.1 % apart in time and less than 1 % in memory.
-bool near_twins(const Candidate& a, const Candidate& b);
+bool near_duplicates(const Candidate& a, const Candidate& b);
 
 // The `limit` best. Of equals the one that was added first is kept before the others. Adding takes
 // the logarithm of their number.
@@ -75,9 +75,9 @@ bool same_family(const Layout& a, const Layout& b);
 
 // Of a pipeline setting's layouts those that are no near-duplicates of a better one: the `limit`
 // best. The very best always stays. Sorts its argument.
-std::vector<Candidate> without_near_twins(std::vector<Candidate>& layouts,
-                                          std::size_t limit = SIZE_MAX);
-// Of a front's near-duplicates in one pipeline setting the fastest stays.
-std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front);
+std::vector<Candidate> without_near_duplicates(std::vector<Candidate>& layouts,
+                                               std::size_t limit = SIZE_MAX);
+// Keeps the fastest of near-duplicates in one pipeline setting.
+std::vector<Candidate> front_without_near_duplicates(const std::vector<Candidate>& front);
 
 }  // namespace meshwright::planner

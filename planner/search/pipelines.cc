@@ -111,7 +111,7 @@ DefaultLists::DefaultLists(const Scenario& scenario, const SearchSpace& space)
   }
   named_ = !space[&Layout::pipeline_layout].empty() || !space.stage_splits.empty() ||
            scenario.cluster.framework.defaults.layout.pipeline_engine != PipelineEngine::megatron ||
-           scenario.cluster.framework.limits.lacks(Lack::pipeline_layout);
+           scenario.cluster.framework.limits.lacks(Unsupported::pipeline_layout);
 }
 
 std::vector<PipelineLayout> DefaultLists::of(int stages) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search returns: ranked layouts, the Pareto set, and every rejection under its rule.
+// Result of a search: ranked layouts, the Pareto set, and every rejection with its rule.
 #pragma once
 
 #include <array>
@@ -26,11 +26,11 @@ struct Rejection {
 
 struct SearchStatistics {
   std::int64_t enumerated = 0;  // layouts whose sizes multiply to the GPU count
-  std::int64_t legal = 0;       // of those, obey every rule, and can be said to the launcher
+  std::int64_t legal = 0;       // of those, valid and can be expressed for the launcher
   std::int64_t fitting = 0;     // of those, fit in memory
 };
 
-// How many layouts that obey every rule the launcher cannot say, by its reason.
+// Number of valid layouts that the launcher cannot express, by its reason.
 using NotExpressible = std::map<std::string, std::int64_t>;
 
 // The cluster is scaled to the GPUs that were asked for.

@@ -45,11 +45,10 @@ class RejectionTally {
   std::vector<Entry> entries_ = std::vector<Entry>(all_rules().size());  // by rule
 };
 
-// The first of the single changes that turns `layout` into one that obeys every rule and fits, each
-// really tried: one step more recompute, sequence parallel, the next ZeRO stage, half the
-// micro-batch, full recompute, twice the tensor or pipeline size with half the data size; then
-// their reverses; then two of them together. "recompute_granularity selective -> full"; empty when
-// none helps.
+// The first single change that makes `layout` valid and makes it fit. Each change is tried: one
+// step more recompute, sequence parallel, the next ZeRO stage, half the micro-batch, full
+// recompute, twice the tensor or pipeline size with half the data size; then their reverses; then
+// two of them together. "recompute_granularity selective -> full"; empty when none helps.
 std::string smallest_change(CostTable& table, const Layout& layout, Bytes limit);
 
 // Twice, four times ... as many GPUs in the pipeline or tensor direction, with the switches as they

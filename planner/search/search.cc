@@ -23,7 +23,7 @@ Estimate estimate_of(CostTable& table, const Layout& layout) {
 
 // The fastest, then what else of the Pareto front is slower than those; both are sorted by time.
 std::vector<FoundLayout> kept_of(const SearchResult& result) {
-  const std::vector<Candidate> front = front_without_near_twins(result.pareto.items());
+  const std::vector<Candidate> front = front_without_near_duplicates(result.pareto.items());
   const std::vector<Candidate> top = result.top.items();
   std::vector<FoundLayout> kept;
   kept.reserve(top.size() + front.size());
@@ -75,8 +75,8 @@ std::string target_note(const Plan& plan) {
     reasons += fmt::format("; {} because {}", layouts, why);
   }
   if (count == 0) return fmt::format("{} can express every layout of the space.", plan.target);
-  return fmt::format("{} layouts that obey every rule were left out, which {} cannot express{}.",
-                     count, plan.target, reasons);
+  return fmt::format("{} valid layouts were excluded because {} cannot express them{}.", count,
+                     plan.target, reasons);
 }
 
 // Of optimizer states and of modules each with and without: as many times as large a space.
@@ -94,8 +94,8 @@ SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes li
   SearchResult found = search_layouts(plan, wider, limit);
   if (found.top.empty()) return result;
   plan.notes.emplace_back(
-      "Nothing fits on the devices alone: layouts that keep optimizer states or activations on the "
-      "host were searched, too.");
+      "No layout fits in device memory alone. Layouts with optimizer states or "
+      "activations on the host were also searched.");
   return found;
 }
 
@@ -123,7 +123,7 @@ FoundLayouts find_layouts(const Scenario& scenario, const SearchOptions& options
   if (options.memory_headroom < 0.0 || options.memory_headroom >= 1.0) {
     throw InputError(
         "memory_headroom", "",
-        fmt::format("must be a share from 0 to below 1, is {}", options.memory_headroom));
+        fmt::format("must be a share from 0 to below 1 (got {})", options.memory_headroom));
   }
   FoundLayouts found;
   Plan& plan = found.plan;
@@ -145,7 +145,7 @@ FoundLayouts find_layouts(const Scenario& scenario, const SearchOptions& options
   }
   if (!plan.target.empty()) plan.notes.push_back(target_note(plan));
   if (options.memory_headroom > 0.0) {
-    plan.notes.push_back(fmt::format("{} % of the device's memory is left free.",
+    plan.notes.push_back(fmt::format("{} % of the device's memory is left free (--headroom).",
                                      number_text(options.memory_headroom * 100.0, 3)));
   }
   return found;

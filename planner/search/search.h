@@ -96,7 +96,7 @@ struct SearchOptions {
   std::shared_ptr<SharedTables> tables{};  // not used where the scenario is another one
 };
 
-// Of a device, by a layout of this search.
+// Memory of a device for a layout of this search.
 Bytes usable_memory(const Scenario& scenario, const SearchOptions& options);
 
 // Whether the space says what goes to the host. Where it does not, offload is the last resort.

@@ -238,7 +238,7 @@ void SizesSearch::add_fitting(const StageSetting& stage, const DataSetting& data
 // better one. Slower ones cannot change which of these are.
 void SizesSearch::keep_top() {
   const auto limit = result_.top.limit();
-  for (const Candidate& candidate : without_near_twins(candidates_, limit))
+  for (const Candidate& candidate : without_near_duplicates(candidates_, limit))
     result_.top.add(candidate);
   if (!result_.top.full()) return;
   const double mine = result_.top.slowest().value();

@@ -42,7 +42,7 @@ class SettingsCost {
   // `legal` are indices into `layouts`, which must live on.
   void set_data_settings(const std::vector<Layout>& layouts, const std::vector<int>& legal);
   void begin_pipeline_setting();
-  // Of a legal layout; neither memory nor time is known until it is weighed and priced.
+  // For a valid layout; memory and time are unknown until they are computed.
   StageSetting& stage_of(const Layout& layout);
   void weigh(StageSetting& stage);
   // After weigh().

@@ -28,15 +28,15 @@ void check_values(const Field<T>& field, const std::vector<T>& values) {
     }
     if (known) continue;
     throw InputError("search space", "",
-                     fmt::format("{} must be of {}, is {}", field.name, fmt::join(names, ", "),
-                                 value_text(field, value)));
+                     fmt::format("{} must be one of {} (got {})", field.name,
+                                 fmt::join(names, ", "), value_text(field, value)));
   }
 }
 void check_values(const Field<int>& field, const std::vector<int>& values) {
   for (const int value : values) {
     if (value >= field.values.low && value <= field.values.high) continue;
     throw InputError("search space", "",
-                     fmt::format("{} must be from {} to {}, is {}", field.name, field.values.low,
+                     fmt::format("{} must be from {} to {} (got {})", field.name, field.values.low,
                                  field.values.high, value));
   }
 }
@@ -79,8 +79,9 @@ std::vector<int> micro_batch_sizes(const Job& job, const SearchSpace& space,
   std::vector<int> sizes{1};  // also where the batch does not divide: counted once, under its rule
   if (job.global_batch_size % parallel.data != 0) return sizes;
   const int share = job.global_batch_size / parallel.data;
-  for (std::int64_t b = 2; b <= share && share % b == 0; b *= 2) {
-    sizes.push_back(static_cast<int>(b));
+  constexpr std::int64_t kEverySizeTo = 8;
+  for (std::int64_t b = 2; b <= share; b += b < kEverySizeTo ? 1 : b) {
+    if (share % b == 0) sizes.push_back(static_cast<int>(b));
   }
   return sizes;
 }
@@ -139,19 +140,19 @@ void add_parallel_sizes(std::vector<ParallelSizes>& all_sizes, ParallelSizes siz
 void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FeatureLimits& limits) {
   layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1 &&
                                !reduces_after_backward(layout) &&
-                               !limits.lacks(Lack::overlap_grad_reduce);
+                               !limits.lacks(Unsupported::overlap_grad_reduce);
   layout.overlap_param_gather = layout.overlap_grad_reduce && layout.zero_stage > 0 &&
-                                !limits.lacks(Lack::overlap_param_gather);
+                                !limits.lacks(Unsupported::overlap_param_gather);
   layout.overlap_p2p_comm =
-      traits(layout.schedule).overlaps_sends && !limits.lacks(Lack::overlap_p2p_comm);
+      traits(layout.schedule).overlaps_sends && !limits.lacks(Unsupported::overlap_p2p_comm);
 }
 
 bool StatedLayout::says(std::string_view field) const {
   return whole || std::find(fields.begin(), fields.end(), field) != fields.end();
 }
 
-Layout with_unsaid_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
-                            const SearchSpace& space) {
+Layout with_default_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
+                             const SearchSpace& space) {
   const auto asked = [&](bool Layout::*field) {
     return space[field].empty() || space[field].front();
   };

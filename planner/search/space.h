@@ -11,9 +11,9 @@
 // (balanced_layouts.h), or shorter first and last stages where lists are not wanted. Such lists
 // also where a stage's layers divide into no 2 to 8 chunks. Context: 1; from 8,192 positions on
 // powers of two that leave a rank 4,096. Expert: divisors of the experts; expert tensor: as tensor,
-// and 1. Micro-batch: powers of two that divide a data rank's share of the batch. Sequence
-// parallel: both. Recompute: none, selective (space_defaults.h), full (1, 2, 4 or all layers
-// of a stage). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap: as
+// and 1. Micro-batch: 1 to 8 and powers of two that divide a data rank's share of the batch.
+// Sequence parallel: both. Recompute: none, selective (space_defaults.h), full (1, 2, 4 or all
+// layers of a stage). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap: as
 // Megatron-LM would run the layout (set_overlaps); of tensor-parallel communication both where it
 // is legal, of experts' tokens both where the framework has it (space_defaults.h).
 // Scatter-gather: off. Offload: off; where nothing fits, of the optimizer and of modules on and off
@@ -57,7 +57,7 @@ std::vector<Layout> data_settings(const SearchSpace& space, Layout sizes);
 // One of each put together.
 Layout with_data_setting(Layout stage, const Layout& data);
 
-// Of a pipeline setting every stage setting with every data setting.
+// Joins every stage setting of a pipeline setting with every data setting.
 std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline);
 
 // Sets overlap_grad_reduce, overlap_param_gather and overlap_p2p_comm as Megatron-LM would run the
@@ -76,7 +76,7 @@ struct StatedLayout {
 // The layout that was meant: each overlap switch that was not said is as a search of `space` sets
 // it (set_overlaps). The data-parallel size must be final. Every command begins here, so that all
 // price the same layout.
-Layout with_unsaid_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
-                            const SearchSpace& space = {});
+Layout with_default_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
+                             const SearchSpace& space = {});
 
 }  // namespace meshwright::planner

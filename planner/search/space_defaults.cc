@@ -20,10 +20,10 @@ bool has_dense_layers(const Model& model) {
 }  // namespace
 
 SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job,
-                                   LackBits lacks) {
+                                   UnsupportedBits lacks) {
   std::vector<RecomputeModules>& sets = space[&Layout::recompute_modules];
   if (!sets.empty()) return space;
-  if ((lacks & lack_bit(Lack::recompute_modules)) != 0) {
+  if ((lacks & lack_bit(Unsupported::recompute_modules)) != 0) {
     sets = {{kRecomputeCoreAttention}};
     return space;
   }
@@ -48,7 +48,7 @@ SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Fram
   const auto& taken = framework.experts.dispatch_multiprocessors;
   const bool known = std::any_of(taken.begin(), taken.end(), [](int count) { return count > 0; });
   std::vector<bool>& asked = space[&Layout::overlap_moe_expert_parallel_comm];
-  const bool can = !framework.limits.lacks(Lack::token_overlap);
+  const bool can = !framework.limits.lacks(Unsupported::token_overlap);
   if (model.moe && known && can && asked.empty()) asked = {false, true};
   return space;
 }
@@ -64,25 +64,25 @@ SearchSpace with_schedules(SearchSpace space, const Framework& framework) {
   return space;
 }
 
-SearchSpace without_lacks(SearchSpace space, const Cluster& cluster) {
-  const LackBits bits = cluster.lacks();
-  const auto lacks = [bits](Lack what) { return (bits & lack_bit(what)) != 0; };
+SearchSpace without_unsupported(SearchSpace space, const Cluster& cluster) {
+  const UnsupportedBits bits = cluster.lacks();
+  const auto lacks = [bits](Unsupported what) { return (bits & lack_bit(what)) != 0; };
   constexpr std::array kOnUnasked{
-      std::pair{Lack::overlap_grad_reduce, &Layout::overlap_grad_reduce},
-      std::pair{Lack::overlap_param_gather, &Layout::overlap_param_gather},
-      std::pair{Lack::overlap_p2p_comm, &Layout::overlap_p2p_comm}};
+      std::pair{Unsupported::overlap_grad_reduce, &Layout::overlap_grad_reduce},
+      std::pair{Unsupported::overlap_param_gather, &Layout::overlap_param_gather},
+      std::pair{Unsupported::overlap_p2p_comm, &Layout::overlap_p2p_comm}};
   for (const auto& [what, field] : kOnUnasked) {
     if (lacks(what) && space[field].empty()) space[field] = {false};
   }
   using enum ContextParallelAlgorithm;
   std::vector<ContextParallelAlgorithm>& exchange = space[&Layout::cp_comm_type];
-  if (lacks(Lack::ring_context_parallel) && exchange.empty()) {
-    exchange = {lacks(Lack::all_gather_context_parallel) ? a2a : all_gather};
+  if (lacks(Unsupported::ring_context_parallel) && exchange.empty()) {
+    exchange = {lacks(Unsupported::all_gather_context_parallel) ? a2a : all_gather};
   }
   std::vector<MoeTokenDispatcherType>& dispatcher = space[&Layout::moe_token_dispatcher_type];
   const MoeTokenDispatcherType usual = default_layout(cluster).moe_token_dispatcher_type;
-  const bool crosses = !lacks(Lack::flex_dispatcher_across_nodes) &&
-                       !cluster.unproven.lacks(Lack::flex_dispatcher_across_nodes);
+  const bool crosses = !lacks(Unsupported::flex_dispatcher_across_nodes) &&
+                       !cluster.unproven.lacks(Unsupported::flex_dispatcher_across_nodes);
   if (!crosses && dispatcher.empty() && usual == MoeTokenDispatcherType::flex) {
     dispatcher = {usual, MoeTokenDispatcherType::alltoall};
   }
@@ -97,7 +97,7 @@ SearchSpace with_defaults(SearchSpace space, const Model& model, const Job& job,
   space = with_recompute_modules(std::move(space), model, job, cluster.lacks());
   space = with_token_overlap(std::move(space), model, cluster.framework);
   space = with_schedules(std::move(space), cluster.framework);
-  return without_lacks(std::move(space), cluster);
+  return without_unsupported(std::move(space), cluster);
 }
 
 }  // namespace meshwright::planner

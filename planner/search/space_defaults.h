@@ -15,7 +15,7 @@ namespace meshwright::planner {
 // experts whole, core_attn wherever attention is unfused; core_attn alone where the software has no
 // other module.
 SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job,
-                                   LackBits lacks = 0);
+                                   UnsupportedBits lacks = 0);
 
 // Experts' tokens travel beside another micro-batch's compute or not, both, where the space does
 // not say and the framework's library is known to take multiprocessors meanwhile.
@@ -29,7 +29,7 @@ SearchSpace with_schedules(SearchSpace space, const Framework& framework);
 // devices or their links lack it; context ranks exchange in a way that there is; tokens go by
 // alltoall, too, where the flex dispatcher does not cross nodes. What a search looks at both ways
 // stays open, so that its rejections say what cannot be done.
-SearchSpace without_lacks(SearchSpace space, const Cluster& cluster);
+SearchSpace without_unsupported(SearchSpace space, const Cluster& cluster);
 
 // All of these.
 SearchSpace with_defaults(SearchSpace space, const Model& model, const Job& job,

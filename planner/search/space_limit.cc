@@ -17,8 +17,8 @@ namespace {
 constexpr double kMostCombinations = 20'000;
 constexpr std::size_t kMostPipelineSettings = 100'000;
 
-// Measured on one quiet core (docs/model.md, Speed): a layout whose sizes break a rule takes 0.1
-// us, a stage setting that is legal 5 us, and each of its data settings less than 0.1 us.
+// Measured on one quiet core (docs/reference/coverage.md, Speed): a layout whose sizes break a rule
+// takes 0.1 us, a stage setting that is legal 5 us, and each of its data settings less than 0.1 us.
 constexpr std::int64_t kStageUnits = 50;
 
 constexpr std::string_view kSplits = "--first-stage-layers";
@@ -40,7 +40,7 @@ std::string longest_list(const SearchSpace& space, std::optional<SearchLevel> at
 
 [[noreturn]] void refuse_lists(const SearchSpace& space, const std::string& why,
                                std::optional<SearchLevel> at_fault = std::nullopt) {
-  throw InputError(longest_list(space, at_fault), "", why, "name fewer sizes in the longest lists");
+  throw InputError(longest_list(space, at_fault), "", why, "use fewer sizes in the longest lists");
 }
 
 }  // namespace
@@ -54,18 +54,18 @@ void check_lists(const SearchSpace& space) {
   multiply(SearchLevel::pipeline, space.stage_splits.size());
   const auto* const most = std::max_element(product.begin(), product.end());
   if (*most <= kMostCombinations) return;
-  refuse_lists(
-      space,
-      fmt::format("the lists of sizes make {:.0f} combinations; at most {:.0f} are searched", *most,
-                  kMostCombinations),
-      static_cast<SearchLevel>(most - product.begin()));
+  refuse_lists(space,
+               fmt::format("too many combinations of sizes (got {:.0f}; expected at most {:.0f})",
+                           *most, kMostCombinations),
+               static_cast<SearchLevel>(most - product.begin()));
 }
 
 void check_pipeline_settings(const SearchSpace& space, std::size_t settings) {
   if (settings <= kMostPipelineSettings) return;
   refuse_lists(
       space,
-      fmt::format("{} combinations of stages, chunks and micro-batches; at most {} are searched",
+      fmt::format("too many combinations of stages, chunks and micro-batches (got {}; expected "
+                  "at most {})",
                   settings, kMostPipelineSettings),
       SearchLevel::pipeline);
 }
@@ -78,8 +78,8 @@ void SearchWork::add(std::int64_t units) {
   if (done_.fetch_add(units, std::memory_order_relaxed) + units <= options_.most_work) return;
   refuse_lists(
       options_.space,
-      fmt::format("the lists of sizes make a space that takes more than {} steps to search (a "
-                  "layout that breaks a rule takes 1, a legal one up to {})",
+      fmt::format("the search space is too large: more than {} search steps (a rejected layout "
+                  "takes 1, a valid one up to {})",
                   options_.most_work, kStageUnits + 1));
 }
 

@@ -12,7 +12,7 @@
 
 namespace meshwright::planner {
 
-// What `cost` of a TrainingCost holds, as a sentence beside each of its sums.
+// Sentence about the parts of TrainingCost::cost, printed with each sum.
 inline constexpr std::string_view kCostOfSteps =
     "cost = steps x step time x GPUs x price; failures, checkpoints and spare nodes are not in it";
 

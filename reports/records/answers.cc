@@ -143,16 +143,16 @@ const Record<ConfidenceFacts>& confidence_record() {
   return record;
 }
 
-const Record<planner::Turned>& turned_record() {
-  static const Record<planner::Turned> record = [] {
-    using R = planner::Turned;
+const Record<planner::Perturbed>& perturbed_record() {
+  static const Record<planner::Perturbed> record = [] {
+    using R = planner::Perturbed;
     Record<R> r("The winner, and the best layout, with the input turned.");
     r.row(&R::factor, "factor", kind::number(), "");
     r.row(&R::value, "value", kind::number(kAnyNumber), "In the input's unit.");
     r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "The winner's.");
     r.row(&R::best, "best", kind::object(named_layout_record), "The best layout there.");
     r.row(&R::best_step_time, "best_step_time_seconds", kind::base_amount<Seconds>(), "");
-    return r.named("Turned").all_required();
+    return r.named("Perturbed").all_required();
   }();
   return record;
 }
@@ -165,8 +165,8 @@ const Record<SensitivityFacts>& sensitivity_record() {
     r.row(&R::value, "value", kind::number(kAnyNumber), "Today's.");
     r.row(&R::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
     r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
-    r.row(&R::low, "low", kind::object(turned_record), "");
-    r.row(&R::high, "high", kind::object(turned_record), "");
+    r.row(&R::low, "low", kind::object(perturbed_record), "");
+    r.row(&R::high, "high", kind::object(perturbed_record), "");
     r.row(&R::capped, "capped", kind::flag(),
           "The upper side stands at the physical limit, nearer than one standard deviation.");
     r.absent_in_older_files();
@@ -265,12 +265,12 @@ const Record<planner::RobustPick>& robust_pick_record() {
   static const Record<planner::RobustPick> record = [] {
     using R = planner::RobustPick;
     Record<R> r(
-        "The fastest layout within 2 % of rank 1 that keeps 10 % of the memory free and has no "
+        "The fastest layout within 2 % of layout #1 that leaves 10 % of the memory free and has no "
         "chunk of one layer.");
     r.row(&R::pick, "pick", kind::nullable(kind::object(timed_layout_record)),
           "Null: none meets the conditions, and the sentence says which fails.");
-    r.row(&R::is_best, "is_best", kind::flag(), "It is rank 1.");
-    r.row(&R::loss, "loss", kind::number(kAnyNumber), "Step time over rank 1's, less 1.");
+    r.row(&R::is_best, "is_best", kind::flag(), "It is layout #1.");
+    r.row(&R::loss, "loss", kind::number(kAnyNumber), "Step time over layout #1's, less 1.");
     r.row(&R::sentence, "sentence", kind::text(), "");
     return r.named("RobustPick").all_required();
   }();
@@ -297,7 +297,7 @@ const Record<RuleOfThumbBest>& rule_of_thumb_best_record() {
     Record<RuleOfThumbBest> r("The best layout with the rule's sizes.");
     r.rows_of(timed_layout_record());
     r.row(&RuleOfThumbBest::relative_to_best, "relative_to_best", kind::number(),
-          "Its step time over rank 1's.");
+          "Its step time over layout #1's.");
     return r.named("RuleOfThumbBest").all_required();
   }();
   return record;

@@ -257,7 +257,7 @@ const Record<Capacity>& capacity_record() {
     r.row(&R::levers, "levers", kind::list(lever_record), "Largest swing of days first.");
     r.row(&R::what_if, "what_if", kind::nullable(kind::object(what_if_grid_record)), "");
     r.row(&R::assumptions, "assumptions", kind::list(assumption_record), "");
-    r.row(&R::included, "included", kind::texts(), "What the ranges hold.");
+    r.row(&R::included, "included", kind::texts(), "What the ranges include.");
     r.row(&R::not_included, "not_included", kind::texts(), "");
     return r.named("Capacity").all_required();
   }();

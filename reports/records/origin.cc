@@ -36,7 +36,7 @@ void require_schema(const Json& json, const std::string& file, std::string_view 
   ObjectReader reader(json, file);
   const std::string found = reader.optional_string("schema", "");
   if (found == schema) return;
-  reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", schema, found));
+  reader.fail("schema", fmt::format("must be \"{}\" (got \"{}\")", schema, found));
 }
 
 }  // namespace meshwright::reports

@@ -131,7 +131,7 @@ const Record<planner::Rejection>& rejection_record() {
     const auto violation = [](double Violation::*member) {
       return [member](auto& fell) -> auto& { return fell.nearest.violation.*member; };
     };
-    Record<R> r("Layouts that fell to one rule.");
+    Record<R> r("Layouts that one rule rejected.");
     r.row_at<R>(
         [](auto& fell) -> auto& { return fell; }, "rule", broken_rule(), "");
     r.row(&R::count, "count", kind::count(), "");

@@ -187,7 +187,7 @@ const Record<BetterLaunch>& better_launch_record() {
     add_time(&Estimate::step_time_low, "step_seconds_low", "Begin of its 90 % interval.");
     add_time(&Estimate::step_time_high, "step_seconds_high", "End of its 90 % interval.");
     r.derived<Bytes>("peak_memory_bytes", kind::base_amount<Bytes>(),
-                     "Memory of the fullest stage.",
+                     "Memory of the stage with the highest use.",
                      [](const R& better) { return better.estimate.peak_memory(); });
     r.row(&R::predicted_ratio, "predicted_ratio", kind::number(),
           "Its step over the launched one's.")

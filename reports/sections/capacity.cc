@@ -112,7 +112,7 @@ std::string capacity_page(const Report& report) {
   for (const ScalingSeries& series : capacity.scaling) body += html::paragraph(series.sentence);
   body += html::table("What days, cost and energy assume", assumptions_table(capacity.assumptions));
   if (!capacity.included.empty()) {
-    body += "<h3>What the ranges hold</h3>\n" + html::list(capacity.included);
+    body += "<h3>What the ranges include</h3>\n" + html::list(capacity.included);
   }
   return html::section("capacity", "Where the elapsed time goes", body);
 }

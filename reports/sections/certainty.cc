@@ -49,8 +49,8 @@ std::string layout_text(const ConfidenceFacts& confidence) {
 
 std::string interval_percent_text(const Estimate& best) {
   return fmt::format(
-      "{:+.0f} to {:+.0f} % at 90 %, mostly shared by all layouts and so no reason "
-      "to choose another.",
+      "{:+.0f} to {:+.0f} % (90 % interval), mostly common to all layouts, so it "
+      "does not change the ranking.",
       (best.step_time_low / best.step_time - 1.0) * 100.0,
       (best.step_time_high / best.step_time - 1.0) * 100.0);
 }
@@ -88,7 +88,7 @@ std::string next_text(const Answers& answers) {
     for (const ProposedRunFacts& run : answers.confidence->proposed_runs) {
       append_to_list(ranks, ", ", fmt::format("{}", run.rank));
     }
-    return fmt::format("meshwright trial of ranks {} settles the choice.", ranks);
+    return fmt::format("Next: run layouts {} with meshwright trial to decide between them.", ranks);
   }
   for (const SensitivityFacts& s : answers.sensitivity) {
     if (s.provenance == Provenance::measured || s.provenance == Provenance::interpolated) continue;

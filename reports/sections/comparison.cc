@@ -76,13 +76,14 @@ std::string steps(const Comparison& comparison) {
 std::string memory_bars(const Comparison& comparison) {
   if (comparison.fullest_stage.empty()) return "";
   const std::string_view noun = device_noun(comparison);
-  const std::string heading = fmt::format("Memory of the fullest {}", noun);
+  const std::string heading = fmt::format("Memory of the {} with the highest use", noun);
   const std::vector<Bar> bars = bars_of(comparison, comparison.fullest_stage, bytes_text);
   return html::section(
       "memory", heading,
-      html::figure("compared_memory",
-                   fmt::format("What the fullest {} of each best layout holds.", noun),
-                   bars_table(heading, bars, bytes_text)));
+      html::figure(
+          "compared_memory",
+          fmt::format("Memory of the {} with the highest use, for each best layout.", noun),
+          bars_table(heading, bars, bytes_text)));
 }
 
 std::string ranges() {

@@ -43,8 +43,8 @@ std::string recommendation(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
   const double tokens = static_cast<double>(plan.job.global_batch_size) * plan.job.seq_length;
   return fmt::format(
-      "Run {} as {} on {} x {}: a step of {} tokens takes {} ({} to {}) at {} MFU, and the fullest "
-      "{} holds {} of {}.",
+      "Run {} as {} on {} x {}: a step of {} tokens takes {} ({} to {}) at {} MFU, "
+      "and the {} with the highest memory use holds {} of {}.",
       plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
       only_device(plan.cluster).name, si_text(tokens), seconds_text(best.step_time),
       seconds_text(best.step_time_low), seconds_text(best.step_time_high),
@@ -94,7 +94,7 @@ Decision decision_of(const ReportContents& contents) {
           .tokens_are_the_jobs = plan.job.train_tokens.has_value(),
           .price_per_gpu_hour = plan.cluster.price_per_gpu_hour,
           .currency = capacity.currency(),
-          .range = "10 to 90 % of cases",
+          .range = "P10-P90",
           .verdict = fits ? capacity.verdict : no_layout_verdict(plan, capacity),
           .recommendation = fits ? recommendation(plan) : ""};
 }

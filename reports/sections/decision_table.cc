@@ -260,8 +260,7 @@ std::string decision_table(const Report& report) {
   }
   return fmt::format(
       "<div id=\"decision-table\" data-fixed>{}</div>\n",
-      html::table_of_rows("Each row with its own best layout; ranges: 10 to 90 % of cases",
-                          headings, text));
+      html::table_of_rows("Each row with its own best layout; ranges: P10-P90", headings, text));
 }
 
 const Record<WhatIfBlock>& what_if_block_record() {

@@ -30,7 +30,7 @@ std::string panel(std::string_view id, std::string_view heading, const std::stri
 // What the interval is that of, and what would narrow it.
 std::string regime_item(const Summary& summary) {
   const std::string& narrowed = summary.interval_narrowed_by;
-  return fmt::format("<li><b>Ranges:</b> those of {}{}</li>\n",
+  return fmt::format("<li><b>Ranges:</b> for {}{}</li>\n",
                      escape(spoken(name_of(summary.interval_regime))),
                      narrowed.empty() ? "." : "; to narrow them: " + escape(narrowed));
 }
@@ -74,7 +74,7 @@ std::string rests_on_panel(const Report& report) {
   for (const std::string& sentence : report.left_out) {
     out += fmt::format("<p class=\"soft\">{}</p>", escape(sentence));
   }
-  return panel("rests-on", "What it rests on", out);
+  return panel("rests-on", "Key inputs", out);
 }
 
 std::string signed_text(double value, const std::string& amount) {
@@ -117,9 +117,12 @@ std::string levers_panel(const Capacity& capacity) {
                     lever_end_text(lever.low, capacity), lever_end_text(lever.high, capacity)});
   }
   if (rows.empty()) return "";
-  const char* caption = capacity.tokens_stated
-                            ? "Days and cost against the plan; a choice with its own best layout"
-                            : "Tokens/s against the plan; a choice with its own best layout";
+  const char* caption =
+      capacity.tokens_stated
+          ? "Change in days and cost relative to the plan. GPU and batch rows use the best "
+            "layout for each value"
+          : "Change in tokens/s relative to the plan. GPU and batch rows use the best "
+            "layout for each value";
   return panel(
       "levers", "What would change it",
       "<div data-fixed>" + html::table(caption, {{"today"}, {"less"}, {"more"}}, rows) + "</div>");

@@ -94,7 +94,7 @@ std::string fullest_sentence(const MemoryPart& memory, std::string_view noun) {
       memory.stages.begin(), memory.stages.end(),
       [](const StageHolds& a, const StageHolds& b) { return a.total() < b.total(); });
   if (most == memory.stages.end()) return "";
-  return fmt::format("Stage {} is the fullest: {} of {} per {}, {} free.", most->stage,
+  return fmt::format("Stage {} has the highest memory use: {} of {} per {}, {} free.", most->stage,
                      memory_text(most->total()), memory_text(memory.capacity), noun,
                      memory_text(memory.capacity - most->total()));
 }

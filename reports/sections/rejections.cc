@@ -20,7 +20,7 @@ using html::escape;
 const Record<RejectionRow>& rejection_row_record() {
   static const Record<RejectionRow> record = [] {
     using R = RejectionRow;
-    Record<R> r("Layouts that fell to one rule.");
+    Record<R> r("Layouts that one rule rejected.");
     r.row(&R::rule, "rule", rule_kind(), "");
     r.row(&R::count, "count", kind::count(), "");
     r.derived<std::string>("requirement", kind::text(), "What must hold.", [](const R& row) {
@@ -53,10 +53,9 @@ std::string rejections_page(const Report& report) {
   const planner::SearchStatistics& statistics = report.statistics;
   return html::section(
       "rejections", "What was rejected, and why",
-      html::paragraph(
-          fmt::format("{} layouts were looked at; {} obey every rule and {} fit in memory.",
-                      count_text(statistics.enumerated), count_text(statistics.legal),
-                      count_text(statistics.fitting))) +
+      html::paragraph(fmt::format("{} layouts were evaluated: {} are valid and {} fit in memory.",
+                                  count_text(statistics.enumerated), count_text(statistics.legal),
+                                  count_text(statistics.fitting))) +
           html::table("Rejected layouts by rule", rejections_table(report.rejections)) +
           "<p class=\"mix\"><code>meshwright explain RULE</code> says why a rule stands and where "
           "it "

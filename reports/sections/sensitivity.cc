@@ -32,14 +32,14 @@ std::string factor_text(double factor) {
 
 std::string winner_there(const SensitivityFacts& s) {
   if (!s.changes_winner) return "stays";
-  const auto at = [](const planner::Turned& turned) {
+  const auto at = [](const planner::Perturbed& turned) {
     return fmt::format("{} at {}", html::layout_code(turned.best), factor_text(turned.factor));
   };
   return at(s.low) + ", " + at(s.high);
 }
 
 // More time in days than the plan takes; a step's difference times its steps.
-html::TableCell days_cell(const planner::Turned& turned, Seconds step, double steps) {
+html::TableCell days_cell(const planner::Perturbed& turned, Seconds step, double steps) {
   const double days = (turned.step_time - step).value() * steps / 86400.0;
   return {signed_number_text(days, 3), days};
 }
@@ -72,7 +72,7 @@ std::string tornado_table(const std::vector<SensitivityFacts>& sensitivity, Seco
 }
 
 // "7 % less of it makes the step 18.1 % longer".
-std::string turned_effect(const planner::Turned& turned, Seconds step) {
+std::string perturbed_effect(const planner::Perturbed& turned, Seconds step) {
   const double factor = turned.factor - 1.0;
   const double change = turned.step_time / step - 1.0;
   return fmt::format("{} % {} of it makes the step {:.1f} % {}",
@@ -86,8 +86,8 @@ std::string tornado(const std::vector<SensitivityFacts>& sensitivity, Seconds st
   return fmt::format("<p>The largest risk is the {}, which is {} ({}): {}, {}.</p>\n",
                      label_of(first.parameter),
                      html::escape(input_amount(first.value, first.parameter)),
-                     html::badge(name_of(first.provenance)), turned_effect(first.low, step),
-                     turned_effect(first.high, step)) +
+                     html::badge(name_of(first.provenance)), perturbed_effect(first.low, step),
+                     perturbed_effect(first.high, step)) +
          html::figure("tornado",
                       "What the training, or a step, takes more or less when one input moves by "
                       "its own standard deviation, at most to its physical limit.") +

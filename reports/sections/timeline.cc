@@ -176,8 +176,8 @@ std::string sentence_of(const Window& window, const Layout& layout, int micro_ba
                                  name_of(layout.schedule));
   if (window.head_end == window.tail_begin) return text;
   return text + fmt::format(
-                    " Its begin and its end: from {} to {} the middle is left out, which repeats "
-                    "what stands before it; meshwright estimate --trace writes all.",
+                    " Start and end of the step; the repeating part from {} to {} is omitted. "
+                    "meshwright estimate --trace writes all of it.",
                     seconds_text(window.head_end), seconds_text(window.tail_begin));
 }
 

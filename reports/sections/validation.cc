@@ -123,7 +123,7 @@ std::string validation_page(const Report& report) {
       partial += fmt::format("<li>{}: {}</li>\n", planned_name(run), html::escape(what));
     }
   }
-  if (!noisy.empty()) body += "<h3>Runs on a noisy host</h3>\n<ul>\n" + noisy + "</ul>\n";
+  if (!noisy.empty()) body += "<h3>Runs on a loaded host</h3>\n<ul>\n" + noisy + "</ul>\n";
   if (!partial.empty()) body += "<h3>What was not run</h3>\n<ul>\n" + partial + "</ul>\n";
   if (!v.skipped.empty()) body += "<h3>Runs that failed</h3>\n" + html::list(v.skipped);
   return html::section("validation", "Predicted and measured", body);

@@ -7,7 +7,7 @@ namespace meshwright::reports {
 
 Table accuracy_table(const std::vector<AccuracyResult>& results) {
   Table table;
-  table.title = "Predicted against measured, set by set";
+  table.title = "Predicted against measured, by data set (error = predicted / measured - 1)";
   table.columns = {{"set", "set", "", 4},
                    {"framework", "framework", "", 4},
                    {"fitted_on", "fitted on it", "", 4},
@@ -22,7 +22,7 @@ Table accuracy_table(const std::vector<AccuracyResult>& results) {
                    {"interval_regime", "regime", "", 4},
                    {"inside_interval_percent", "inside interval", "%", 3},
                    {"interval_width_percent", "width", "%", 3},
-                   {"limit_percent", "mean error allowed", "%", 3}};
+                   {"limit_percent", "limit of the mean error", "%", 3}};
   const auto cell = [](const std::optional<double>& value) {
     return value ? Cell(*value) : Cell();
   };

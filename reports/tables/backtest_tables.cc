@@ -70,7 +70,7 @@ std::string largest_terms(const Estimate& estimate) {
 
 Table scores_table(const Backtest& backtest) {
   Table table;
-  table.title = "Predicted against measured";
+  table.title = "Predicted against measured (error = predicted / measured - 1)";
   table.columns = {{"group", "group", "", 4},
                    {"runs", "runs", "", 5},
                    {"mean_ape_percent", "mean error", "%", 3},
@@ -81,10 +81,10 @@ Table scores_table(const Backtest& backtest) {
                    {"top1_regret_percent_mean", "top-1 regret", "%", 3},
                    {"top3_regret_percent_mean", "top-3 regret", "%", 3},
                    {"memory_median_ape_percent", "memory error", "%", 3},
-                   {"oom_accuracy_percent", "fit called right", "%", 4},
-                   {"interval_coverage_percent", "inside interval", "%", 3},
-                   {"interval_width_percent", "width", "%", 3},
-                   {"interval_regime", "regime", "", 4}};
+                   {"oom_accuracy_percent", "fit predicted correctly", "%", 4},
+                   {"interval_coverage_percent", "inside 90 % interval", "%", 3},
+                   {"interval_width_percent", "interval width", "%", 3},
+                   {"interval_regime", "calibration level", "", 4}};
   for (const planner::GroupScore& group : backtest.groups) {
     table.rows.push_back(score_row(group.group, group.score));
   }
@@ -94,8 +94,8 @@ Table scores_table(const Backtest& backtest) {
 
 Table unread_runs_table(const MeasuredSet& set) {
   Table table{
-      "Left out",
-      {{"file", "file", ""}, {"place", "place", ""}, {"id", "run", ""}, {"reason", "why", ""}},
+      "Skipped runs",
+      {{"file", "file", ""}, {"place", "place", ""}, {"id", "run", ""}, {"reason", "reason", ""}},
       {}};
   for (const planner::UnreadRun& run : set.unread) {
     table.rows.push_back({run.file, run.place, run.id, run.reason});
@@ -113,7 +113,7 @@ Table worst_runs_table(const MeasuredSet& set, const Backtest& backtest) {
   });
   runs.resize(std::min(runs.size(), kWorstRuns));
   Table table;
-  table.title = "Largest errors";
+  table.title = "Largest errors (positive: predicted too slow)";
   table.columns = {{"id", "run", "", 4},
                    {"group", "group", "", 4},
                    {"layout", "layout", "", 4},

@@ -22,7 +22,7 @@ std::string rate(BytesPerSecond bandwidth) {
 }
 
 std::string link_text(const Link& link, BytesPerSecond bandwidth) {
-  return fmt::format("{}: {} each way, {} sustained, {} us a hop", link.name, rate(bandwidth),
+  return fmt::format("{}: {} each way, {} sustained, {} us per hop", link.name, rate(bandwidth),
                      rate(bandwidth * link.bandwidth_fraction),
                      number_text(link.latency.value() * 1e6, 3));
 }
@@ -157,7 +157,7 @@ std::string cluster_tree(const Cluster& c, std::size_t width) {
 }
 
 Table cluster_numbers_table(const Cluster& c) {
-  Table table{"Numbers and where they came from",
+  Table table{"Numbers and their sources",
               {{"quantity", "quantity", ""},
                {"value", "value", ""},
                {"unit", "unit", ""},
@@ -194,7 +194,7 @@ Table group_loads_table(const std::vector<GroupLoad>& loads) {
                {"together_gb_per_s", "all groups", "GB/s"},
                {"with_others_gb_per_s", "all axes", "GB/s"},
                {"bottleneck", "bottleneck", ""},
-               {"links", "links used (fullest)", ""}},
+               {"links", "links used (highest load)", ""}},
               {}};
   const auto gb = [](BytesPerSecond b) { return b / gigabytes_per_second(1); };
   for (const GroupLoad& load : loads) {

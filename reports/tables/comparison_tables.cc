@@ -58,8 +58,8 @@ void add_numbers(std::vector<Cell>& cells, const NumberOfEach& numbers, double u
 }
 
 Table quantities_table(const Comparison& comparison) {
-  Table table = table_of("The best layouts, with 90 % and 10 to 90 % ranges", "quantity",
-                         comparison, {"value", "", ""});
+  Table table = table_of("The best layouts, with 90 % intervals (step) and P10-P90 (days, cost)",
+                         "quantity", comparison, {"value", "", ""});
   add_changes(table, comparison);
   for (const ComparedQuantity& one : comparison.quantities) {
     std::vector<Cell> cells{one.label + (one.unit.empty() ? "" : ", " + one.unit)};
@@ -132,7 +132,7 @@ std::vector<Table> comparison_tables(const Comparison& comparison) {
       inputs_table(comparison),
       amounts_table("Terms of the best layouts' steps", comparison, comparison.terms,
                     {"term", "ms", 1e-3}),
-      amounts_table(fmt::format("Memory of the fullest {}", noun), comparison,
+      amounts_table(fmt::format("Memory of the {} with the highest use", noun), comparison,
                     comparison.fullest_stage, {"part", "GiB", gibibytes(1).value()}),
       amounts_table(fmt::format("Sent by one {} per step", noun), comparison, comparison.sent,
                     {"group", "GB", 1e9}),

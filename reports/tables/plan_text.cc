@@ -30,7 +30,7 @@ std::string limit_text(const Estimate& estimate) {
   std::string text =
       fmt::format("Compute takes {} of the step.", percent_text(compute / estimate.step_time));
   if (largest == nullptr || largest->cost.time.value() == 0.0) return text;
-  return text + fmt::format(" The largest other part is {} ({}).", spoken(name_of(largest->kind)),
+  return text + fmt::format(" The next largest part is {} ({}).", spoken(name_of(largest->kind)),
                             percent_text(largest->cost.time / estimate.step_time));
 }
 
@@ -38,7 +38,7 @@ std::string limit_text(const Estimate& estimate) {
 
 std::string winner_text(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
-  return fmt::format("The best layout is {}. It takes {} s a step (90 % interval: {} to {} s).",
+  return fmt::format("The best layout is {}. It takes {} s per step (90 % interval: {} to {} s).",
                      brief_name(best.layout), number_text(best.step_time.value()),
                      number_text(best.step_time_low.value()),
                      number_text(best.step_time_high.value()));

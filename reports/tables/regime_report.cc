@@ -18,14 +18,15 @@ using planner::SetErrors;
 std::string title_of(LeftOut what) {
   switch (what) {
     case LeftOut::framework:
-      return "Left out: the framework (nobody named it)";
+      return "Held out: the framework (none is named)";
     case LeftOut::cluster:
-      return "Left out: the cluster (no fit of it, no scalars fitted on it alone)";
+      return "Held out: the cluster (neither its fit nor scalars fitted on it alone)";
     case LeftOut::device:
-      return "Left out: the device (datasheet rates; software known, then not). NeuSight, devices "
-             "that it never measured: 8.1 % mean, 28 % worst";
+      return "Held out: the device (datasheet rates; software known, then unknown). For "
+             "comparison, NeuSight on devices that it never measured: 8.1 % mean, 28 % worst";
     case LeftOut::groups:
-      return "Left out: each group of runs of a machine, by a fit on its other groups";
+      return "Held out: each group of runs of a machine, predicted from a fit on its other "
+             "groups";
   }
   return "";
 }
@@ -95,8 +96,8 @@ Table left_out_table(LeftOut what, const RegimeTables& tables) {
 
 Table regimes_table(const RegimeTables& tables) {
   Table table{
-      "Spreads by regime, and the share of runs inside the 90 % interval made without their "
-      "set, each set weighing the same",
+      "Spreads by calibration level, and the share of runs inside the 90 % interval "
+      "made without their data set; each data set has the same weight",
       {{"regime", "regime", ""},
        {"kind", "kind", ""},
        {"sets", "sets", "", 4},
@@ -158,19 +159,21 @@ Table reliability_table(const std::string& title, const planner::JudgedChoices& 
 }
 
 Table learning_table(const std::vector<planner::LearningCurve>& curves) {
-  Table table{"What K known runs teach of the others: picked, and any",
-              {{"set", "set", ""},
-               {"runs", "runs", "", 5},
-               {"known", "K", "", 3},
-               {"median_error_percent", "median error", "%", 3},
-               {"random_median_error_percent", "any", "%", 3},
-               {"regret_percent", "regret", "%", 3},
-               {"random_regret_percent", "any", "%", 3},
-               {"inside_percent", "inside", "%", 3},
-               {"random_inside_percent", "any", "%", 3},
-               {"width_percent", "width", "%", 3},
-               {"random_width_percent", "any", "%", 3}},
-              {}};
+  Table table{
+      "Errors of the other runs after K calibration runs: the most informative, and "
+      "any",
+      {{"set", "set", ""},
+       {"runs", "runs", "", 5},
+       {"known", "K", "", 3},
+       {"median_error_percent", "median error", "%", 3},
+       {"random_median_error_percent", "any", "%", 3},
+       {"regret_percent", "regret", "%", 3},
+       {"random_regret_percent", "any", "%", 3},
+       {"inside_percent", "inside", "%", 3},
+       {"random_inside_percent", "any", "%", 3},
+       {"width_percent", "width", "%", 3},
+       {"random_width_percent", "any", "%", 3}},
+      {}};
   const auto cell = [](const std::optional<double>& value) {
     return value ? Cell(*value) : Cell();
   };

@@ -23,12 +23,12 @@ std::string heading(const std::string& text) { return "\n" + text + "\n"; }
 std::string question(const ReviewedRun& r) {
   const std::string& framework = r.cluster.framework.name;
   return fmt::format(
-      "{} run: {} ({} parameters) on {} x {}, {}; {} tokens a sequence, {} sequences a step, {}; "
-      "priced as {}.\n",
+      "{} run: {} ({} parameters) on {} x {}, {}; {} tokens per sequence, {} "
+      "sequences per step, {}; predicted as {}.\n",
       r.launch.target, r.model.name, si_text(static_cast<double>(total_parameters(r.model))),
       r.cluster.num_gpus(), only_device(r.cluster).name, short_name(r.layout), r.job.seq_length,
       r.job.global_batch_size, name_of(r.job.precision),
-      framework.empty() ? "software that nothing is known of" : framework);
+      framework.empty() ? "unknown software" : framework);
 }
 
 std::string text_of(const FilePlace& place) {
@@ -37,10 +37,10 @@ std::string text_of(const FilePlace& place) {
 
 std::string effect_text(const NotUnderstood& item) {
   if (item.off) return " Its value changes nothing.";
-  if (item.effect == "unknown") return " Whether it changes the answer is not known.";
+  if (item.effect == "unknown") return " Its effect on the answer is unknown.";
   if (item.effect == "none") return "";
-  if (item.effect == "cost") return " The answer is without it.";
-  return fmt::format(" It may change {}: the answer is without it.", item.effect);
+  if (item.effect == "cost") return " The answer ignores it.";
+  return fmt::format(" It may change {}; the answer ignores it.", item.effect);
 }
 
 std::string environment_text(const ReviewedRun& r) {
@@ -50,8 +50,9 @@ std::string environment_text(const ReviewedRun& r) {
   std::string text = heading("environment");
   for (const EnvironmentNote& note : notes) {
     const bool first = slower && note.slows && &note == &notes.front();
-    text += fmt::format("  {}{}={} ({}): {}. Not priced.\n", first ? "First suspect: " : "",
-                        note.name, note.value, text_of(note.place), note.effect);
+    text += fmt::format("  {}{}={} ({}): {}. Not included in the prediction.\n",
+                        first ? "First suspect: " : "", note.name, note.value, text_of(note.place),
+                        note.effect);
   }
   return text;
 }
@@ -86,41 +87,39 @@ std::string fit_text(const ReviewedRun& r) {
   if (r.violation && is_close(r)) {
     text += fmt::format("  Uncertain{}: {}.\n", label, r.sentence);
     if (!r.smallest_change.empty()) {
-      text += fmt::format("  It is surer with {}.\n", r.smallest_change);
+      text += fmt::format("  It fits with more margin with {}.\n", r.smallest_change);
     }
   } else if (r.violation) {
     text += fmt::format("  No{} ({}): {}.\n", label, rule_text(r.violation->rule).name, r.sentence);
     if (!r.smallest_change.empty()) {
-      text += fmt::format("  Would with {}.\n", r.smallest_change);
+      text += fmt::format("  It would fit with {}.\n", r.smallest_change);
     }
   } else {
-    text +=
-        fmt::format("  {}{}: {} of {} on the fullest stage.\n", is_close(r) ? "Uncertain" : "Yes",
-                    label, memory_text(r.estimate->peak_memory()), memory_text(memory));
+    text += fmt::format("  {}{}: {} of {} on the stage with the highest use.\n",
+                        is_close(r) ? "Uncertain" : "Yes", label,
+                        memory_text(r.estimate->peak_memory()), memory_text(memory));
   }
   if (is_close(r)) {
-    text +=
-        "  This is within 3 % of the limit, and uncertain in both directions: it may run or run "
-        "out of memory.\n";
+    text += "  This is within 3 % of the limit. It may run, or it may run out of memory.\n";
   }
   const auto& items = r.launch.not_understood;
   const auto unknown = std::count_if(items.begin(), items.end(), [](const NotUnderstood& item) {
     return item.effect == "unknown";
   });
   if (unknown > 0) {
-    text += fmt::format(
-        "  Options that are not known: {}. The answer holds if they change no cost.\n", unknown);
+    text += fmt::format("  Unknown options: {}. The answer is valid only if they change no cost.\n",
+                        unknown);
   }
   if (r.eager_peak && !r.violation) {
     text += fmt::format(
-        "  {}: the launch does not say which attention runs. Eager attention stores the scores and "
-        "needs {}.\n",
+        "  {}: the launch does not set the attention kernel. Eager attention stores "
+        "the scores and needs {}.\n",
         needs_fused_attention(r) ? "It fits only with FlashAttention or SDPA"
                                  : "FlashAttention or SDPA is assumed",
         memory_text(*r.eager_peak));
   }
   if (r.log && r.log->out_of_memory) {
-    text += fmt::format("  It did not: the log is out of memory at line {}.\n",
+    text += fmt::format("  The run did not fit: the log reports out of memory at line {}.\n",
                         r.log->out_of_memory_line);
   }
   return text;
@@ -138,7 +137,7 @@ std::string measured_text(const ReviewedRun& r) {
     text += fmt::format("  The log is not used: {}.\n", r.log_refused);
   }
   text +=
-      fmt::format("  step: predicted {} (90 % between {} and {})", seconds_text(found.step_time),
+      fmt::format("  step: predicted {} (90 % interval: {} to {})", seconds_text(found.step_time),
                   seconds_text(found.step_time_low), seconds_text(found.step_time_high));
   const LogFacts log = r.log.value_or(LogFacts{});
   if (log.step_time) {
@@ -149,14 +148,14 @@ std::string measured_text(const ReviewedRun& r) {
         seconds_text(*log.step_time), log.software, log.steps, log.warm_up_steps,
         seconds_text(*log.p10), seconds_text(*log.p90),
         log.steps_of_other_batches > 0
-            ? fmt::format("; {} steps of other batches left out", log.steps_of_other_batches)
+            ? fmt::format("; {} steps with other batches ignored", log.steps_of_other_batches)
             : "",
         log.restarts > 0 ? fmt::format("; {} restarts", log.restarts) : "",
         error_text(*r.step_error), r.inside_interval ? "inside" : "outside");
   }
   const double tokens =
       static_cast<double>(r.job.global_batch_size) * r.job.seq_length / r.cluster.num_gpus();
-  text += fmt::format(".\n  tokens a second and device: predicted {}",
+  text += fmt::format(".\n  tokens per second and device: predicted {}",
                       number_text(found.tokens_per_second_per_gpu));
   if (log.step_time) {
     text += fmt::format(", measured {}", number_text(tokens / log.step_time->value()));
@@ -174,7 +173,7 @@ std::string measured_text(const ReviewedRun& r) {
     text += fmt::format(", measured {}: {}", memory_text(*log.peak_memory),
                         error_text(*r.memory_error));
   } else if (log.other_memory) {
-    text += fmt::format("; the log says only what is {}: {}",
+    text += fmt::format("; the log has only {} memory: {}",
                         r.memory_is_reserved ? "allocated" : "reserved",
                         memory_text(*log.other_memory));
   }
@@ -191,10 +190,10 @@ std::string terms_text(const ReviewedRun& r, std::size_t width) {
                         error_text(part.predicted / part.measured - 1.0));
   }
   if (r.log && r.parts.empty()) {
-    text +=
-        r.launch.target.starts_with("Megatron")
-            ? "  The log has no timers to hold terms against: --timing-log-level 1 prints them.\n"
-            : "  The log has no timers to hold terms against.\n";
+    text += r.launch.target.starts_with("Megatron")
+                ? "  The log has no timers to compare the terms with; --timing-log-level 1 "
+                  "prints them.\n"
+                : "  The log has no timers to compare the terms with.\n";
   }
   return text;
 }
@@ -221,8 +220,8 @@ std::string better_text(const ReviewedRun& r) {
   std::string text = heading("better layouts");
   if (r.better.empty()) {
     text += fmt::format(
-        "  None of {} layouts that fit is predicted to be 0.5 % faster or more, and can be said to "
-        "{}.\n",
+        "  None of {} layouts that fit is predicted to be at least 0.5 % faster and "
+        "can be expressed for {}.\n",
         count_text(r.statistics.fitting), r.launch.target);
   }
   for (std::size_t i = 0; i < r.better.size(); ++i) {
@@ -232,13 +231,12 @@ std::string better_text(const ReviewedRun& r) {
         better.same_sizes ? " (the same sizes)" : "", seconds_text(better.estimate.step_time),
         memory_text(better.estimate.peak_memory()));
     if (!r.violation) {
-      text += fmt::format("; {} % less than the launched one, and faster with {} %",
+      text += fmt::format("; {} % less than the launched layout, faster with {} % probability",
                           number_text(100.0 * (1.0 - better.predicted_ratio), 3),
                           number_text(100.0 * better.probability_faster, 3));
     }
     if (better.expected_step && !r.violation) {
-      text += fmt::format("; from what was measured it should take {}",
-                          seconds_text(*better.expected_step));
+      text += fmt::format("; scaled to the measured step: {}", seconds_text(*better.expected_step));
     }
     text += "\n";
     if (!better.effects.empty()) {
@@ -248,8 +246,8 @@ std::string better_text(const ReviewedRun& r) {
     for (const SettingChange& change : r.changes[i]) text += change_text(change);
   }
   for (const auto& [why, count] : r.not_expressible) {
-    text +=
-        fmt::format("  {} faster ones cannot be said to {}: {}.\n", count, r.launch.target, why);
+    text += fmt::format("  {} faster layouts cannot be expressed for {}: {}.\n", count,
+                        r.launch.target, why);
   }
   return text;
 }
@@ -262,7 +260,9 @@ std::string review_text(const ReviewedRun& r, std::size_t width) {
       width);
   text += terms_text(r, width) + wrapped_text(better_text(r), width);
   if (!r.changed_launch.empty()) {
-    text += heading("the fastest, launched (variables are put in; the rest of the script stays)") +
+    text += heading(
+                "launch of the fastest layout (variables are replaced by their values; the "
+                "rest of the script is unchanged)") +
             r.changed_launch;
   }
   for (const std::string& note : r.notes) text += wrapped_text("\nnote: " + note + "\n", width);

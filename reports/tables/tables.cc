@@ -128,11 +128,11 @@ Table scaling_table(const std::vector<planner::ScalePoint>& points, const Job& j
 
 Table ranked_table(const planner::Plan& plan) {
   Table table{"",
-              {{"rank", "rank", ""},
+              {{"rank", "#", ""},
                {"layout", "layout", ""},
                {"step_time_seconds", "step", "s"},
-               {"step_time_low_seconds", "low", "s"},
-               {"step_time_high_seconds", "high", "s"},
+               {"step_time_low_seconds", "90 % low", "s"},
+               {"step_time_high_seconds", "90 % high", "s"},
                {"tokens_per_second_per_gpu",
                 "tokens/s per " + std::string(device_noun(plan.cluster)), "", 4, true},
                {"model_flops_utilization_percent", "MFU", "%", 3},
@@ -301,13 +301,14 @@ Table validation_table(const planner::Validation& validation) {
                {"predicted_ms", "predicted", "ms"},
                {"measured_ms", "measured", "ms"},
                {"error_percent", "error", "%", 3},
-               {"inside_interval", "inside interval", ""},
+               {"inside_interval", "in 90 % interval", ""},
                {"memory_error_percent", "memory error", "%", 3},
                {"same_bytes", "bytes as predicted", ""}},
               {}};
   if (knows_host) {
-    table.columns.push_back({"host_time_ratio", "host's time over calibrated", "", 3});
-    table.columns.push_back({"error_at_host_speed_percent", "error at host's speed", "%", 3});
+    table.columns.push_back({"host_time_ratio", "host slowdown", "", 3});
+    table.columns.push_back(
+        {"error_at_host_speed_percent", "error, corrected for host speed", "%", 3});
   }
   const std::vector<Column> rest{
       {"predicted_low_ms", "low", "ms", 4, true},
@@ -315,7 +316,7 @@ Table validation_table(const planner::Validation& validation) {
       {"measured_min_ms", "fastest step", "ms", 4, true},
       {"measured_p10_ms", "10th percentile", "ms", 4, true},
       {"measured_p90_ms", "90th percentile", "ms", 4, true},
-      {"slower_than_fastest_percent", "slower than fastest run", "%", 3, true}};
+      {"slower_than_fastest_percent", "step relative to fastest run", "%", 3, true}};
   table.columns.insert(table.columns.end(), rest.begin(), rest.end());
   // Nothing where the run did not say.
   const auto said = [](Seconds time) {
@@ -364,7 +365,7 @@ Table validation_screen_table(const planner::Validation& validation) {
   const std::vector<Column> rest{{"predicted_ms", "predicted", "ms"},
                                  {"measured_ms", "measured", "ms"},
                                  {"error_percent", "error", "%", 3},
-                                 {"inside_interval", "in the interval", ""},
+                                 {"inside_interval", "in 90 % interval", ""},
                                  {"memory_error_percent", "memory error", "%", 3},
                                  {"same_bytes", "bytes as predicted", ""}};
   table.columns.insert(table.columns.end(), rest.begin(), rest.end());

@@ -153,11 +153,11 @@ std::string days_text(const planner::Quantiles& days) {
 
 std::string verdict_of(const planner::CapacityAnswer& answer) {
   const planner::CapacityRow* front = answer.front();
-  if (front == nullptr) return "No layout fits on any of the rows.";
+  if (front == nullptr) return "No layout fits on any row.";
   const std::string sentence = run_sentence(answer, *front);
-  const std::string rest = beside(answer, *front) + " The ranges hold 8 of 10 cases.";
+  const std::string rest = beside(answer, *front) + " Ranges are P10 to P90.";
   const auto& recommended = answer.recommendation.recommended;
-  if (!recommended) return "No row keeps all limits. Nearest: " + sentence + rest;
+  if (!recommended) return "No row meets all limits. Nearest: " + sentence + rest;
   const planner::CapacityRow& best = answer.rows[*recommended];
   if (front == &best) return sentence + rest;
   return fmt::format(
@@ -175,8 +175,8 @@ std::string bend_of(const planner::CapacityAnswer& answer, const planner::Scalin
   const planner::CapacityRow& to = answer.rows[step.to];
   const double more = static_cast<double>(to.gpus) / from.gpus - 1.0;
   return fmt::format(
-      "{}, {}: bends from {} to {} {}, {:.0f} % faster for {:.0f} % more {}; {:.0f} % of "
-      "what a token then costs more is {}.",
+      "{}, {}: scaling weakens from {} to {} {} ({:.0f} % faster for {:.0f} % more "
+      "{}). {:.0f} % of the extra cost per token is {}.",
       name_of_case(answer, to),
       to.scheduled ? "the schedule" : "batch " + count_text(to.global_batch_size),
       count_text(from.gpus), count_text(to.gpus), device_noun(answer.question.device_kind(), 2),

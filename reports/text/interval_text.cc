@@ -10,7 +10,7 @@ std::string_view words_of(IntervalRegime regime) {
     case IntervalRegime::profiled_machine:
       return "a measured machine and known software";
     case IntervalRegime::profiled_cores:
-      return "a calibrated host whose ranks are cores";
+      return "a calibrated host with ranks on CPU cores";
     case IntervalRegime::known_chip:
       return "a known chip and known software";
     case IntervalRegime::unknown_software:
@@ -23,7 +23,7 @@ std::string_view words_of(IntervalRegime regime) {
 
 std::string interval_text(const Estimate& estimate) {
   const std::string& narrower = estimate.narrowed_by;
-  return fmt::format("The interval is that of {}{}.", words_of(estimate.interval_regime),
+  return fmt::format("The interval is for {}{}.", words_of(estimate.interval_regime),
                      narrower.empty() ? "" : ". To narrow it: " + narrower);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of the cluster: sequence length, batch, optimizer, tokens, beside the numerics.
+// The training job: sequence length, batch, optimizer and tokens, in addition to the numerics.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recipe of fp8 or fp4 makes of a linear's operands (TransformerEngine d0067d0d,
+// Casts and copies of a linear's operands in a recipe of fp8 or fp4 (TransformerEngine d0067d0d,
 // docs/features/low_precision_training; what a norm does: csrc/extensions/normalization.cpp).
 //
 // A cast reads the 16-bit source, twice where the largest number of the whole tensor is sought
@@ -36,7 +36,7 @@ inline constexpr std::array kNarrowFormats{
 // nvfp4: half a byte, a byte of scale for 1 x 16, and one fp32 for all.
 inline constexpr NarrowFormat kNvfp4{.number = 0.5, .scale = 1.0 / 16, .reads = 2.0};
 
-// Of numerics in fp8 or fp4.
+// For numerics in fp8 or fp4.
 constexpr const NarrowFormat& narrow_format(const Numerics& numerics) {
   if (numerics.precision == Precision::fp4) return kNvfp4;
   return kNarrowFormats[static_cast<std::size_t>(numerics.fp8_recipe.value_or(Fp8Recipe::delayed))];

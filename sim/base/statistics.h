@@ -16,9 +16,9 @@ double root_mean_square(const std::vector<double>& values);
 // least one each; of fewer values the root mean square.
 double trimmed_root_mean_square(std::vector<double> values);
 
-// Of an even number the mean of the two in the middle.
+// For an even count, the mean of the two in the middle.
 double median(std::vector<double> values);
-// Of an even number the larger of the two in the middle: a value that was seen.
+// For an even count, the larger of the two in the middle: a measured value.
 double upper_median(std::vector<double> values);
 // The smallest value that at least this share of the values does not exceed.
 double quantile(std::vector<double> values, double share);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trial ran: a training step, or forward passes of tensor-parallel inference.
+// Kind of a trial: a training step, or forward passes of tensor-parallel inference.
 #pragma once
 
 #include "sim/base/enum_names.h"

@@ -16,9 +16,10 @@ namespace meshwright {
 
 Layout default_layout(const Cluster& cluster) {
   Layout layout = cluster.framework.defaults.layout;
-  constexpr std::array kLibraries{Lack::deepep, Lack::hybridep, Lack::ncclep};
+  constexpr std::array kLibraries{Unsupported::deepep, Unsupported::hybridep, Unsupported::ncclep};
   const auto library = static_cast<std::size_t>(layout.moe_flex_dispatcher_backend);
-  const LackBits missing = lack_bit(Lack::flex_dispatcher) | lack_bit(kLibraries[library]);
+  const UnsupportedBits missing =
+      lack_bit(Unsupported::flex_dispatcher) | lack_bit(kLibraries[library]);
   const bool runs = (cluster.lacks() & missing) == 0 && cluster.fast_domain() > 1;
   if (layout.moe_token_dispatcher_type == MoeTokenDispatcherType::flex && !runs) {
     layout.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
@@ -27,11 +28,11 @@ Layout default_layout(const Cluster& cluster) {
 }
 
 Layout with_proven_dispatcher(Layout layout, const Cluster& cluster) {
-  const LackBits missing = cluster.lacks() | cluster.unproven.bits();
+  const UnsupportedBits missing = cluster.lacks() | cluster.unproven.bits();
   const int ranks = expert_tensor_size(layout) * layout.expert_parallel_size;
   const bool crosses = ranks > cluster.fast_domain();
   if (layout.moe_token_dispatcher_type == MoeTokenDispatcherType::flex && crosses &&
-      (missing & lack_bit(Lack::flex_dispatcher_across_nodes)) != 0) {
+      (missing & lack_bit(Unsupported::flex_dispatcher_across_nodes)) != 0) {
     layout.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
     layout.moe_flex_dispatcher_backend = Layout{}.moe_flex_dispatcher_backend;
   }

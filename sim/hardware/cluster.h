@@ -71,7 +71,7 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-// What joins the devices of a node, and which of their wires leads to the NICs.
+// Fabric that joins the devices of a node, and the link that leads to the NICs.
 enum class NodeFabric {
   nvswitch,      // a switch joins all devices; NICs hang on PCIe switches beside it
   pcie,          // the PCIe root joins devices and NICs
@@ -179,7 +179,7 @@ struct Cluster {
     if (gpus_per_island > 0) return gpus_per_island;
     return node_fabric == NodeFabric::pcie ? 1 : gpus_per_node;
   }
-  [[nodiscard]] LackBits lacks() const {
+  [[nodiscard]] UnsupportedBits lacks() const {
     return framework.limits.bits() | device.limits.bits() | limits.bits();
   }
   // NICs that devices share, or sets of NICs that one device has to itself: each is one rail.

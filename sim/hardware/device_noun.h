@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What texts for people call one device of a cluster: a GPU or a core.
+// Noun for one device of a cluster in texts: GPU or core.
 #pragma once
 
 #include <cstdint>

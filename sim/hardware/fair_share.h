@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each of many concurrent streams gets: max-min fair rates by progressive filling (Bertsekas
-// and Gallager, Data Networks, 6.5.2). All rates grow together; a wire that is full stops the
-// streams on it; the others go on.
+// Rate of each of many concurrent streams: max-min fair rates by progressive filling (Bertsekas and
+// Gallager, Data Networks, 6.5.2). All rates grow together; a wire that is full stops the streams
+// on it; the others go on.
 //
 // A stream loads a wire `load` times its rate: a ring passes each wire of its members once, a
 // stream with two hops on one wire loads it twice.

@@ -18,7 +18,7 @@
 
 namespace meshwright {
 
-// What a job and a layout are unless they say otherwise. Every command and the search begin here.
+// Defaults of jobs and layouts. Every command and the search begin here.
 struct FrameworkDefaults {
   Job job;
   Layout layout;
@@ -34,14 +34,14 @@ struct FsdpCopies {
   bool operator==(const FsdpCopies&) const = default;
 };
 
-// What PyTorch's allocator makes of the bytes that tensors take.
+// Bytes that PyTorch's allocator reserves for the bytes of tensors.
 struct MemoryFacts {
   double reserved_ratio = 1.0;    // reserved at the peak over allocated at the peak
   bool reports_reserved = false;  // what the framework prints as its peak, and its runs say
   bool operator==(const MemoryFacts&) const = default;
 };
 
-// What the scalars were fitted on, and how they did on groups of runs that the fit had not seen.
+// Data sets that the scalars were fitted on, and the error on held-out groups of runs.
 struct FrameworkFit {
   std::vector<std::string> sets;         // of measured runs; empty: nothing was fitted
   std::vector<std::string> terms;        // scalars below

@@ -43,7 +43,7 @@ bool software_is_known(const Cluster& cluster);
 // spread is that of both.
 IntervalRegime interval_regime(const Cluster& cluster);
 
-// What the user could do to get a narrower interval, as a sentence; empty: nothing is known.
+// Sentence about how to narrow the interval; empty if no way is known.
 std::string narrowed_by(const Cluster& cluster);
 
 }  // namespace meshwright

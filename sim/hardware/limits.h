@@ -13,7 +13,7 @@
 
 namespace meshwright {
 
-enum class Lack : std::uint8_t {
+enum class Unsupported : std::uint8_t {
   tensor_parallel,
   pipeline_parallel,
   context_parallel,
@@ -62,71 +62,73 @@ enum class Lack : std::uint8_t {
   offload_modules,
   cuda_graphs,
 };
-inline constexpr std::array kLackNames{
-    EnumName{Lack::tensor_parallel, "tensor_parallel"},
-    EnumName{Lack::pipeline_parallel, "pipeline_parallel"},
-    EnumName{Lack::context_parallel, "context_parallel"},
-    EnumName{Lack::fp8, "fp8"},
-    EnumName{Lack::interleaving, "interleaving"},
-    EnumName{Lack::split_backward, "split_backward"},
-    EnumName{Lack::sequence_parallel, "sequence_parallel"},
-    EnumName{Lack::tensor_without_sequence_parallel, "tensor_without_sequence_parallel"},
-    EnumName{Lack::overlap_p2p_comm, "overlap_p2p_comm"},
-    EnumName{Lack::distributed_optimizer, "distributed_optimizer"},
-    EnumName{Lack::sharded_gradients, "sharded_gradients"},
-    EnumName{Lack::fsdp, "fsdp"},
-    EnumName{Lack::fsdp_below_pipeline, "fsdp_below_pipeline"},
-    EnumName{Lack::replicas_beside_other_axes, "replicas_beside_other_axes"},
-    EnumName{Lack::overlap_grad_reduce, "overlap_grad_reduce"},
-    EnumName{Lack::overlap_param_gather, "overlap_param_gather"},
-    EnumName{Lack::tp_comm_overlap, "tp_comm_overlap"},
-    EnumName{Lack::experts, "experts"},
-    EnumName{Lack::expert_parallel, "expert_parallel"},
-    EnumName{Lack::expert_tensor_parallel, "expert_tensor_parallel"},
-    EnumName{Lack::allgather_dispatcher, "allgather_dispatcher"},
-    EnumName{Lack::flex_dispatcher, "flex_dispatcher"},
-    EnumName{Lack::flex_dispatcher_across_nodes, "flex_dispatcher_across_nodes"},
-    EnumName{Lack::deepep, "deepep"},
-    EnumName{Lack::hybridep, "hybridep"},
-    EnumName{Lack::ncclep, "ncclep"},
-    EnumName{Lack::token_overlap, "token_overlap"},
-    EnumName{Lack::shared_expert_overlap, "shared_expert_overlap"},
-    EnumName{Lack::pipeline_layout, "pipeline_layout"},
-    EnumName{Lack::uneven_stages, "uneven_stages"},
-    EnumName{Lack::embedding_in_pipeline_split, "embedding_in_pipeline_split"},
-    EnumName{Lack::scatter_gather_p2p, "scatter_gather_p2p"},
-    EnumName{Lack::ring_context_parallel, "ring_context_parallel"},
-    EnumName{Lack::all_gather_context_parallel, "all_gather_context_parallel"},
-    EnumName{Lack::a2a_context_parallel, "a2a_context_parallel"},
-    EnumName{Lack::selective_recompute, "selective_recompute"},
-    EnumName{Lack::recompute_modules, "recompute_modules"},
-    EnumName{Lack::partial_recompute, "partial_recompute"},
-    EnumName{Lack::fp8_tensorwise, "fp8_tensorwise"},
-    EnumName{Lack::fp8_blockwise, "fp8_blockwise"},
-    EnumName{Lack::mxfp8, "mxfp8"},
-    EnumName{Lack::fp4, "fp4"},
-    EnumName{Lack::hybrid_sharding, "hybrid_sharding"},
-    EnumName{Lack::optimizer_offload, "optimizer_offload"},
-    EnumName{Lack::layer_offload, "layer_offload"},
-    EnumName{Lack::offload_modules, "offload_modules"},
-    EnumName{Lack::cuda_graphs, "cuda_graphs"}};
-constexpr std::string_view name_of(Lack v) { return name_in(kLackNames, v); }
+inline constexpr std::array kUnsupportedNames{
+    EnumName{Unsupported::tensor_parallel, "tensor_parallel"},
+    EnumName{Unsupported::pipeline_parallel, "pipeline_parallel"},
+    EnumName{Unsupported::context_parallel, "context_parallel"},
+    EnumName{Unsupported::fp8, "fp8"},
+    EnumName{Unsupported::interleaving, "interleaving"},
+    EnumName{Unsupported::split_backward, "split_backward"},
+    EnumName{Unsupported::sequence_parallel, "sequence_parallel"},
+    EnumName{Unsupported::tensor_without_sequence_parallel, "tensor_without_sequence_parallel"},
+    EnumName{Unsupported::overlap_p2p_comm, "overlap_p2p_comm"},
+    EnumName{Unsupported::distributed_optimizer, "distributed_optimizer"},
+    EnumName{Unsupported::sharded_gradients, "sharded_gradients"},
+    EnumName{Unsupported::fsdp, "fsdp"},
+    EnumName{Unsupported::fsdp_below_pipeline, "fsdp_below_pipeline"},
+    EnumName{Unsupported::replicas_beside_other_axes, "replicas_beside_other_axes"},
+    EnumName{Unsupported::overlap_grad_reduce, "overlap_grad_reduce"},
+    EnumName{Unsupported::overlap_param_gather, "overlap_param_gather"},
+    EnumName{Unsupported::tp_comm_overlap, "tp_comm_overlap"},
+    EnumName{Unsupported::experts, "experts"},
+    EnumName{Unsupported::expert_parallel, "expert_parallel"},
+    EnumName{Unsupported::expert_tensor_parallel, "expert_tensor_parallel"},
+    EnumName{Unsupported::allgather_dispatcher, "allgather_dispatcher"},
+    EnumName{Unsupported::flex_dispatcher, "flex_dispatcher"},
+    EnumName{Unsupported::flex_dispatcher_across_nodes, "flex_dispatcher_across_nodes"},
+    EnumName{Unsupported::deepep, "deepep"},
+    EnumName{Unsupported::hybridep, "hybridep"},
+    EnumName{Unsupported::ncclep, "ncclep"},
+    EnumName{Unsupported::token_overlap, "token_overlap"},
+    EnumName{Unsupported::shared_expert_overlap, "shared_expert_overlap"},
+    EnumName{Unsupported::pipeline_layout, "pipeline_layout"},
+    EnumName{Unsupported::uneven_stages, "uneven_stages"},
+    EnumName{Unsupported::embedding_in_pipeline_split, "embedding_in_pipeline_split"},
+    EnumName{Unsupported::scatter_gather_p2p, "scatter_gather_p2p"},
+    EnumName{Unsupported::ring_context_parallel, "ring_context_parallel"},
+    EnumName{Unsupported::all_gather_context_parallel, "all_gather_context_parallel"},
+    EnumName{Unsupported::a2a_context_parallel, "a2a_context_parallel"},
+    EnumName{Unsupported::selective_recompute, "selective_recompute"},
+    EnumName{Unsupported::recompute_modules, "recompute_modules"},
+    EnumName{Unsupported::partial_recompute, "partial_recompute"},
+    EnumName{Unsupported::fp8_tensorwise, "fp8_tensorwise"},
+    EnumName{Unsupported::fp8_blockwise, "fp8_blockwise"},
+    EnumName{Unsupported::mxfp8, "mxfp8"},
+    EnumName{Unsupported::fp4, "fp4"},
+    EnumName{Unsupported::hybrid_sharding, "hybrid_sharding"},
+    EnumName{Unsupported::optimizer_offload, "optimizer_offload"},
+    EnumName{Unsupported::layer_offload, "layer_offload"},
+    EnumName{Unsupported::offload_modules, "offload_modules"},
+    EnumName{Unsupported::cuda_graphs, "cuda_graphs"}};
+constexpr std::string_view name_of(Unsupported v) { return name_in(kUnsupportedNames, v); }
 
-// One bit for each Lack.
-using LackBits = std::uint64_t;
-static_assert(kLackNames.size() <= 64);
-constexpr LackBits lack_bit(Lack what) { return LackBits{1} << static_cast<unsigned>(what); }
+// One bit for each Unsupported.
+using UnsupportedBits = std::uint64_t;
+static_assert(kUnsupportedNames.size() <= 64);
+constexpr UnsupportedBits lack_bit(Unsupported what) {
+  return UnsupportedBits{1} << static_cast<unsigned>(what);
+}
 
-// By Lack, why it is missing, with the source; empty: nothing is missing.
+// Reason and source for each unsupported feature; empty: everything is supported.
 struct FeatureLimits {
-  std::array<std::string, kLackNames.size()> reasons;
-  [[nodiscard]] const std::string& reason(Lack what) const {
+  std::array<std::string, kUnsupportedNames.size()> reasons;
+  [[nodiscard]] const std::string& reason(Unsupported what) const {
     return reasons[static_cast<std::size_t>(what)];
   }
-  [[nodiscard]] bool lacks(Lack what) const { return !reason(what).empty(); }
-  [[nodiscard]] LackBits bits() const {
-    LackBits all = 0;
-    for (const auto& [what, name] : kLackNames) {
+  [[nodiscard]] bool lacks(Unsupported what) const { return !reason(what).empty(); }
+  [[nodiscard]] UnsupportedBits bits() const {
+    UnsupportedBits all = 0;
+    for (const auto& [what, name] : kUnsupportedNames) {
       if (lacks(what)) all |= lack_bit(what);
     }
     return all;

@@ -172,7 +172,7 @@ Record<Cluster> make_cluster_record() {
     const int most = kMostGpus / c.gpus_per_node;
     if (c.num_nodes <= most) return;
     reader.fail("num_nodes",
-                fmt::format("must be an integer from 1 to {}, is {}", most, c.num_nodes));
+                fmt::format("must be an integer from 1 to {} (got {})", most, c.num_nodes));
   });
   r.check(require_links);
   r.row(&C::intra_node, "intra_node", kind::object(link_record), "Link inside a node.");
@@ -187,7 +187,7 @@ Record<Cluster> make_cluster_record() {
     const int island = c.gpus_per_island, node = c.gpus_per_node;
     if (island > node) {
       reader.fail("gpus_per_island",
-                  fmt::format("must be an integer from 0 to {}, is {}", node, island));
+                  fmt::format("must be an integer from 0 to {} (got {})", node, island));
     }
     if (island > 0 && node % island != 0) {
       reader.fail("gpus_per_island", "must divide gpus_per_node");

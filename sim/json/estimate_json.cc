@@ -77,7 +77,8 @@ Record<Estimate> make_estimate_record() {
   r.row(&Estimate::model_flops_utilization, "model_flops_utilization", kind::number(),
         "FLOPs that the model needs over the devices' dense peak (MFU).");
   r.row(&Estimate::terms, "terms", terms_kind(), "What the step's time consists of.");
-  r.derived<Bytes>("peak_memory_bytes", kind::base_amount<Bytes>(), "Memory of the fullest stage.",
+  r.derived<Bytes>("peak_memory_bytes", kind::base_amount<Bytes>(),
+                   "Memory of the stage with the highest use.",
                    [](const Estimate& estimate) { return estimate.peak_memory(); });
   r.row(&Estimate::memory, "memory", kind::list(stage_memory_record),
         "Memory of each pipeline stage.");

@@ -9,6 +9,7 @@
 #include "sim/hardware/device.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
+#include "sim/json/serving_records.h"
 
 namespace meshwright {
 namespace {
@@ -192,6 +193,8 @@ Record<Device> make_device_record() {
   r.omitted_at_default();
   r.row(&D::kernels, "kernels", kind::list(kernel_record), "Rates of memory-bound kernels.");
   r.omitted_at_default();
+  r.unread("inference", inference_rates_record().schema(),
+           "Rates of the kernels of inference engines; serve alone reads them.");
   r.row(&D::limits, "cannot", limits_kind(), "What does not run on the device, and why.");
   r.omitted_at_default();
   return r;

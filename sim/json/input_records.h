@@ -11,7 +11,7 @@
 
 namespace meshwright {
 
-// Of a framework's or a machine's factors on times.
+// Names of the factors on times of a framework or machine.
 inline constexpr NumberRange kTimeFactor{0.1, 10.0};
 
 const Record<Model>& model_record();

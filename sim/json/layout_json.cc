@@ -34,7 +34,7 @@ Kind<bool> kind_of(const Field<bool>& /*field*/) { return kind::flag(); }
 void read_order(ObjectReader& reader, const std::string& key, RankOrder& order) {
   const std::string text = reader.required_string(key);
   const auto fail = [&] {
-    reader.fail(key, fmt::format("must name tp, cp, ep, dp and pp once each, is \"{}\"", text),
+    reader.fail(key, fmt::format("must name tp, cp, ep, dp and pp once each (got \"{}\")", text),
                 "innermost first: \"tp-cp-ep-dp-pp\"");
   };
   const std::vector<std::string> words = split(text, '-');
@@ -106,7 +106,7 @@ Kind<ModuleSet<Module>> kind_of(const Field<ModuleSet<Module>>& field) {
 
 // The software's default, which `layout` holds, where it can matter.
 template <typename T>
-T unsaid_value(const Field<T>& field, const Layout& layout) {
+T default_value(const Field<T>& field, const Layout& layout) {
   if (field.implied != nullptr) return field.implied(layout);
   const bool matters = field.unasked == nullptr || field.unasked(layout).open;
   return matters ? layout.*field.member : Layout{}.*field.member;
@@ -213,7 +213,7 @@ const Record<Layout>& layout_record() {
     for_each_field([&](const auto& field) {
       rows.row(field.member, field.name, kind_of(field), field.documentation);
       rows.default_from(
-          [&field](Layout& layout) { layout.*field.member = unsaid_value(field, layout); });
+          [&field](Layout& layout) { layout.*field.member = default_value(field, layout); });
     });
     return rows.named("Layout");
   }();

@@ -26,8 +26,8 @@ std::string stem_of(std::string_view file) {
 
 void check_at_most(const ObjectReader& reader, const char* key, int value, IntRange range) {
   if (value >= range.low && value <= range.high) return;
-  reader.fail(key,
-              fmt::format("must be an integer from {} to {}, is {}", range.low, range.high, value));
+  reader.fail(
+      key, fmt::format("must be an integer from {} to {} (got {})", range.low, range.high, value));
 }
 
 // Groups are equal, and those that a token may choose from hold all of its experts.
@@ -40,11 +40,11 @@ void check_experts(const MixtureOfExperts& moe, ObjectReader& reader) {
   if (groups == 0) return;
   if (experts % groups != 0) {
     reader.fail("moe_router_num_groups",
-                fmt::format("must divide num_moe_experts {}, is {}", experts, groups));
+                fmt::format("must divide num_moe_experts {} (got {})", experts, groups));
   }
   if (chosen == 0 || chosen * (experts / groups) < moe.moe_router_topk) {
     reader.fail("moe_router_group_topk",
-                fmt::format("must leave moe_router_topk {} experts to choose, is {}",
+                fmt::format("must leave moe_router_topk {} experts to choose (got {})",
                             moe.moe_router_topk, chosen));
   }
 }
@@ -120,8 +120,8 @@ void check_attention(const Model& model, ObjectReader& reader) {
   }
   check_at_most(reader, "num_query_groups", model.num_query_groups, {0, heads});
   if (model.num_query_groups == 0 || heads % model.num_query_groups != 0) {
-    reader.fail("num_query_groups", fmt::format("must divide num_attention_heads {}, is {}", heads,
-                                                model.num_query_groups));
+    reader.fail("num_query_groups", fmt::format("must divide num_attention_heads {} (got {})",
+                                                heads, model.num_query_groups));
   }
   check_at_most(reader, "kv_channels", model.kv_channels, kSize);
 }

@@ -54,7 +54,8 @@ void add_step_times(Record<Observation>& r) {
                     step_time_error);
   r.row(&O::host_time_ratio, "host_time_ratio", kind::optional_number(),
         "Time of some kernels around the steps over their time in the device's profile.");
-  r.row(&O::runs, "runs", kind::integer(), "2: the first run was noisy, and this is the calmer.")
+  r.row(&O::runs, "runs", kind::integer(),
+        "2: the first run was noisy; this is the less noisy one.")
       .omitted_at_default();
   r.derived<bool>("noisy", kind::flag(), "Median and ranking may be the host's.", is_noisy);
 }

@@ -99,9 +99,9 @@ Record<PublishedOrders> make_published_orders_record() {
   r.row(&PublishedOrders::tensor_exact, "tensor_sent_bytes", amount,
         "Sent to tensor-parallel ranks.");
   r.row(&PublishedOrders::tensor_exceeds_data, "tensor_exceeds_data", kind::flag(),
-        "Whether the bytes obey TP > DP.");
+        "Whether the bytes satisfy TP > DP.");
   r.row(&PublishedOrders::data_exceeds_pipeline, "data_exceeds_pipeline", kind::flag(),
-        "Whether the bytes obey DP > PP.");
+        "Whether the bytes satisfy DP > PP.");
   return r.all_required();
 }
 

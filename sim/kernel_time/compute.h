@@ -47,7 +47,7 @@ constexpr Cost times(Cost cost, double factor) {
   cost.time *= factor;
   return cost;
 }
-// What stands behind `cost`, for another time.
+// `cost` with its provenance, for another time.
 constexpr Cost with_time(Cost cost, Seconds time) {
   cost.time = time;
   return cost;

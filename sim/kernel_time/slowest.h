@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What many ranks that wait for each other lose to the slowest of them.
+// Time that ranks lose by waiting for the slowest of them.
 //
 // Times of n equal ranks spread as a normal with standard deviation sigma: the slowest takes
 // 1 + c(n) sigma of the mean, c the expected maximum of n standard normals (order statistics:

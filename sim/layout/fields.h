@@ -41,7 +41,7 @@ enum class CostPart : std::uint8_t {
 // stage computes and sends, or the data-parallel side (planner/search/space.h).
 enum class SearchLevel : std::uint8_t { parallel_sizes, pipeline, stage, data, not_searched };
 
-// What a field of a type may be, beside what the type says.
+// Values that a field may have, within its type.
 template <typename T>
 struct FieldValues {
   std::span<const EnumName<T>> names;
@@ -94,7 +94,7 @@ struct Field {
   [[nodiscard]] constexpr bool reads(CostPart part) const {
     return (read_by >> static_cast<unsigned>(part) & 1U) != 0;
   }
-  [[nodiscard]] constexpr T unsaid(const Layout& layout) const {
+  [[nodiscard]] constexpr T default_value(const Layout& layout) const {
     return implied == nullptr ? Layout{}.*member : implied(layout);
   }
   [[nodiscard]] constexpr Unasked<T> unasked_values(const Layout& layout) const {
@@ -175,25 +175,25 @@ inline constexpr std::tuple kRows{
         .about("Ranks that share each layer's matrices.")
         .read(placement, units, unit_bytes, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--tp",
-              "Tensor-parallel sizes; default: powers of two and divisors of a node"),
+              "Tensor-parallel sizes. Default: powers of two and divisors of a node"),
     field(&L::pipeline_parallel_size, "pipeline_parallel_size", "pp")
         .about("Pipeline stages.")
         .read(placement, shape, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--pp",
-              "Pipeline-parallel sizes; default: divisors of the GPU count"),
+              "Pipeline-parallel sizes. Default: divisors of the GPU count"),
     field(&L::pipeline_layout, "pipeline_layout", "stages")
-        .about(
-            "Layers of each stage and chunk in Megatron-LM's letters, such as Et*4|(t*4|)*14tmL.")
+        .about("Layers of each stage and chunk in Megatron-LM's letters, for example "
+               "Et*4|(t*4|)*14tmL.")
         .read(shape)
         .axis(SearchLevel::pipeline, "--pipeline-layout",
-              "Layers of each stage and chunk in Megatron-LM's letters, such as "
-              "\"Et*4|(t*4|)*14tmL\"; several: with a blank between; default: where layers do not "
-              "divide, a few that time or memory balances"),
+              "Layers of each stage and chunk in Megatron-LM's letters, for example "
+              "\"Et*4|(t*4|)*14tmL\"; several lists are separated by blanks. Default: if the "
+              "layers do not divide, a few lists balanced by time or memory"),
     field(&L::virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size", "vpp")
         .about("Model chunks of a stage.")
         .read(shape)
         .axis(SearchLevel::pipeline, "--vpp",
-              "Model chunks per stage; default: divisors of a stage's layers, and those of "
+              "Model chunks per stage. Default: divisors of a stage's layers, and those of "
               "--pipeline-layout")
         .implied_by([](const Layout& l) {
           return std::max(1, l.pipeline_layout.num_chunks() / l.pipeline_parallel_size);
@@ -206,19 +206,19 @@ inline constexpr std::tuple kRows{
         .about("Ranks that share a sequence.")
         .read(placement, units, unit_bytes, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--cp",
-              "Context-parallel sizes; default: 1; from 8,192 tokens on powers of two, "
+              "Context-parallel sizes. Default: 1; from 8,192 tokens on, powers of two with "
               "at least 4,096 tokens per rank"),
     field(&L::expert_parallel_size, "expert_parallel_size", "ep")
         .about("Ranks that share the experts.")
         .read(placement, units, unit_bytes, memory, data)
         .axis(SearchLevel::parallel_sizes, "--ep",
-              "Expert-parallel sizes; default: divisors of the experts"),
+              "Expert-parallel sizes. Default: divisors of the number of experts"),
     field(&L::expert_tensor_parallel_size, "expert_tensor_parallel_size", "etp")
         .about("Ranks that share one expert; 0: as tensor_parallel_size.")
         .among(kOrNone)
         .read(placement, units, unit_bytes, memory, data)
         .axis(SearchLevel::stage, "--etp",
-              "Expert-tensor-parallel sizes; default: as tensor, and 1")
+              "Expert-tensor-parallel sizes. Default: the tensor-parallel size, and 1")
         .searched_as([](const L& l) {
           const bool both = splits_tensors(l) && l.expert_parallel_size > 1;
           return Unasked<int>{{0, 1}, both ? 2U : 1U};
@@ -226,11 +226,12 @@ inline constexpr std::tuple kRows{
     field(&L::micro_batch_size, "micro_batch_size", "mbs")
         .about("Sequences of a micro-batch.")
         .read(units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::pipeline, "--mbs", "Micro-batch sizes; default: powers of two"),
+        .axis(SearchLevel::pipeline, "--mbs",
+              "Micro-batch sizes. Default: 1 to 8 and powers of two, as the batch divides"),
     field(&L::sequence_parallel, "sequence_parallel", "sp")
         .about("Norms and dropout are split over the tensor-parallel ranks.")
         .read(units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::stage, "--sp", "Sequence parallel: true, false; default: both")
+        .axis(SearchLevel::stage, "--sp", "Sequence parallelism. Default: both")
         .searched_as([](const L& l) {
           return Unasked<bool>{{splits_tensors(l), false}, splits_tensors(l) ? 2U : 1U};
         }),
@@ -239,7 +240,7 @@ inline constexpr std::tuple kRows{
         .among({kPipelineScheduleNames})
         .read(shape, memory, data)
         .axis(SearchLevel::pipeline, "--schedule",
-              "default: the framework's, or 1f1b and interleaved")
+              "Pipeline schedules. Default: the framework's, or 1f1b and interleaved")
         .implied_by(
             [](const Layout& l) { return implied_schedule(l.virtual_pipeline_parallel_size); }),
     field(&L::pipeline_engine, "pipeline_engine")
@@ -270,7 +271,7 @@ inline constexpr std::tuple kRows{
         .about("How context-parallel ranks exchange keys and values.")
         .among({kContextParallelAlgorithmNames})
         .read(units, unit_bytes)
-        .axis(SearchLevel::stage, "--cp-comm", "default: p2p")
+        .axis(SearchLevel::stage, "--cp-comm", "Context-parallel communication. Default: p2p")
         .searched_as([](const L& l) {
           return Unasked<ContextParallelAlgorithm>{
               {L{}.cp_comm_type}, 1, l.context_parallel_size > 1};
@@ -283,7 +284,7 @@ inline constexpr std::tuple kRows{
         .about("ZeRO: 1 shards the optimizer, 2 gradients too, 3 weights too.")
         .among({0, 3})
         .read(data)
-        .axis(SearchLevel::data, "--zero", "ZeRO stages, 0 to 3; default: all")
+        .axis(SearchLevel::data, "--zero", "ZeRO stages, 0 to 3. Default: all")
         .searched_as([](const L& l) {
           // To FSDP 1 is 2.
           if (l.fsdp_unit != FsdpUnit::none) {
@@ -296,7 +297,8 @@ inline constexpr std::tuple kRows{
         .among(kOrNone)
         .read(data)
         .axis(SearchLevel::data, "--zero-shard",
-              "Ranks that share one copy of sharded state; 0: all data ranks, the default")
+              "Ranks that share one copy of sharded state; 0: all data-parallel ranks. "
+              "Default: 0")
         .searched_as([](const L& l) {
           return Unasked<int>{{0}, 1, reduces_gradients(l) && l.zero_stage > 0};
         }),
@@ -316,7 +318,7 @@ inline constexpr std::tuple kRows{
         .about("What runs again in the backward pass.")
         .among({kRecomputeGranularityNames})
         .read(units, treatment, unit_bytes, memory)
-        .axis(SearchLevel::stage, "--recompute", "default: all")
+        .axis(SearchLevel::stage, "--recompute", "Recompute granularities. Default: all")
         .searched_as([](const L& /*layout*/) {
           using enum RecomputeGranularity;
           return Unasked<RecomputeGranularity>{{none, selective, full}, 3};
@@ -326,7 +328,7 @@ inline constexpr std::tuple kRows{
         .among(kOrNone)
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--recompute-layers",
-              "Layers of a stage that full recompute covers; 0: all; default: 0, 1, 2, 4")
+              "Layers of a stage that full recompute covers; 0: all. Default: 0,1,2,4")
         .searched_as([](const L& l) {
           const bool full = l.recompute_granularity == RecomputeGranularity::full;
           return Unasked<int>{{0, 1, 2, 4}, full ? 4U : 1U, full};
@@ -340,8 +342,8 @@ inline constexpr std::tuple kRows{
         .among({kRecomputeModuleNames})
         .read(units, unit_bytes)
         .axis(SearchLevel::stage, "--recompute-modules",
-              "What selective recompute runs again, such as mlp,layernorm+moe_act; default: what "
-              "recipes of such models use")
+              "Sets of modules that selective recompute repeats, for example "
+              "mlp,layernorm+moe_act. Default: those in recipes of such models")
         .searched_as([](const L& l) {
           const bool open = l.recompute_granularity == RecomputeGranularity::selective;
           return Unasked<RecomputeModules>{{L{}.recompute_modules}, 1, open};
@@ -350,14 +352,15 @@ inline constexpr std::tuple kRows{
         .about("Tensor-parallel ranks send a part each between stages.")
         .read(send)
         .axis(SearchLevel::stage, "--scatter-gather",
-              "Scatter-gather messages between stages: true, false; default: false")
+              "Scatter-gather messages between stages. Default: false")
         .searched_as([](const L& l) {
           return Unasked<bool>{{false}, 1, splits_tensors(l) && has_stages(l)};
         }),
     field(&L::overlap_grad_reduce, "overlap_grad_reduce")
         .about("Gradients are reduced during the backward pass.")
         .read(data)
-        .axis(SearchLevel::data, "--overlap-grad-reduce", "true, false; default: true")
+        .axis(SearchLevel::data, "--overlap-grad-reduce",
+              "Overlap the gradient reduction with the backward pass. Default: true")
         .searched_as([](const L& l) {
           return Unasked<bool>{
               {reduces_gradients(l) && !reduces_after_backward(l)}, 1, reduces_gradients(l)};
@@ -367,7 +370,8 @@ inline constexpr std::tuple kRows{
         .about("Weights are gathered during the forward pass.")
         .read(data)
         .axis(SearchLevel::data, "--overlap-param-gather",
-              "true, false; default: true where gradients overlap and the optimizer is sharded")
+              "Overlap the weight gather with the forward pass. Default: true if gradients "
+              "overlap and the optimizer is sharded")
         .searched_as([](const L& l) {
           return Unasked<bool>{{gathers_early(l)}, 1, gathers_early(l)};
         })
@@ -376,7 +380,8 @@ inline constexpr std::tuple kRows{
         .about("Tensor-parallel collectives overlap with GEMMs.")
         .read(units)
         .axis(SearchLevel::stage, "--tp-overlap",
-              "Tensor-parallel overlap: true, false; default: both where sequence parallel")
+              "Overlap tensor-parallel communication (userbuffers). Default: both if "
+              "sequence parallel")
         .searched_as([](const L& l) {
           return Unasked<bool>{
               {l.sequence_parallel, false}, l.sequence_parallel ? 2U : 1U, splits_tensors(l)};
@@ -384,7 +389,8 @@ inline constexpr std::tuple kRows{
     field(&L::overlap_p2p_comm, "overlap_p2p_comm")
         .about("Sends between stages overlap with compute.")
         .read(memory, send)
-        .axis(SearchLevel::stage, "--overlap-p2p", "true, false; default: true when interleaved")
+        .axis(SearchLevel::stage, "--overlap-p2p",
+              "Overlap messages between stages. Default: true if interleaved")
         .searched_as([](const L& l) {
           const ScheduleTraits& schedule = traits(l.schedule);
           return Unasked<bool>{
@@ -396,7 +402,7 @@ inline constexpr std::tuple kRows{
         .among({kMoeTokenDispatcherTypeNames})
         .read(units, memory)
         .axis(SearchLevel::stage, "--moe-dispatcher",
-              "allgather, alltoall, flex; default: the framework's, or alltoall")
+              "Token dispatchers of experts. Default: the framework's, or alltoall")
         .searched_as([](const L& l) {
           return Unasked<MoeTokenDispatcherType>{
               {sends_tokens(l) ? l.moe_token_dispatcher_type : L{}.moe_token_dispatcher_type},
@@ -409,7 +415,7 @@ inline constexpr std::tuple kRows{
         .among({kMoeFlexDispatcherBackendNames})
         .read(units)
         .axis(SearchLevel::stage, "--moe-flex-backend",
-              "deepep, hybridep, ncclep; default: the framework's, or deepep")
+              "Libraries of the flex dispatcher. Default: the framework's, or deepep")
         .searched_as([](const L& l) {
           return Unasked<MoeFlexDispatcherBackend>{
               {sends_tokens(l) ? l.moe_flex_dispatcher_backend : L{}.moe_flex_dispatcher_backend},
@@ -421,8 +427,8 @@ inline constexpr std::tuple kRows{
         .about("Tokens of one micro-batch travel while another is computed.")
         .read(units, memory)
         .axis(SearchLevel::stage, "--ep-overlap",
-              "One micro-batch's tokens travel while another one is computed: true, false; "
-              "default: both where the framework has it")
+              "Overlap the expert communication of one micro-batch with the compute of "
+              "another. Default: both if the framework supports it")
         .searched_as([](const L& l) {
           const bool pairs = sends_tokens(l) && traits(l.schedule).pairs_passes;
           return Unasked<bool>{{l.overlap_moe_expert_parallel_comm || pairs}, 1, sends_tokens(l)};
@@ -438,8 +444,7 @@ inline constexpr std::tuple kRows{
         .about("What runs as CUDA graphs.")
         .among({kCudaGraphImplNames})
         .read(units, unit_bytes)
-        .axis(SearchLevel::stage, "--cuda-graphs",
-              "none, local, transformer_engine, full_iteration; default: none")
+        .axis(SearchLevel::stage, "--cuda-graphs", "CUDA graphs. Default: none")
         .searched_as([](const L& l) {
           return Unasked<CudaGraphImpl>{{l.cuda_graph_impl}, 1, true};
         }),
@@ -450,26 +455,28 @@ inline constexpr std::tuple kRows{
     field(&L::optimizer_offload, "optimizer_offload")
         .about("Optimizer state and step are on the host.")
         .read(data)
-        .axis(SearchLevel::data, "--optimizer-offload", "true, false; default: false"),
+        .axis(SearchLevel::data, "--optimizer-offload",
+              "Offload optimizer states to the host. Default: false"),
     field(&L::cpu_offloading_num_layers, "cpu_offloading_num_layers", "offload")
         .about("Layers of a stage whose activations go to the host.")
         .among(kOrNone)
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--offload-layers",
-              "Layers of a stage whose activations go to the host; default: 0"),
+              "Layers of a stage whose activations are offloaded to the host. Default: 0"),
     field(&L::offload_modules, "offload_modules")
         .about("Modules whose inputs go to the host.")
         .among({kOffloadModuleNames})
         .read(unit_bytes, memory)
         .axis(SearchLevel::stage, "--offload-modules",
-              "Whose inputs go to the host (fine-grained activation offloading), such as "
-              "none,expert_fc1+moe_act; default: none"),
+              "Sets of modules whose inputs are offloaded to the host, for example "
+              "none,expert_fc1+moe_act. Default: none"),
     field(&L::rank_order, "rank_order", "order")
         .about("Order of the axes over ranks, innermost first, such as tp-cp-ep-dp-pp.")
         .among({kLauncherRankOrderNames})
         .read(placement, send, data)
         .axis(SearchLevel::parallel_sizes, "--rank-order",
-              "default: the first; the second is --use-tp-pp-dp-mapping")};
+              "Order of ranks, the fastest axis first. Default: the first value; the second "
+              "is --use-tp-pp-dp-mapping")};
 
 }  // namespace layout_fields
 
@@ -526,7 +533,7 @@ std::optional<ModuleSet<Module>> modules_named(const Field<ModuleSet<Module>>& f
   return ModuleSet<Module>{static_cast<std::uint8_t>(modules)};
 }
 
-// What two layouts differ in.
+// Fields in which two layouts differ.
 struct FieldDifference {
   std::string_view name, short_name;
   unsigned read_by = 0;  // as Field's

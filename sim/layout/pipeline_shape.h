@@ -18,7 +18,7 @@ constexpr LayerKind layer_kind_of(std::size_t index) {
   return {(index & 2U) != 0, (index & 1U) != 0};
 }
 
-// What a chunk's cost depends on, where it stands in the model apart.
+// Inputs of a chunk's cost, except its place in the model.
 struct ChunkKind {
   std::array<int, kLayerKinds> layers{};  // by kind_index
   int stage_layers = 0;  // of the stage that holds it: recompute is spread over them
@@ -57,7 +57,7 @@ struct PipelineShape {
   std::vector<int> uneven_chunks;
 };
 
-// Of a legal layout.
+// For a valid layout.
 PipelineShape pipeline_shape(const Model& model, const Layout& layout);
 
 }  // namespace meshwright

@@ -61,7 +61,7 @@ std::vector<LayoutWord> words_where(const Layout& layout, const IsSaid& is_said)
   for_each_field([&](const auto& field) {
     const auto value = rest.*field.member;
     if (!is_said(field)) return;
-    if (value == field.unsaid(rest) && !says_default(field.name, layout)) return;
+    if (value == field.default_value(rest) && !says_default(field.name, layout)) return;
     if constexpr (std::is_same_v<decltype(value), const RecomputeGranularity>) {
       words.push_back({field.level, recompute_word(field, rest)});
     } else {

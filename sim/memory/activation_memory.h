@@ -27,7 +27,7 @@ Bytes layer_input_bytes(const Model& model, const Numerics& numerics, const Toke
 Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
                              const TokenShape& tokens, const Layout& layout, bool fully_recomputed);
 
-// What of a layer stays between its input gradient and its weight gradient.
+// Bytes of a layer that stay between its input gradient and its weight gradient.
 Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
                                   const TokenShape& tokens, const Layout& layout);
 
@@ -90,7 +90,7 @@ Bytes head_activation_bytes(const Model& model, const Numerics& numerics, const 
 // Multi-token prediction's layers, look-ups and projections.
 Bytes mtp_activation_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
                            const Layout& layout);
-// What it keeps for weight gradients that wait, as layer_weight_gradient_bytes().
+// Bytes kept for deferred weight gradients, as layer_weight_gradient_bytes().
 Bytes mtp_weight_gradient_bytes(const Model& model, const Numerics& numerics,
                                 const TokenShape& tokens, const Layout& layout);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank of a stage copies to its host's memory and back in a step.
+// Bytes that one rank of a stage copies to its host's memory and back in a step.
 //
 // Activations go there in forward and come back for backward, every micro-batch. An offloaded
 // optimizer (Megatron-LM --optimizer-cpu-offload, HybridDeviceOptimizer; arXiv 2101.06840, ZeRO-
@@ -19,10 +19,10 @@ struct HostTraffic {
   [[nodiscard]] Bytes to_device() const { return activations + weights; }
 };
 
-// Of one micro-batch through all chunks of a stage, each way.
+// For one micro-batch through all chunks of a stage, each way.
 Bytes offloaded_activations(const UnitBytes& units, const ChunkGroups& chunks);
 
-// Of a step. `micro_batches`: that pass each chunk.
+// For a step. `micro_batches`: the number that passes each chunk.
 HostTraffic host_traffic(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, double micro_batches);
 

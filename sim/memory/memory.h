@@ -8,7 +8,7 @@
 
 namespace meshwright {
 
-// What stays, and what comes and goes.
+// Permanent and temporary memory.
 StageMemory stage_memory(const StageMemory& fixed, StageMemory moving);
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);

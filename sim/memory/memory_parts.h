@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stage's memory consists of, by name: files, tables and pages list the same parts.
+// Named parts of a stage's memory. Files, tables and reports list the same parts.
 #pragma once
 
 #include <array>

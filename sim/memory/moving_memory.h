@@ -37,7 +37,7 @@ ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const Chu
 std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
                                         const ChunkGroups& groups);
 
-// What stands in memory for backward; and in a state, with what runs.
+// Memory held for backward; in a state, with the workspace of what runs.
 StageMemory held_memory(const std::vector<HeldMicroBatches>& held,
                         const std::vector<ChunkMemory>& chunks);
 StageMemory memory_at(const InFlightState& state, const std::vector<ChunkMemory>& chunks);
@@ -46,9 +46,9 @@ StageMemory memory_at(const InFlightState& state, const std::vector<ChunkMemory>
 // of layers are the stage's.
 StageMemory standing_memory(const UnitBytes& units, const Layout& layout, unsigned kinds);
 
-// What comes and goes, at its peak: activations, workspaces, logits, and what stands beside them.
-// Does not depend on ZeRO or the data size, but for the number of micro-batches that this leaves.
-// `states` are the stage's in_flight_states, grouped as `chunks` are.
+// Peak of the temporary memory: activations, workspaces, logits and buffers. Does not depend on
+// ZeRO or the data size, but for the number of micro-batches that this leaves. `states` are the
+// stage's in_flight_states, grouped as `chunks` are.
 StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
                           const std::vector<InFlightState>& states);
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,

@@ -20,7 +20,7 @@ struct StageMemory {
     return weights + gradients + optimizer + activations + recompute_workspace +
            operator_workspace + logits + communication_buffers + reserve;
   }
-  // What the framework's allocator has handed out (torch.cuda.max_memory_allocated).
+  // Bytes that the framework's allocator has given out (torch.cuda.max_memory_allocated).
   [[nodiscard]] Bytes allocated() const { return total() - reserve; }
 };
 

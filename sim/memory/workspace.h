@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one micro-batch needs while it runs through a chunk, beside what it leaves there.
+// Workspace of one micro-batch in a chunk, in addition to the activations that it leaves.
 //
 // Backward meets the chunk's last operator first, when nothing of the chunk has been freed yet; the
 // gradients of activations are as large as the activations, and each operator frees what it kept.

@@ -102,7 +102,7 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
-// What distinguishes one layer of a model from another.
+// Properties in which one layer of a model differs from another.
 struct LayerKind {
   bool mixture_of_experts = false;
   bool sliding_window = false;

@@ -102,8 +102,8 @@ std::vector<Operator> embedding_operators(const Model& model, const Numerics& nu
 // Final norm, logits, cross-entropy on the last stage.
 std::vector<Operator> head_operators(const Model& model, const Numerics& numerics,
                                      const TokenShape& tokens, const Layout& layout);
-// What a multi-token-prediction layer adds to its transformer layer (two norms, the 2h -> h
-// projection); its logits are head_operators once more.
+// Operators that a multi-token-prediction layer adds to its transformer layer (two norms, the 2h ->
+// h projection); its logits are head_operators once more.
 std::vector<Operator> mtp_operators(const Model& model, const Numerics& numerics,
                                     const TokenShape& tokens, const Layout& layout);
 
@@ -159,7 +159,7 @@ unsigned offload_module(const Operator& op, const Model& model, LayerKind kind);
 // Share of this operator's forward that full or selective recompute runs again in backward: 0 or 1,
 // and between them where op-level recompute keeps some of a joint GEMM's products.
 double recomputed_share(const Operator& op, const Layout& layout, bool layer_fully_recomputed);
-// What of `saved` waits for backward in a layer that is not recomputed whole.
+// Returns the part of `saved` that waits for backward in a layer that is not fully recomputed.
 Bytes kept_bytes(const Operator& op, const Layout& layout);
 // Multi-token prediction is run again whole, but for its look-ups, under full recompute by the
 // uniform method; the block method leaves it out (Megatron-LM multi_token_prediction.py,

@@ -50,7 +50,7 @@ struct Kind {
 std::size_t read_choice(ObjectReader& reader, const std::string& key,
                         const std::vector<std::string_view>& names);
 Json choice_schema(const std::vector<std::string_view>& names);
-// Of a value, or null.
+// A value, or null.
 Json or_null(Json schema);
 
 template <typename Names>
@@ -84,7 +84,7 @@ Kind<std::vector<int>> integers(IntRange range = {});
 Kind<std::vector<double>> numbers(NumberRange range = kAnyNumber);
 // Each a number or null.
 Kind<std::vector<std::optional<double>>> numbers_or_null();
-// By name, as an object, in their order.
+// An object with a key per name, in their order.
 Kind<std::vector<std::pair<std::string, double>>> numbers_by_name(NumberRange range = kAnyNumber);
 // Rows of numbers, each as long as `columns` says.
 Kind<std::vector<std::vector<double>>> number_rows(std::size_t columns);

@@ -68,7 +68,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view quote) {
   const std::string near = nearest(word, candidates);
-  return near.empty() ? "" : fmt::format("did you mean {0}{1}{0}?", quote, near);
+  return near.empty() ? "" : fmt::format("use {0}{1}{0}", quote, near);
 }
 
 ObjectReader::ObjectReader(const Json& json, std::string file, std::string pointer)
@@ -103,7 +103,7 @@ void ObjectReader::fail(std::string_view key, const std::string& what, std::stri
 
 void ObjectReader::fail_choice(std::string_view key, const std::string& value,
                                const std::vector<std::string_view>& allowed) const {
-  fail(key, fmt::format("must be one of {}, is \"{}\"", fmt::join(allowed, ", "), value),
+  fail(key, fmt::format("must be one of {} (got \"{}\")", fmt::join(allowed, ", "), value),
        did_you_mean(value, {allowed.begin(), allowed.end()}, "\""));
 }
 
@@ -141,7 +141,7 @@ int ObjectReader::required_int(std::string_view key, IntRange range) {
   const double number = value.is_number() ? value.get<double>() : std::nan("");
   if (!whole || number < static_cast<double>(range.low) ||
       number > static_cast<double>(range.high)) {
-    fail(key, fmt::format("must be {}, is {}", allowed_text(range), shown(value)));
+    fail(key, fmt::format("must be {} (got {})", allowed_text(range), shown(value)));
   }
   return static_cast<int>(number);
 }
@@ -158,10 +158,10 @@ double ObjectReader::required_number(std::string_view key, NumberRange range) {
   const double number = value.is_number() ? value.get<double>() : std::nan("");
   const bool above = range.low_excluded ? number > range.low : number >= range.low;
   if (!std::isfinite(number) || !above || number > range.high) {
-    fail(key, fmt::format("must be {}, is {}", allowed_text(range), shown(value)));
+    fail(key, fmt::format("must be {} (got {})", allowed_text(range), shown(value)));
   }
   if (number != 0.0 && std::abs(number) < kSmallestNumber) {
-    fail(key, fmt::format("must be 0 or at least {}, is {}", kSmallestNumber, shown(value)));
+    fail(key, fmt::format("must be 0 or at least {} (got {})", kSmallestNumber, shown(value)));
   }
   return number;
 }
@@ -179,13 +179,13 @@ std::optional<double> ObjectReader::stated_number(std::string_view key) {
 bool ObjectReader::optional_bool(std::string_view key, bool default_value) {
   const Json* value = find(key);
   if (value == nullptr) return default_value;
-  if (!value->is_boolean()) fail(key, fmt::format("must be true or false, is {}", shown(*value)));
+  if (!value->is_boolean()) fail(key, fmt::format("must be true or false (got {})", shown(*value)));
   return value->get<bool>();
 }
 
 std::string ObjectReader::required_string(std::string_view key) {
   const Json& value = require(key);
-  if (!value.is_string()) fail(key, fmt::format("must be a string, is {}", shown(value)));
+  if (!value.is_string()) fail(key, fmt::format("must be a string (got {})", shown(value)));
   return value.get<std::string>();
 }
 
@@ -209,7 +209,7 @@ std::vector<std::string> ObjectReader::optional_strings(std::string_view key) {
 
 const Json& ObjectReader::required_array(std::string_view key) {
   const Json& value = require(key);
-  if (!value.is_array()) fail(key, fmt::format("must be an array, is {}", shown(value)));
+  if (!value.is_array()) fail(key, fmt::format("must be an array (got {})", shown(value)));
   return value;
 }
 

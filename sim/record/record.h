@@ -20,7 +20,7 @@
 
 namespace meshwright {
 
-// What a row is in a schema; `record.cc` puts objects together from these.
+// Schema of a row; `record.cc` builds the object from these.
 struct RowSchema {
   std::string key{};
   std::optional<Unit> unit{};

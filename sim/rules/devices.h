@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rules ask of the devices that a layout is meant for, and of the software on them.
+// Properties of devices and software that rules read.
 #pragma once
 
 #include "sim/hardware/cluster.h"
@@ -11,12 +11,14 @@ struct Devices {
   int gpus = 0;
   int fast_domain = 0;                   // Cluster::fast_domain()
   const Framework* framework = nullptr;  // none: software that can do all
-  LackBits lacks = 0;                    // of the software, the devices and their fabric
+  UnsupportedBits lacks = 0;             // of the software, the devices and their fabric
   bool block_scaling = true;             // Device::block_scaling; unknown devices can do all
   unsigned formats = ~0U;                // bit of each Precision (formats_of); unknown: all
   const Cluster* cluster = nullptr;      // whose limits say why
-  LackBits unproven = 0;                 // of the fabric; no rule reads it
-  [[nodiscard]] constexpr bool lack(Lack what) const { return (lacks & lack_bit(what)) != 0; }
+  UnsupportedBits unproven = 0;          // of the fabric; no rule reads it
+  [[nodiscard]] constexpr bool lack(Unsupported what) const {
+    return (lacks & lack_bit(what)) != 0;
+  }
 };
 
 // The cluster must live as long as they do.

@@ -10,7 +10,7 @@
 namespace meshwright {
 
 // Whose file says that it is missing, and why: the first of software, devices and links.
-inline std::string missing_text(Lack what, const Devices& devices) {
+inline std::string missing_text(Unsupported what, const Devices& devices) {
   const auto text = [&](std::string_view where, const std::string& name,
                         const FeatureLimits& limits) {
     return fmt::format(", but {} {} there is none: {}", where, name, limits.reason(what));
@@ -28,7 +28,7 @@ inline std::string missing_text(Lack what, const Devices& devices) {
 }
 
 // `uses` says whether a layout or job asks for it; `asked` says so in words.
-template <Lack what, auto uses, auto asked>
+template <Unsupported what, auto uses, auto asked>
 constexpr RuleRow framework_row(std::string_view name, RulePart part, std::string_view requirement,
                                 std::string_view remedy) {
   return {.name = name,
@@ -65,34 +65,34 @@ inline bool sends_by(const RuleInput& in, MoeTokenDispatcherType type) {
 }
 
 inline constexpr RuleRow kFrameworkRules[]{
-    framework_row<Lack::tensor_parallel,
+    framework_row<Unsupported::tensor_parallel,
                   [](const RuleInput& in) { return is_split(in.layout.tensor_parallel_size); },
                   [](const RuleInput& in) {
                     return size_text("tensor_parallel_size", in.layout.tensor_parallel_size);
                   }>("framework_splits_tensors", RulePart::sizes,
                      "tensor_parallel_size above 1 needs a framework with tensor parallelism.",
                      "Set tensor_parallel_size to 1, or name another framework."),
-    framework_row<Lack::pipeline_parallel,
+    framework_row<Unsupported::pipeline_parallel,
                   [](const RuleInput& in) { return is_split(in.layout.pipeline_parallel_size); },
                   [](const RuleInput& in) {
                     return size_text("pipeline_parallel_size", in.layout.pipeline_parallel_size);
                   }>("framework_has_pipeline", RulePart::sizes,
                      "pipeline_parallel_size above 1 needs a framework with pipelines.",
                      "Set pipeline_parallel_size to 1, or name another framework."),
-    framework_row<Lack::context_parallel,
+    framework_row<Unsupported::context_parallel,
                   [](const RuleInput& in) { return is_split(in.layout.context_parallel_size); },
                   [](const RuleInput& in) {
                     return size_text("context_parallel_size", in.layout.context_parallel_size);
                   }>("framework_splits_sequences", RulePart::sizes,
                      "context_parallel_size above 1 needs a framework with context parallelism.",
                      "Set context_parallel_size to 1, or name another framework."),
-    framework_row<Lack::fp8, [](const RuleInput& in) { return is_narrow(in.job.precision); },
+    framework_row<Unsupported::fp8, [](const RuleInput& in) { return is_narrow(in.job.precision); },
                   [](const RuleInput& in) {
                     return fmt::format("precision is {}", name_of(in.job.precision));
                   }>("framework_has_fp8", RulePart::sizes,
                      "precision fp8 or fp4 needs a framework with such linears.",
                      "Use bf16, or name another framework."),
-    framework_row<Lack::interleaving,
+    framework_row<Unsupported::interleaving,
                   [](const RuleInput& in) {
                     return traits(in.layout.schedule).any_number_of_chunks() &&
                            is_split(in.layout.virtual_pipeline_parallel_size);
@@ -102,20 +102,20 @@ inline constexpr RuleRow kFrameworkRules[]{
                   }>("framework_interleaves", RulePart::sizes,
                      "An interleaved schedule needs a framework that interleaves.",
                      "Set virtual_pipeline_parallel_size to 1, or name another framework."),
-    framework_row<Lack::split_backward,
+    framework_row<Unsupported::split_backward,
                   [](const RuleInput& in) { return traits(in.layout.schedule).splits_backward; },
                   [](const RuleInput& in) {
                     return fmt::format("schedule is {}", name_of(in.layout.schedule));
                   }>("framework_splits_backward", RulePart::sizes,
                      "A schedule that splits the backward pass needs a framework that has it.",
                      "Use schedule 1f1b, or name another framework."),
-    framework_row<Lack::sequence_parallel,
+    framework_row<Unsupported::sequence_parallel,
                   [](const RuleInput& in) { return in.layout.sequence_parallel; },
                   [](const RuleInput&) { return std::string("sequence_parallel is on"); }>(
         "framework_has_sequence_parallel", RulePart::sizes,
         "sequence_parallel needs a framework that has it.",
         "Turn sequence_parallel off, or name another framework."),
-    framework_row<Lack::tensor_without_sequence_parallel,
+    framework_row<Unsupported::tensor_without_sequence_parallel,
                   [](const RuleInput& in) {
                     return is_split(in.layout.tensor_parallel_size) && !in.layout.sequence_parallel;
                   },
@@ -125,13 +125,13 @@ inline constexpr RuleRow kFrameworkRules[]{
                   }>("framework_splits_tensors_without_sequence", RulePart::sizes,
                      "Tensor parallelism without sequence_parallel needs a framework that has it.",
                      "Turn sequence_parallel on, or name another framework."),
-    framework_row<Lack::overlap_p2p_comm,
+    framework_row<Unsupported::overlap_p2p_comm,
                   [](const RuleInput& in) { return in.layout.overlap_p2p_comm; },
                   [](const RuleInput&) { return std::string("overlap_p2p_comm is on"); }>(
         "framework_overlaps_sends", RulePart::sizes,
         "overlap_p2p_comm needs a framework whose stages compute while they send.",
         "Turn overlap_p2p_comm off, or name another framework."),
-    framework_row<Lack::distributed_optimizer,
+    framework_row<Unsupported::distributed_optimizer,
                   [](const RuleInput& in) {
                     return shards_without_fsdp(in.layout) && in.layout.zero_stage == 1;
                   },
@@ -139,7 +139,7 @@ inline constexpr RuleRow kFrameworkRules[]{
         "framework_shards_optimizer", RulePart::data_switches,
         "zero_stage 1 needs a framework with a sharded optimizer of its own.",
         "Set zero_stage to 0, shard with fsdp_unit, or name another framework."),
-    framework_row<Lack::sharded_gradients,
+    framework_row<Unsupported::sharded_gradients,
                   [](const RuleInput& in) {
                     return shards_without_fsdp(in.layout) && in.layout.zero_stage >= 2;
                   },
@@ -148,13 +148,13 @@ inline constexpr RuleRow kFrameworkRules[]{
                   }>("framework_shards_gradients", RulePart::data_switches,
                      "zero_stage 2 and 3 need a framework that shards gradients and weights.",
                      "Set zero_stage to 0 or 1, shard with fsdp_unit, or name another framework."),
-    framework_row<Lack::fsdp, [](const RuleInput& in) { return uses_fsdp(in.layout); },
+    framework_row<Unsupported::fsdp, [](const RuleInput& in) { return uses_fsdp(in.layout); },
                   [](const RuleInput& in) {
                     return fmt::format("fsdp_unit is {}", name_of(in.layout.fsdp_unit));
                   }>("framework_has_fsdp", RulePart::data_switches,
                      "fsdp_unit needs a framework with PyTorch's FSDP.",
                      "Set fsdp_unit to none, or name another framework."),
-    framework_row<Lack::fsdp_below_pipeline,
+    framework_row<Unsupported::fsdp_below_pipeline,
                   [](const RuleInput& in) { return fsdp_below_pipeline(in.layout); },
                   [](const RuleInput& in) {
                     return fmt::format("fsdp_unit is {} with pipeline_parallel_size {}",
@@ -164,7 +164,7 @@ inline constexpr RuleRow kFrameworkRules[]{
                      "FSDP with pipeline_parallel_size above 1 needs a framework that joins them.",
                      "Set pipeline_parallel_size to 1 or fsdp_unit to none, or name another "
                      "framework."),
-    framework_row<Lack::replicas_beside_other_axes,
+    framework_row<Unsupported::replicas_beside_other_axes,
                   [](const RuleInput& in) {
                     const Layout& l = in.layout;
                     return l.zero_stage == 0 && is_split(l.data_parallel_size) &&
@@ -177,19 +177,19 @@ inline constexpr RuleRow kFrameworkRules[]{
                      "zero_stage 0 with tensor, pipeline or context ranks needs a framework that "
                      "has it.",
                      "Set zero_stage to 2 or 3, or name another framework."),
-    framework_row<Lack::overlap_grad_reduce,
+    framework_row<Unsupported::overlap_grad_reduce,
                   [](const RuleInput& in) { return in.layout.overlap_grad_reduce; },
                   [](const RuleInput&) { return std::string("overlap_grad_reduce is on"); }>(
         "framework_overlaps_gradients", RulePart::data_switches,
         "overlap_grad_reduce needs a framework that reduces gradients beside the backward pass.",
         "Turn overlap_grad_reduce off, or name another framework."),
-    framework_row<Lack::overlap_param_gather,
+    framework_row<Unsupported::overlap_param_gather,
                   [](const RuleInput& in) { return in.layout.overlap_param_gather; },
                   [](const RuleInput&) { return std::string("overlap_param_gather is on"); }>(
         "framework_overlaps_weights", RulePart::data_switches,
         "overlap_param_gather needs a framework that gathers weights beside the forward pass.",
         "Turn overlap_param_gather off, or name another framework."),
-    framework_row<Lack::tp_comm_overlap,
+    framework_row<Unsupported::tp_comm_overlap,
                   [](const RuleInput& in) { return in.layout.tp_comm_overlap; },
                   [](const RuleInput&) { return std::string("tp_comm_overlap is on"); }>(
         "framework_overlaps_tensor_parallel", RulePart::stage_switches,

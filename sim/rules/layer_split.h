@@ -16,7 +16,7 @@ struct LayerSplit {
   [[nodiscard]] bool leaves_enough() const { return even_stages > 0 && even_layers >= even_stages; }
 };
 
-// Of Megatron-LM's engine.
+// For Megatron-LM's engine.
 inline LayerSplit layer_split(const Model& model, const Layout& l) {
   const int first = l.num_layers_in_first_pipeline_stage;
   const int last = l.num_layers_in_last_pipeline_stage;

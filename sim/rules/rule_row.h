@@ -36,7 +36,7 @@ struct RuleInput {
   }
 };
 
-// What a broken rule asked for and what it found: divisor and number, or least and number.
+// Required and actual value of a broken rule: divisor and number, or smallest and number.
 struct Missed {
   double needed = 0;
   double available = 0;
@@ -51,7 +51,7 @@ struct RuleRow {
   std::string_view reason;       // why, with its source
   std::string_view remedy;       // what to change
   std::string (*sentence)(const RuleInput&, const Missed&);
-  LackBits lack = 0;  // of a rule on something that software, devices or links may lack
+  UnsupportedBits lack = 0;  // of a rule on something that software, devices or links may lack
 };
 
 constexpr Missed missed(std::int64_t needed, std::int64_t available) {

@@ -69,8 +69,8 @@ bool any_broken(const RuleInput& in, std::optional<Violation>& violation,
 constexpr std::size_t kFirstFeature =
     std::size(kMemoryRules) + std::size(kFormatRules) + std::size(kFrameworkRules);
 constexpr std::size_t kBehindFeatures = kFirstFeature + std::size(kFeatureRules);
-constexpr LackBits feature_bits(RulePart part) {
-  LackBits bits = 0;
+constexpr UnsupportedBits feature_bits(RulePart part) {
+  UnsupportedBits bits = 0;
   for (const RuleRow& row : kFeatureRules) {
     if (row.part == part) bits |= row.lack;
   }
@@ -82,7 +82,7 @@ std::optional<Violation> first_broken(const RuleInput& in) {
   if (any_broken<part, 0>(in, violation, std::make_index_sequence<kFirstFeature>{})) {
     return violation;
   }
-  constexpr LackBits kBits = feature_bits(part);
+  constexpr UnsupportedBits kBits = feature_bits(part);
   if ((in.devices.lacks & kBits) != 0 &&
       any_broken<part, kFirstFeature>(in, violation,
                                       std::make_index_sequence<std::size(kFeatureRules)>{})) {

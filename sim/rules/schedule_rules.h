@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline schedule asks for. Its numbers are the schedule's traits.
+// Conditions of a pipeline schedule. The numbers are the schedule's traits.
 #pragma once
 
 #include "sim/base/text.h"

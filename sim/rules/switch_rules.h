@@ -271,14 +271,14 @@ inline constexpr RuleRow kMemoryRules[]{
     {.name = "memory_capacity",
      .part = RulePart::memory,
      .check = nullptr,
-     .requirement = "The fullest rank must fit into the device's memory, less the headroom that "
-                    "was asked for.",
+     .requirement = "The rank with the highest memory use must fit in the device's memory less the "
+                    "headroom.",
      .reason = "A step that needs more ends in an out-of-memory error.",
      .remedy = "Use a larger tensor or pipeline size, more ZeRO sharding, sequence_parallel, "
                "recompute, or a smaller micro-batch.",
      .sentence =
          [](const RuleInput&, const Missed& m) {
-           return fmt::format("the fullest rank needs {:.2f} GiB of {:.2f} GiB",
+           return fmt::format("the rank with the highest memory use needs {:.2f} GiB of {:.2f} GiB",
                               in_gibibytes(bytes(m.needed)), in_gibibytes(bytes(m.available)));
          }},
 };

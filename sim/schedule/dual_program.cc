@@ -27,11 +27,11 @@ class DualEmitter {
     program_.back().with_next = true;
     backward_near(false);
   }
-  // The oldest weight gradient still owed.
+  // The oldest weight gradient still deferred.
   void weight() {
-    Instruction owed = owed_[next_owed_++];
-    owed.pass = Pass::backward_weight;
-    program_.push_back(owed);
+    Instruction deferred = deferred_[next_deferred_++];
+    deferred.pass = Pass::backward_weight;
+    program_.push_back(deferred);
   }
   [[nodiscard]] StageProgram take() { return std::move(program_); }
 
@@ -45,14 +45,14 @@ class DualEmitter {
   }
   void backward(int chunk, int& count, bool split) {
     emit(split ? Pass::backward_input : Pass::backward, chunk, count);
-    if (split) owed_.push_back(program_.back());
+    if (split) deferred_.push_back(program_.back());
   }
 
   int near_;
   std::array<int, 2> first_;
   Side near_side_, far_side_;
-  std::vector<Instruction> owed_;
-  std::size_t next_owed_ = 0;
+  std::vector<Instruction> deferred_;
+  std::size_t next_deferred_ = 0;
   StageProgram program_;
 };
 

@@ -19,7 +19,7 @@ namespace meshwright {
 // Micro-batches of one chunk whose activations stand in memory.
 struct HeldMicroBatches {
   std::int32_t whole = 0;
-  std::int32_t weight_only = 0;  // the input gradient is done, the weight gradient is owed
+  std::int32_t weight_only = 0;  // the input gradient is done, the weight gradient is deferred
   bool operator==(const HeldMicroBatches&) const = default;
 };
 
@@ -39,7 +39,7 @@ struct InFlightState {
   bool in_turns = false;
 };
 
-// What an instruction changes when it begins and when it ends. `held` is by chunk of the stage.
+// Changes of state when an instruction begins and ends. `held` is by chunk of the stage.
 void begin_pass(std::vector<HeldMicroBatches>& held, const Instruction& instruction);
 void end_pass(std::vector<HeldMicroBatches>& held, const Instruction& instruction);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline stage does, as lists of instructions, and what that takes.
+// Instructions of a pipeline stage and their times.
 //
 // A micro-batch goes forward through chunks 0..p*v-1 and back. An activation is held from the start
 // of its forward until `backward` or, where the backward pass is split, `backward_weight` has ended

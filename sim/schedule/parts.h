@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several schedules have in common.
+// Parts that several schedules share.
 #pragma once
 
 #include "sim/schedule/traits.h"

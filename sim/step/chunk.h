@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one micro-batch costs on one model chunk of one rank.
+// Cost of one micro-batch on one model chunk of one rank.
 #pragma once
 
 #include "sim/hardware/cluster.h"
@@ -27,7 +27,7 @@ struct ChunkCost {
   }
 };
 
-// What a chunk costs: the host adds its launches.
+// Cost of a chunk, with the host's launches.
 ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster);
 
 }  // namespace meshwright

@@ -29,11 +29,11 @@ std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
 DataPart data_part(const CostTable& table, const Layout& layout, const PipelineShape& shape,
                    std::vector<DataCost> costs);
 
-// By PipelineShape::runs: what stays in memory between micro-batches.
+// Memory that stays between micro-batches, for each of PipelineShape::runs.
 std::vector<Bytes> fixed_memory(const CostTable& table, const Layout& layout,
                                 const PipelineShape& shape);
 
-// What of the data-parallel communication is not hidden, of the run that waits longest.
+// Exposed data-parallel communication, for the group of identical stages that waits longest.
 struct LongestWait {
   Seconds time;
   std::size_t run = 0;

@@ -39,7 +39,7 @@ using BytesKey = LayoutKey<KeyScope::any_layout, CostPart::unit_bytes>;
 
 // Layouts that say the same in two ways share their units. Of a unit's costs only multi-token
 // prediction's depend on the method of full recompute.
-Layout said_one_way(Layout layout, const Model& model) {
+Layout canonical(Layout layout, const Model& model) {
   layout.expert_tensor_parallel_size = expert_tensor_size(layout);
   if (layout.recompute_granularity != RecomputeGranularity::selective) {
     layout.recompute_modules = Layout{}.recompute_modules;
@@ -109,7 +109,7 @@ Units CostTable::units(const Layout& layout) {
       place(Group::tensor, layout, cluster), place(Group::context, layout, cluster),
       place_context_hop(layout, cluster), place(Group::expert, layout, cluster),
       place(Group::expert_tensor, layout, cluster)};
-  const Layout asked = said_one_way(layout, impl_->scenario.model);
+  const Layout asked = canonical(layout, impl_->scenario.model);
   const bool full = asked.recompute_granularity == RecomputeGranularity::full;
   Layout kept = asked;
   if (full) {
@@ -131,7 +131,7 @@ Units CostTable::units(const Layout& layout) {
 }
 
 const UnitBytes& CostTable::unit_bytes(const Layout& layout) {
-  const BytesKey key(said_one_way(layout, impl_->scenario.model));
+  const BytesKey key(canonical(layout, impl_->scenario.model));
   const auto found = impl_->bytes.find(key);
   if (found != impl_->bytes.end()) return found->second;
   return impl_->bytes

@@ -39,7 +39,7 @@ class CostTable {
   const std::vector<InFlightState>& in_flight_states(const Layout& layout,
                                                      const std::vector<int>& group_sizes,
                                                      int stage);
-  // What was asked, the job with what its device decides (job_on()).
+  // The question; the job includes the device's choices (job_on()).
   [[nodiscard]] const Scenario& scenario() const;
   [[nodiscard]] const Model& model() const { return scenario().model; }
   [[nodiscard]] const Cluster& cluster() const { return scenario().cluster; }

@@ -65,7 +65,7 @@ inline Seconds prefetched_time(const std::array<double, kLinears>& shares, Secon
   return sum;
 }
 
-// What of a stage's data-parallel communication a step waits for.
+// Exposed part of a stage's data-parallel communication.
 struct ExposedData {
   Seconds reduce, gather, forward_gather, backward_gather, alone, after;
   [[nodiscard]] Seconds total() const {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "sim/operators/operators.h"
 #include "sim/step/stage_memories.h"
@@ -22,6 +25,20 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
 }
 
+// What naming the software would make of an interval, to follow what would name it; empty: nothing
+// known.
+std::string gain_of_naming(const Estimate& estimate, const Cluster& cluster, bool experts,
+                           Seconds least) {
+  const std::optional<Cluster> named = with_named_software(cluster);
+  if (!named) return "";
+  const Seconds step = estimate.step_time;
+  const StepInterval then = step_interval(step, step_spread(*named, experts),
+                                          spread_of_parts(estimate.terms, step), least);
+  return fmt::format("; the interval of this step is then {} instead of {}",
+                     relative_text(then, step),
+                     relative_text({estimate.step_time_low, estimate.step_time_high}, step));
+}
+
 void fill_interval(Estimate& estimate, const Scenario& scenario, Flops step_flops) {
   const Cluster& cluster = scenario.cluster;
   estimate.interval_regime = interval_regime(cluster);
@@ -32,12 +49,15 @@ void fill_interval(Estimate& estimate, const Scenario& scenario, Flops step_flop
       estimate.provenance = weakest(estimate.provenance, term.cost.provenance);
     }
   }
-  const RegimeSpread spread = step_spread(cluster, scenario.model.moe.has_value());
-  const StepInterval found = step_interval(
-      estimate.step_time, spread, spread_of_parts(estimate.terms, estimate.step_time),
-      least_step_time(step_flops, cluster, scenario.job.precision, world_size(estimate.layout)));
+  const bool experts = scenario.model.moe.has_value();
+  const Seconds least =
+      least_step_time(step_flops, cluster, scenario.job.precision, world_size(estimate.layout));
+  const StepInterval found =
+      step_interval(estimate.step_time, step_spread(cluster, experts),
+                    spread_of_parts(estimate.terms, estimate.step_time), least);
   estimate.step_time_low = found.low;
   estimate.step_time_high = found.high;
+  estimate.narrowed_by += gain_of_naming(estimate, cluster, experts, least);
 }
 
 }  // namespace

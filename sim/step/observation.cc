@@ -62,7 +62,7 @@ std::string noise_words(double step_time_error, double step_time_drift,
   std::string words = fmt::format("median +-{:.0f} %, drift {:+.0f} %", 100.0 * step_time_error,
                                   100.0 * step_time_drift);
   if (host_time_ratio) words += ", host " + host_speed_words(*host_time_ratio);
-  if (runs > 1) words += fmt::format(", calmer of {} runs", runs);
+  if (runs > 1) words += fmt::format(", least noisy of {} runs", runs);
   return words;
 }
 

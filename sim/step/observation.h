@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened when a layout was really run.
+// Result of an executed layout.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct CountedTransfer : Transfer {
   std::optional<Seconds> time{};  // of all calls of a step, waiting included
 };
 
-// What one rank did, from the step's begin on.
+// Events of one rank since the start of the step.
 struct ObservedInterval {
   int rank = 0;
   TermKind kind = TermKind::host;
@@ -38,9 +38,9 @@ struct ObservedInterval {
 struct Observation {
   Layout layout;       // the plan's
   Layout run_layout;   // what the ranks at hand could run; equal to layout when everything was run
-  int run_layers = 0;  // layers of the model really run
+  int run_layers = 0;  // layers of the model that were executed
   int run_num_moe_experts = 0;             // experts of them; 0: the model's
-  int run_global_batch_size = 0;           // sequences a step really run; 0: the job's
+  int run_global_batch_size = 0;           // sequences per step that were executed; 0: the job's
   std::optional<Precision> run_precision;  // none: the job's
   int ranks = 0;
   int steps = 0;

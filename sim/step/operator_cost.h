@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator of a unit takes on the slowest device, pass by pass.
+// Time of an operator of a unit on the slowest device, by pass.
 #pragma once
 
 #include "sim/kernel_time/compute.h"
@@ -11,7 +11,7 @@
 
 namespace meshwright {
 
-// What a unit's costs are read from; the layout is layout_of_layer()'s.
+// Inputs of a unit's cost; the layout is that of layout_of_layer().
 struct UnitScope {
   const Scenario& scenario;
   Layout layout;

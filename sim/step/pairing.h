@@ -56,7 +56,7 @@ struct Pairing {
   bool operator==(const Pairing&) const = default;
 };
 
-// Of a transfer that the layout lets overlap.
+// For a transfer that the layout overlaps.
 Pairing pairing_of(const Transfer& transfer, const Layout& layout);
 
 // Time that overlapped communication adds to the compute it hides behind:

@@ -32,11 +32,11 @@ struct PipelinePart {
   bool recomputes = false;   // layers, whole
   Seconds send;              // waited for a message
   WireTime sends;            // of a micro-batch, each way, beside compute
-  // Of a step without anything of the data-parallel side.
+  // For a step without the data-parallel side.
   [[nodiscard]] Seconds least_step() const { return time + host + offload; }
 };
 
-// What a step of a layout has beside its units and its shape.
+// Costs of a step other than those of its units and shape.
 struct PipelineInput {
   PipelineSchedule schedule = kDefaultSchedule;
   double micro_batches = 1;  // that pass each chunk: half of them where stages are mirrored
@@ -52,7 +52,7 @@ struct PipelineInput {
 
 PipelineInput pipeline_input(const Job& job, const Layout& layout, const SendCost& send,
                              Seconds offload);
-// What a chunk of the stage waits for one message, forward and backward in turn.
+// Time that a chunk of the stage waits for one message, forward and backward.
 Seconds send_wait(const SendCost& send, const StageCost& stage, int chunks_per_stage);
 
 // First what chunks and stages do for a micro-batch: of

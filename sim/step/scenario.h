@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a question is asked about: a model on a cluster for a job. Whatever needs all three takes a
+// Subject of a question: a model on a cluster for a job. A function that needs all three takes a
 // Scenario; bytes do not see the hardware, so memory, volume and rules take model, job and layout.
 #pragma once
 

@@ -10,7 +10,7 @@
 
 namespace meshwright {
 
-// What comes and goes on a run of alike stages, at its peak.
+// Peak of the temporary memory on a run of equal stages.
 struct MovingPeak {
   Bytes most;
   int stage = 0;  // that holds it

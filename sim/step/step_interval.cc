@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/step_interval.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -66,6 +68,20 @@ StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_p
       kIntervalDeviations * std::max(in_quadrature(spread.shared, spread.own), of_parts);
   return {std::max(step * std::min(1.0, std::exp(spread.bias - half)), std::min(least, step)),
           step * std::max(1.0, std::exp(spread.bias + half))};
+}
+
+std::string relative_text(const StepInterval& interval, Seconds step) {
+  const auto percent = [step](Seconds end) {
+    return fmt::format("{:+.0f}", 100.0 * (end / step - 1.0));
+  };
+  return fmt::format("{} to {} %", percent(interval.low), percent(interval.high));
+}
+
+std::optional<Cluster> with_named_software(Cluster cluster) {
+  const IntervalRegime unnamed = interval_regime(cluster);
+  cluster.framework_assumed = false;
+  if (interval_regime(cluster) == unnamed) return std::nullopt;
+  return cluster;
 }
 
 }  // namespace meshwright

@@ -7,6 +7,9 @@
 // (configs/spreads/published.json; planner/accuracy/regime_fit.h says how).
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "sim/base/units.h"
 #include "sim/hardware/interval_regime.h"
 #include "sim/step/terms.h"
@@ -28,7 +31,7 @@ const RegimeSpread& shipped_spread(IntervalRegime regime, bool experts);
 // Of a step on this cluster: what its own runs taught, where they did, else the shipped one.
 RegimeSpread step_spread(const Cluster& cluster, bool experts);
 
-// What the terms' own spreads add up to, relative to the step: terms err independently.
+// Spread of the terms in quadrature, relative to the step: terms err independently.
 double spread_of_parts(const Terms& terms, Seconds step);
 
 // The least time of a step of so many FLOPs (the model's, causal attention half) on so many
@@ -43,5 +46,12 @@ struct StepInterval {
 // inside, and no end below `least`. of_parts: what the spreads of the step's terms add up to.
 StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts = 0.0,
                            Seconds least = {});
+
+// "-8 to +16 %": the ends over the step.
+std::string relative_text(const StepInterval& interval, Seconds step);
+
+// The cluster as it is known once its training software is named: the one that its file assumes.
+// Nothing where that would tell nothing more: it is named, or no published run stands behind it.
+std::optional<Cluster> with_named_software(Cluster cluster);
 
 }  // namespace meshwright

@@ -70,7 +70,7 @@ double overlap_slowdown(const Pairing& pairing, const UnitScope& unit) {
 }
 
 // What sticks out of the operators, with what cutting products into pieces adds to them.
-Cost sticking_out(const Paired& paired, const std::vector<Operator>& ops, const UnitScope& unit) {
+Cost exposed_cost(const Paired& paired, const std::vector<Operator>& ops, const UnitScope& unit) {
   const Pairing& pairing = paired.pairing;
   const bool cuts = pairing.pieces > 1 && pairing.partner == Partner::named;
   Seconds whole, cut;
@@ -143,7 +143,7 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
     (forward ? sum.forward_wires : sum.backward_wires).on(tier) += cost.time;
   }
   for (const Paired& paired : beside) {
-    const Cost out = sticking_out(paired, ops, unit);
+    const Cost out = exposed_cost(paired, ops, unit);
     *paired.axis = *paired.axis + out;
     const Partner partner = paired.pairing.partner;
     if (partner == Partner::attention || partner == Partner::experts) {

@@ -13,7 +13,7 @@
 
 namespace meshwright {
 
-// Of one micro-batch.
+// For one micro-batch.
 struct CommunicationCost {
   Cost tensor, context, expert;  // by the axis that causes it
   [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
@@ -30,7 +30,7 @@ struct WireTime {
   }
 };
 
-// What operators and calls add up to. Linear: a chunk is the sum of its layers, embedding and head.
+// Sum of operators and calls. It is linear: a chunk is the sum of its layers, embedding and head.
 struct UnitCost {
   Cost forward, backward_input, backward_weight, recompute;
   CommunicationCost forward_communication, backward_communication;  // what sticks out

@@ -10,7 +10,7 @@
 
 namespace meshwright {
 
-// What every part looks at, with the sizes that all of them use.
+// Inputs of every part, with the sizes that all of them use.
 struct VolumeScope {
   VolumeScope(const Model& m, const Job& j, const Layout& l)
       : model(m), job(j), layout(l), micro_batch(micro_batch_tokens(j, l)) {}
@@ -64,7 +64,7 @@ class Ledger {
   std::vector<Transfer> transfers_;
 };
 
-// Of one micro-batch.
+// For one micro-batch.
 void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
 void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
 void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
@@ -73,7 +73,7 @@ void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
 void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk,
                         bool recomputed);
 
-// Of one step.
+// For one step.
 void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
                             int stage_index);
 void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step pays for one entry of the ledger: all its calls, over the ranks that it really spans.
+// Time of one entry of the ledger in a step: all its calls, over the ranks that it spans.
 #pragma once
 
 #include "sim/collective/collective.h"

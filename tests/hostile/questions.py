@@ -99,6 +99,9 @@ READERS = [
     ("device", "cluster new --device FILE"),
     ("device", "estimate --model quickstart-gpt --cluster WITH_DEVICE --layout dp=8 --format json"),
     ("framework", "estimate --model quickstart-gpt --cluster WITH_FRAMEWORK --layout dp=8 --format json"),
+    ("engine", "serve estimate --model llama-3-8b --cluster h100-8 --engine FILE --format json"),
+    ("model", "serve estimate --model FILE --cluster h100-8 --isl 64 --osl 64 --format json"),
+    ("device", "serve estimate --model llama-3-8b --cluster WITH_DEVICE --format csv"),
     ("job", "plan --model quickstart-gpt --cluster h100-8 --job FILE --ranking-only --format json"),
     ("job", "estimate --model quickstart-gpt --cluster h100-8 --job FILE --layout dp=8"),
     ("layout", "estimate --model llama-3-8b --cluster h100-8 --layout FILE --format json"),
@@ -204,7 +207,7 @@ ASKED_WITH_OPTIONS = [
     "calibrate merge PROFILE PROFILE --out FOLDER/profile.json",
     "trial PLAN --backend none",
 ]
-VALUE_OPTION = re.compile(r"^ +(?:-\w,)?(--[\w-]+)(?:,--[\w-]+)* (?:TEXT|INT|FLOAT|ENUM)", re.MULTILINE)
+VALUE_OPTION = re.compile(r"^ +(?:-\w,)?(--[\w-]+)(?:,--[\w-]+)* [A-Z]", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,6 +256,7 @@ def make_good_artefacts(program, folder):
         "cluster": text(cluster | {part: json.loads((CONFIGS / "clusters" / cluster[part]).read_text()) for part in ("device", "framework")}),
         "device": (CONFIGS / "hardware/h100-sxm-80gb.json").read_text(),
         "framework": (CONFIGS / "frameworks/megatron-core-2026.json").read_text(),
+        "engine": (CONFIGS / "engines/vllm-0.24.json").read_text(),
         "csv": (CONFIGS / "datasets/example-runs.csv").read_text(), "map": (CONFIGS / "datasets/example-map.json").read_text(),
     }
     files = {kind: folder / (kind + suffix_of(kind, content)) for kind, content in contents.items()}

@@ -49,7 +49,7 @@ TEST(Calibrate, AKilledRunGoesOnWhereItStopped) {
 
   const ProgramResult second = calibrate_for(profile, "5s");
   ASSERT_EQ(second.exit_code, 0) << second.err;
-  EXPECT_THAT(second.err, HasSubstr("goes on after " + std::to_string(kept) + " points"));
+  EXPECT_THAT(second.err, HasSubstr("continuing after " + std::to_string(kept) + " points"));
   EXPECT_GE(json_of(profile)["measurements"].size(), kept);
   EXPECT_FALSE(std::filesystem::exists(journal));
 }

@@ -63,8 +63,8 @@ void allow_shared_devices(HostRanks& ranks) {
   if (one_host(places)) setenv("NCCL_SOCKET_IFNAME", "lo", kKeepTheUsers);
   if (ranks.rank() != 0) return;
   fmt::print(stderr,
-             "warning: several ranks share one GPU: they take turns on it and talk over sockets, "
-             "results are right but times mean nothing; start one rank per GPU to measure\n");
+             "warning: several ranks share one GPU. Results are correct; timings are not "
+             "meaningful. Start one rank per GPU.\n");
 }
 
 }  // namespace meshwright::calibrate

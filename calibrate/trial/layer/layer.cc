@@ -177,16 +177,16 @@ void Layer::experts_backward(LayerSaved& saved, LayerBackward& pass) const {
     pass.dinput = mlp_->backward(pass.dy, saved.mlp_input, saved.mlp);
     return;
   }
-  const bool delays = context_.layout.delay_wgrad_compute && !context_.owed->is_open();
-  if (delays) context_.owed->open(kDelayedExperts);
+  const bool delays = context_.layout.delay_wgrad_compute && !context_.deferred->is_open();
+  if (delays) context_.deferred->open(kDelayedExperts);
   experts_->compute_backward(saved.experts, pass.experts);
-  if (delays) context_.owed->close();
+  if (delays) context_.deferred->close();
 }
 
 void Layer::dispatch_gradient(LayerSaved& saved, LayerBackward& pass) const {
   if (!experts_) return;
   experts_->dispatch_gradient(saved.experts, pass.experts);
-  if (context_.owed->has(kDelayedExperts)) context_.owed->run(kDelayedExperts, context_);
+  if (context_.deferred->has(kDelayedExperts)) context_.deferred->run(kDelayedExperts, context_);
   if (overlaps_shared_expert()) pass.dinput = mlp_->fc1_backward(saved.mlp_input, saved.mlp);
 }
 

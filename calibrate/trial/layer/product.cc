@@ -70,7 +70,8 @@ void multiply_gathered(const TrialContext& context, GemmCall call, const Sequenc
 
 void multiply_for_weight(const TrialContext& context, const GemmCall& call,
                          const SequencePiece& piece) {
-  if (context.owed != nullptr && context.owed->is_open()) return context.owed->put_off(call, piece);
+  if (context.deferred != nullptr && context.deferred->is_open())
+    return context.deferred->defer(call, piece);
   multiply_gathered(context, call, piece);
 }
 

@@ -6,26 +6,26 @@
 namespace meshwright::calibrate {
 
 void WeightGradientStore::open(Key key) {
-  const auto [found, is_new] = owed_.try_emplace(key);
+  const auto [found, is_new] = deferred_.try_emplace(key);
   invariant(is_new, "a micro-batch goes back through a chunk once");
   open_ = &found->second;
 }
 
-void WeightGradientStore::put_off(const GemmCall& product, const SequencePiece& piece) {
+void WeightGradientStore::defer(const GemmCall& product, const SequencePiece& piece) {
   arena_.hold(product.a);
   arena_.hold(product.b);
   open_->push_back({product, piece});
 }
 
 void WeightGradientStore::run(Key key, const TrialContext& context) {
-  const auto found = owed_.find(key);
-  invariant(found != owed_.end(), "weight gradients come after the input's");
+  const auto found = deferred_.find(key);
+  invariant(found != deferred_.end(), "weight gradients come after the input's");
   for (const auto& [product, piece] : found->second) {
     multiply_gathered(context, product, piece);
     arena_.let_go(product.a);
     arena_.let_go(product.b);
   }
-  owed_.erase(found);
+  deferred_.erase(found);
 }
 
 }  // namespace meshwright::calibrate

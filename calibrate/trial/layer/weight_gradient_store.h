@@ -27,8 +27,8 @@ class WeightGradientStore {
   void open(Key key);
   void close() { open_ = nullptr; }
   [[nodiscard]] bool is_open() const { return open_ != nullptr; }
-  [[nodiscard]] bool has(Key key) const { return owed_.contains(key); }
-  void put_off(const GemmCall& product, const SequencePiece& piece);
+  [[nodiscard]] bool has(Key key) const { return deferred_.contains(key); }
+  void defer(const GemmCall& product, const SequencePiece& piece);
   // Runs the products of the pass and gives up what they read.
   void run(Key key, const TrialContext& context);
 
@@ -39,7 +39,7 @@ class WeightGradientStore {
   };
 
   Arena& arena_;
-  std::map<Key, std::vector<Owed>> owed_;
+  std::map<Key, std::vector<Owed>> deferred_;
   std::vector<Owed>* open_ = nullptr;
 };
 

@@ -35,9 +35,9 @@ struct TrialContext {
   const float* rotary_table = nullptr;  // of the model's head width, when its positions are rotary
   ShardedStates* states = nullptr;      // where weights or gradients are whole for a unit at a time
   WholeStates* whole_states = nullptr;  // else this
-  WeightGradientStore* owed = nullptr;  // of passes that leave weight gradients for later
-  bool force_load_balancing = true;     // tokens are dealt out to experts in turn
-  HostStore* host = nullptr;            // where activations or an optimizer's states go there
+  WeightGradientStore* deferred = nullptr;  // of passes that leave weight gradients for later
+  bool force_load_balancing = true;         // tokens are dealt out to experts in turn
+  HostStore* host = nullptr;                // where activations or an optimizer's states go there
 
   // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work
   // on `rows` / t of them.

@@ -63,7 +63,7 @@ export function confidence_chart(report: Report, theme: Theme): Chart | null {
 function tooltip(a: AgainstRunnerUp): string {
   return (
     `<b>#${a.rank} ${escape(visible(a.brief_name))}</b><br>${seconds_text(a.difference_seconds)} slower, ` +
-    `give or take ${seconds_text(a.deviation_seconds)} (one standard deviation)<br>` +
+    `± ${seconds_text(a.deviation_seconds)} (one standard deviation)<br>` +
     `the winner is faster with ${(a.probability_winner_is_faster * 100).toFixed(1)} % probability`
   );
 }

@@ -20,7 +20,7 @@ using testing::Not;
 struct Case {
   std::string device, precision, said;
 };
-const std::vector<Case> kLacking{
+const std::vector<Case> kUnsupported{
     {"v100-sxm-32gb", "bf16", "the devices have no bf16; they have fp32 and fp16"},
     {"v100-sxm-32gb", "tf32", "the devices have no tf32; they have fp32 and fp16"},
     {"a100-sxm-80gb", "fp8", "the devices have no fp8; they have fp32, tf32, fp16 and bf16"},
@@ -57,7 +57,7 @@ std::vector<std::vector<std::string>> questions(const std::string& cluster,
 }
 
 TEST(NumberFormats, WhatTheDeviceLacksIsRefusedByEveryCommand) {
-  for (const Case& lacking : kLacking) {
+  for (const Case& lacking : kUnsupported) {
     const TemporaryFolder folder;
     const std::string cluster = eight_of(folder, lacking.device);
     for (const auto& question : questions(cluster, lacking.precision)) {

@@ -82,7 +82,7 @@ TEST(SameQuestion, WhatAProfileDoesNotMeasureIsSaidByEveryCommand) {
   const Json plan = answer(with({"plan", "--ranking-only"}, question));
   const Json capacity = answer(with({"capacity", "--rows-only"}, question));
   const Json estimate = answer(with(with({"estimate"}, question), {"--layout", "tp=8,sp,zero=1"}));
-  const std::string note = "Not measured on node1, and modelled from what was: all-to-all";
+  const std::string note = "Not measured on node1, modelled instead: all-to-all";
   for (const Json& document : {plan, capacity, estimate}) {
     EXPECT_THAT(document["notes"].dump(), HasSubstr(note));
   }
@@ -221,8 +221,7 @@ TEST(NoLayout, TheCauseIsNamedWithTheNearestSizesThatWork) {
   const std::string text = std::regex_replace(none.err, std::regex(R"(\s+)"), " ");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(
-      text, found,
-      std::regex(R"(Nearest global batches that work: (\d+).*GPU counts that work.*: *(\d+))")))
+      text, found, std::regex(R"(Nearest valid global batches: (\d+).*GPU counts for.*: *(\d+))")))
       << text;
   EXPECT_EQ(run_program(with(question, {"--global-batch-size", found[1]})).exit_code, 0);
   Words fewer = question;
@@ -232,7 +231,7 @@ TEST(NoLayout, TheCauseIsNamedWithTheNearestSizesThatWork) {
   const ProgramResult rows =
       run_program({"capacity", "--model", "llama-3-8b", "--cluster", "h100-512", "--gpus",
                    "100000,512", "--rows-only", "--format", "csv"});
-  EXPECT_THAT(rows.out, HasSubstr("Nearest global batches that work"));
+  EXPECT_THAT(rows.out, HasSubstr("Nearest valid global batches"));
 }
 
 TEST(NoLayout, ALimitOfZeroIsWrongAndALimitThatNothingMeetsIsNamed) {
@@ -244,7 +243,7 @@ TEST(NoLayout, ALimitOfZeroIsWrongAndALimitThatNothingMeetsIsNamed) {
   }
   const ProgramResult none = run_program(with(question, {"--max-step", "1ms"}));
   EXPECT_EQ(none.exit_code, 1);
-  EXPECT_THAT(none.err, HasSubstr("none is within the limits"));
+  EXPECT_THAT(none.err, HasSubstr("none meets the limits"));
   EXPECT_THAT(none.err, Not(HasSubstr("No layout")));
   EXPECT_EQ(run_program(next_of(none)).exit_code, 0);
 }
@@ -296,11 +295,11 @@ TEST(Synonyms, WhatHasNoCounterpartIsRefusedWithTheRightOption) {
   };
   const Words plan{"plan", "--model", "llama-3-8b", "--cluster", "h100-8"};
   EXPECT_THAT(error_of(with(plan, {"--nodes", "2"})), HasSubstr("use --gpus"));
-  EXPECT_THAT(error_of(with(plan, {"--dp", "2"})), HasSubstr("follows from --gpus"));
+  EXPECT_THAT(error_of(with(plan, {"--dp", "2"})), HasSubstr("leave it out; it is devices"));
   EXPECT_THAT(error_of(with(plan, {"--format", "yaml"})),
-              HasSubstr("--format: must be table, json, csv or markdown, is \"yaml\""));
+              HasSubstr("--format: must be table, json, csv or markdown (got \"yaml\")"));
   EXPECT_THAT(error_of(with(plan, {"--wrong", "2"})),
-              HasSubstr("no option of meshwright plan: --wrong"));
+              HasSubstr("unknown option of meshwright plan: --wrong"));
   for (const char* option : {"--tp", "--tensor-parallel-size"}) {
     EXPECT_THAT(error_of({"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", option, "4"}),
                 HasSubstr("--layout tp=4"));

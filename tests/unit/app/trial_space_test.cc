@@ -86,7 +86,7 @@ TEST(TrialSpace, OfOtherFrameworksLayoutsOnlyWhatGpusAloneHaveIsLeftOut) {
     for (const char* model : {"small-llama", "small-moe"}) {
       SCOPED_TRACE(fmt::format("{} {}", framework, model));
       LeftOut left_out = left_out_of(model, framework);
-      const bool has_experts = !app::load_framework(framework).limits.lacks(Lack::experts);
+      const bool has_experts = !app::load_framework(framework).limits.lacks(Unsupported::experts);
       EXPECT_EQ(left_out.layouts > 0, has_experts || model == std::string("small-llama"));
       EXPECT_THAT(left_out.refused, IsEmpty());
       left_out.not_run.erase(kUserbuffers);

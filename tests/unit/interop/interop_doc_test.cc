@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every example of docs/interop.md is read.
+// Every example of docs/reference/supported-inputs.md is read.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -37,7 +37,7 @@ TEST(InteropPage, EveryExampleIsRead) {
   std::map<std::string, int> targets, logs, machines;
   LaunchHints hints;
   hints.seq_length = 4096;
-  for (const Block& block : blocks_of("docs/interop.md")) {
+  for (const Block& block : blocks_of("docs/reference/supported-inputs.md")) {
     if (block.language.empty()) continue;
     if (block.language == "text log") {
       const TrainingLog log = read_training_log(block.text);
@@ -46,10 +46,11 @@ TEST(InteropPage, EveryExampleIsRead) {
       continue;
     }
     if (block.language.ends_with(" cluster")) {
-      ++machines[read_cluster_facts(block.text, "docs/interop.md").tool];
+      ++machines[read_cluster_facts(block.text, "docs/reference/supported-inputs.md").tool];
       continue;
     }
-    const LaunchRecord record = read_launch(block.text, "docs/interop.md", hints);
+    const LaunchRecord record =
+        read_launch(block.text, "docs/reference/supported-inputs.md", hints);
     EXPECT_TRUE(record.not_understood.empty()) << block.text;
     ++targets[record.target];
   }
@@ -91,7 +92,7 @@ TEST(InteropPage, EveryExampleIsRead) {
 }
 
 TEST(InteropPage, ItsScriptSaysWhatItLooksLike) {
-  for (const Block& block : blocks_of("docs/interop.md")) {
+  for (const Block& block : blocks_of("docs/reference/supported-inputs.md")) {
     if (block.language != "sh") continue;
     const LaunchRecord record = read_launch(block.text, "train.sh", {});
     EXPECT_EQ(record.gpus, 32);

@@ -64,10 +64,10 @@ std::string map_error(const std::string& csv, const char* map) {
 
 TEST(MeasurementMap, SaysWhichRowAndColumnIsWrong) {
   EXPECT_EQ(map_error("gpus\n8\n", R"({"name": "x", "columns": {"/gpus": "gpu"}})"),
-            "map.json: /columns//gpus: t.csv has no column \"gpu\" hint: gpus");
+            "map.json: /columns//gpus: t.csv has no column \"gpu\" hint: use gpus");
   EXPECT_EQ(map_error("a\nslow\n", R"({"name": "x", "columns": {"/measured/step_seconds":
                                      {"column": "a", "scale": 2}}})"),
-            "t.csv (row 1): /measured/step_seconds: must be a number, is \"slow\" hint: ");
+            "t.csv (row 1): /measured/step_seconds: must be a number (got \"slow\") hint: ");
   EXPECT_EQ(map_error("a\nx\n", R"({"name": "x", "columns": {"/measured/status":
                                   {"column": "a", "values": {"y": "ok"}}}})"),
             "t.csv (row 1): /measured/status: \"x\" is none of the map's values hint: ");

@@ -46,7 +46,7 @@ TEST(Backtest, NamesAWrongRunAndPricesTheOthers) {
   EXPECT_EQ(json["left_out"][2]["place"], "/runs/3");
   EXPECT_THAT(json["left_out"][2]["reason"].get<std::string>(), HasSubstr("tensor_paralel_size"));
   EXPECT_EQ(json["left_out"][3]["id"], "");
-  EXPECT_THAT(run_program({"backtest", file}).out, HasSubstr("Left out"));
+  EXPECT_THAT(run_program({"backtest", file}).out, HasSubstr("Skipped runs"));
 }
 
 TEST(Backtest, RefusesASetWithoutARunThatCanBeRead) {

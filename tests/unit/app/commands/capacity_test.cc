@@ -83,7 +83,7 @@ TEST(CapacityCommand, FitsALineAndSaysWhatItRestsOn) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   std::istringstream lines(result.out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 124U) << line;
-  for (const char* part : {"finish 100 G tokens in", "an example and no offer", "rests on",
+  for (const char* part : {"finish 100 G tokens in", "an example, not an offer", "rests on",
                            "not counted", "per 1,000 node-days"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
@@ -158,7 +158,7 @@ TEST(CapacityCommand, EverySumOfTheRecordIsAProductOfItsParts) {
 TEST(CapacityCommand, ALimitThatNoRowKeepsIsAGate) {
   const ProgramResult result = run_program(with(kSmall, {"--deadline", "0.01", "--rows-only"}));
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out, HasSubstr("No row keeps all limits"));
+  EXPECT_THAT(result.out, HasSubstr("No row meets all limits"));
 }
 
 TEST(CapacityCommand, WhatIsMissingIsNamed) {
@@ -235,10 +235,10 @@ TEST(CapacityCommand, APlanHoldsTheSame) {
   EXPECT_FALSE(held["planned"].is_null());
 }
 
-// docs/capacity.md: Llama 3 405B beside what its paper and model card state.
+// docs/tutorials/capacity-review.md: Llama 3 405B beside what its paper and model card state.
 TEST(CapacityCommand, Llama3405BBesideWhatWasPublished) {
   const std::string command = "meshwright capacity --job llama-3-405b";
-  std::ifstream file(MESHWRIGHT_SOURCE_DIR "/docs/capacity.md");
+  std::ifstream file(MESHWRIGHT_SOURCE_DIR "/docs/tutorials/capacity-review.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   EXPECT_THAT(page, HasSubstr(command));
   const Json answer = answer_to({"capacity", "--job", "llama-3-405b", "--rows-only"});

@@ -94,7 +94,7 @@ TEST(ImportCluster, AnotherDevicesTimesAreRefusedUnlessForced) {
   const ProgramResult refused = run_program(command);
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("a40.txt"));
-  EXPECT_THAT(refused.err, HasSubstr("was measured on NVIDIA A40"));
+  EXPECT_THAT(refused.err, HasSubstr("measured on another device (got NVIDIA A40"));
   EXPECT_THAT(refused.err, HasSubstr("NVIDIA H100 SXM5 80 GB"));
   std::vector<std::string> forced = command;
   forced.emplace_back("--force");

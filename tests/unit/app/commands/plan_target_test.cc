@@ -59,7 +59,7 @@ TEST(PlanTarget, AReportOfItSearchesTheSame) {
 TEST(PlanTarget, WhatItCannotBeIsSaid) {
   const ProgramResult unknown = run_program(plan_words({"--target", "torchtitam"}));
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("did you mean torchtitan?"));
+  EXPECT_THAT(unknown.err, HasSubstr("use torchtitan"));
   const ProgramResult model = run_program(plan_words({"--target", "llm-foundry"}));
   EXPECT_EQ(model.exit_code, 2);
   EXPECT_THAT(model.err, HasSubstr("MPT"));

@@ -116,7 +116,7 @@ TEST_F(ReviewLogs, ALogOfAnotherRunIsNotUsedButSaysWhatItHas) {
   const ProgramResult result = review(log);
   const std::string refused = Json::parse(result.out)["log_refused"];
   EXPECT_THAT(refused, HasSubstr("326 sequences"));
-  EXPECT_THAT(refused, HasSubstr("1.814 s a step (median of 27)"));
+  EXPECT_THAT(refused, HasSubstr("step time is 1.814 s (median of 27)"));
   EXPECT_THAT(refused, HasSubstr("61.2 GiB are allocated"));
 }
 
@@ -162,7 +162,7 @@ TEST_F(ReviewLogs, APatternNeedsALog) {
       run_program({"review", "--from", folder_.write("train.sh", kScript), "--model", "qwen3-8b",
                    "--cluster", "hgx-h100-400g", "--log-pattern", "{seconds}"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--log, which is missing"));
+  EXPECT_THAT(result.err, HasSubstr("needs --log"));
 }
 
 TEST_F(ReviewLogs, UnknownSoftwareIsToldOfThePattern) {

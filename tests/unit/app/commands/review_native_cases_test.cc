@@ -66,7 +66,7 @@ TEST_F(NativeStacks, SizesThatAreAllStatedSayTheDevices) {
   const ProgramResult other =
       run_program({"review", "--from", launch, "--cluster", "aws-p5", "--gpus", "512"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.err, HasSubstr("multiply to 384 devices, and 512 are used"));
+  EXPECT_THAT(other.err, HasSubstr("multiply to 384 devices, but 512 are used"));
 }
 
 // Eight H100 of 96 GB, one sequence each: 40.15 GiB reserved, 6,485 tokens/s/GPU (1.263 s).

@@ -45,7 +45,7 @@ TEST(Question, EveryAnswerOpensWithItAndMarksDefaults) {
   const std::string file = folder.path("plan.json");
   const std::vector<std::string> lines{
       "llama-3-8b on ", "8 x ", "(default)",
-      "8,192 tokens a sequence, 512 sequences a step (default), bf16 (default)"};
+      "8,192 tokens per sequence, 512 sequences per step (default), bf16 (default)"};
   const std::vector<ProgramResult> answers{
       plan({"--seq-length", "8192", "--out", file}),
       estimate_on("h100-8", "tp=2,sp,zero=1,recompute=full", {"--seq-length", "8192"}),
@@ -64,8 +64,8 @@ TEST(Question, WhatAJobFileSaysIsNoDefault) {
   const TemporaryFolder folder;
   const std::string job = folder.write("job.json", R"({"global_batch_size": 64})");
   const ProgramResult answer = estimate_on("h100-8", "tp=8", {"--job", job, "--gpus", "8"});
-  EXPECT_THAT(answer.out + answer.err, HasSubstr("64 sequences a step, bf16 (default)"));
-  EXPECT_THAT(answer.out + answer.err, HasSubstr("4,096 tokens a sequence (default)"));
+  EXPECT_THAT(answer.out + answer.err, HasSubstr("64 sequences per step, bf16 (default)"));
+  EXPECT_THAT(answer.out + answer.err, HasSubstr("4,096 tokens per sequence (default)"));
 }
 
 TEST(Question, ALayoutLargerThanTheClusterIsRefused) {
@@ -213,7 +213,7 @@ TEST(Question, TrialsThatDoNotSayTheirPlanAreComparedWithACaution) {
   const std::string unsaid = folder.write("unsaid.json", trials.dump());
   const ProgramResult text = run_program({"validate", file, unsaid});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("does not say which plan it was made of"));
+  EXPECT_THAT(text.out, HasSubstr("does not state which plan it was made from"));
 }
 
 TEST(Question, ADiffOfTwoModelsSaysSoBeforeAnyNumber) {

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 TEST(RankMachine, TasksThatDoNotKnowEachOtherAreNoJob) {
   const calibrate::RankPlace place{.rank = 3, .size = 8, .local_rank = 3, .launcher = "srun"};
   EXPECT_EQ(wrong_world(place, 8), "");
-  EXPECT_THAT(wrong_world(place, 1), AllOf(HasSubstr("srun started 8 ranks and MPI sees 1"),
+  EXPECT_THAT(wrong_world(place, 1), AllOf(HasSubstr("srun started 8 ranks, but MPI sees 1"),
                                            HasSubstr("srun --mpi=pmix")));
 }
 

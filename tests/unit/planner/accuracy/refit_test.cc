@@ -109,5 +109,24 @@ TEST(FittedOnOtherGroups, JudgesAGroupByWhatTheOthersTaught) {
   EXPECT_THROW(fitted_on_other_groups(set, kFactors, 1), InputError);
 }
 
+// Half of the runs are another software's, whose collectives take twice as long and stay so: what
+// is fitted is fitted beside that, and each run keeps its own software.
+TEST(FittedOnOtherGroups, LeavesEachRunItsOwnSoftware) {
+  MeasuredSet set = made_with(1.2, 1.0);
+  const MeasuredSet slower = made_with(1.2, 2.0);
+  for (std::size_t i = 0; i < set.runs.size(); i += 2) {
+    set.runs[i].step_time = slower.runs[i].step_time;
+    set.runs[i].cluster.framework.name = "slower";
+    set.runs[i].cluster.framework.collective_time_factor = 2.0;
+  }
+  const MeasuredSet judged = fitted_on_other_groups(set, {FrameworkScalar::gemm_time_factor}, 3);
+  for (std::size_t i = 0; i < judged.runs.size(); ++i) {
+    const Framework& framework = judged.runs[i].cluster.framework;
+    EXPECT_EQ(framework.name, i % 2 == 0 ? "slower" : "");
+    EXPECT_EQ(framework.collective_time_factor, i % 2 == 0 ? 2.0 : 1.0);
+    EXPECT_NEAR(framework.gemm_time_factor, 1.2, 0.01);
+  }
+}
+
 }  // namespace
 }  // namespace meshwright::planner

@@ -228,7 +228,7 @@ TEST(Crossovers, OfTwoThatNearlyNeedTheSameMemoryIsFound) {
   });
   ASSERT_NE(memory, e.overtakes.end());
   EXPECT_NEAR(memory->at, in_gibibytes(winner.peak_memory()), 1e-4);
-  EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("of memory of a device"));
+  EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("of memory per device"));
   EXPECT_THAT(sentence_of(*memory), HasSubstr("no longer fits"));
 }
 

@@ -126,7 +126,7 @@ TEST_F(Attribution, TheCauseOfATermIsTheSwitchThatMovesIt) {
     if (term.kind != TermKind::tensor_parallel_communication) continue;
     EXPECT_EQ(term.causes, "tp_comm_overlap on against off");
   }
-  EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("Switch by switch"));
+  EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("Effect of each switch"));
 }
 
 TEST(OutsideSpace, NamesTheAxesThatKeepALayoutOut) {
@@ -140,7 +140,7 @@ TEST(OutsideSpace, NamesTheAxesThatKeepALayoutOut) {
   const auto outside = outside_space(scenario, space, layout);
   ASSERT_THAT(outside, SizeIs(2));
   EXPECT_EQ(outside_text(outside),
-            "It lies outside the searched space: --tp 4 (searched: 1, 2), --offload-layers 3 "
+            "It is outside the searched space: --tp 4 (searched: 1, 2), --offload-layers 3 "
             "(searched: 0).\n");
 }
 

@@ -65,7 +65,7 @@ TEST(PlanDiff, GatesFailAboveTheirThreshold) {
 
 TEST(PlanDiff, LosingEveryLayoutFailsEveryGate) {
   const PlanDiff lost = diff({{}, {ranked(4, 2.0, 60)}}, {{}, {}});
-  EXPECT_THAT(sentence_of(lost), HasSubstr("no layout fits any more"));
+  EXPECT_THAT(sentence_of(lost), HasSubstr("no layout fits in the later plan"));
   EXPECT_NE(failure(gate_from_text("step_time>50%"), lost), "");
   const PlanDiff gained = diff({{}, {}}, {{}, {ranked(4, 2.0, 60)}});
   EXPECT_THAT(sentence_of(gained), HasSubstr("fits now"));

@@ -54,7 +54,7 @@ TEST(RedFlags, TensorRanksOnTwoNodesCostWhatOneNodeWouldSave) {
       tensor_seconds(estimate_of(two, layout)) - tensor_seconds(estimate_of(one, layout));
   EXPECT_DOUBLE_EQ(seconds_of(*flag), expected);
   EXPECT_GT(expected, 0.0);
-  EXPECT_THAT(flag->sentence, HasSubstr("16 ranks of a tensor group sit on 2 nodes of 8 GPUs"));
+  EXPECT_THAT(flag->sentence, HasSubstr("16 ranks of a tensor group are on 2 nodes of 8 GPUs"));
   EXPECT_FALSE(
       group_beyond_domain(two, estimate_of(two, sizes(8, 1, 2)), Group::tensor, std::nullopt));
 }
@@ -189,7 +189,7 @@ TEST(RedFlags, MoreTensorRanksThanTheRuleOfThumbCostWhatTheRuleTakesMore) {
   const auto flag = tensor_beyond_rule(winner, rule);
   ASSERT_TRUE(flag);
   EXPECT_DOUBLE_EQ(seconds_of(*flag), 2.0);
-  EXPECT_THAT(flag->sentence, HasSubstr("4 tensor ranks are more"));
+  EXPECT_THAT(flag->sentence, HasSubstr("4 tensor ranks exceed"));
   winner.layout = sizes(1, 1, 16);
   EXPECT_FALSE(tensor_beyond_rule(winner, rule));
   rule.estimate.reset();

@@ -48,7 +48,7 @@ TEST(RobustPick, SaysThatRankOneIsRobust) {
       robust_pick(small_devices(), {asked_layout(2, 2, 10, 72), asked_layout(2, 1, 11, 40)});
   EXPECT_TRUE(found.is_best);
   EXPECT_EQ(found.loss, 0.0);
-  EXPECT_THAT(found.sentence, HasSubstr("Rank 1 is robust"));
+  EXPECT_THAT(found.sentence, HasSubstr("Layout #1 is robust"));
 }
 
 TEST(RobustPick, SaysWhichConditionFails) {
@@ -60,7 +60,7 @@ TEST(RobustPick, SaysWhichConditionFails) {
   EXPECT_THAT(slow.sentence, HasSubstr("(3 % longer)"));
   const RobustPick full = robust_pick(small_devices(), {asked_layout(2, 1, 10, 76)});
   EXPECT_FALSE(full.pick);
-  EXPECT_THAT(full.sentence, HasSubstr("No layout keeps 10 % of the memory free"));
+  EXPECT_THAT(full.sentence, HasSubstr("No layout leaves 10 % of the memory free"));
   EXPECT_THAT(full.sentence, HasSubstr("95 % of the memory"));
   const RobustPick chunks =
       robust_pick(small_devices(), {asked_layout(2, 1, 10, 76), asked_layout(4, 2, 11, 60)});

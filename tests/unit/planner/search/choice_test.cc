@@ -33,9 +33,9 @@ Scenario two_nodes() { return {small_model(), small_cluster(2, 80), small_job()}
 
 TEST(Choice, ATwinHasTheSameSizesAndNoLessMemory) {
   const Estimate better = made(4, 2, 1.0, 60);
-  EXPECT_TRUE(near_twin(made(4, 1, 1.3, 58), better));
-  EXPECT_FALSE(near_twin(made(4, 1, 1.3, 56), better));  // 6.7 % less memory
-  EXPECT_FALSE(near_twin(made(2, 2, 1.0, 60), better));
+  EXPECT_TRUE(near_duplicate(made(4, 1, 1.3, 58), better));
+  EXPECT_FALSE(near_duplicate(made(4, 1, 1.3, 56), better));  // 6.7 % less memory
+  EXPECT_FALSE(near_duplicate(made(2, 2, 1.0, 60), better));
 }
 
 TEST(Choice, TwinsMakeRoomForOthersAndTheFrontStays) {
@@ -49,7 +49,7 @@ TEST(Choice, TwinsMakeRoomForOthersAndTheFrontStays) {
   EXPECT_EQ(found[1].candidate.layout.tensor_parallel_size, 2);
   EXPECT_EQ(found[2].candidate.step_time, seconds(1.20));
   EXPECT_TRUE(found[0].on_front && !found[1].on_front && found[2].on_front);
-  EXPECT_EQ(left_out.near_twins, 2);
+  EXPECT_EQ(left_out.near_duplicates, 2);
 }
 
 // The third needs 6.7 % less than the first and 1.8 % less than the second, whose twin it is.
@@ -69,7 +69,7 @@ TEST(Choice, LimitsLeaveOutAndNameTheNearest) {
   const LeftOutOfChoice left_out = choose(found, two_nodes(), Objective::step_time, limits, 10);
   EXPECT_EQ(found.size(), 1U);
   EXPECT_EQ(left_out.over_limits, 2);
-  EXPECT_THAT(left_out.nearest, testing::HasSubstr("takes 2 s of at most 1.5 s"));
+  EXPECT_THAT(left_out.nearest, testing::HasSubstr("takes 2 s, the limit is 1.5 s"));
 }
 
 TEST(Choice, MostFreeMemoryIsTheLastOfTheFront) {
@@ -95,7 +95,7 @@ TEST(Choice, MoreShownLayoutsContinueTheSameList) {
     EXPECT_EQ(one.plan.ranked[i].layout, many.plan.ranked[i].layout) << i;
   }
   ASSERT_EQ(one.pool.ranked.size(), many.pool.ranked.size());
-  EXPECT_EQ(one.left_out.near_twins, many.left_out.near_twins);
+  EXPECT_EQ(one.left_out.near_duplicates, many.left_out.near_duplicates);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Limits, StepAndCostAreExceededInWords) {
   EXPECT_EQ(exceeded(limits, scenario, seconds(9)), "");
   limits.max_step = seconds(3);
   EXPECT_EQ(exceeded(limits, scenario, seconds(3)), "");
-  EXPECT_THAT(exceeded(limits, scenario, seconds(4)), HasSubstr("4 s of at most 3 s"));
+  EXPECT_THAT(exceeded(limits, scenario, seconds(4)), HasSubstr("4 s, the limit is 3 s"));
   limits.max_step.reset();
   limits.max_cost = 26.0;  // 1000 steps x 2 s x 16 GPUs x 3 / 3600 s = 26.67
   EXPECT_THAT(exceeded(limits, scenario, seconds(2)), HasSubstr("26.67"));

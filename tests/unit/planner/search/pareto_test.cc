@@ -54,16 +54,16 @@ TEST(TopList, KeepsTheFastestAndOfEqualsTheFirst) {
 TEST(NearTwins, AreDroppedButTheFastestStays) {
   std::vector<Candidate> family{candidate(1.0005, 1005), candidate(1.0, 1000),
                                 candidate(1.0005, 500), candidate(1.002, 1000)};
-  EXPECT_EQ(times(without_near_twins(family)), (std::vector<double>{1.0, 1.0005, 1.002}));
+  EXPECT_EQ(times(without_near_duplicates(family)), (std::vector<double>{1.0, 1.0005, 1.002}));
 }
 
 // Another rank order is another answer, however near.
 TEST(NearTwins, StayApartWhereTheirRanksAreOrderedOtherwise) {
   Candidate other = candidate(1.0005, 999);
   std::swap(other.layout.rank_order[2], other.layout.rank_order[3]);
-  EXPECT_EQ(front_without_near_twins({candidate(1.0, 1000), other}).size(), 2U);
+  EXPECT_EQ(front_without_near_duplicates({candidate(1.0, 1000), other}).size(), 2U);
   other.layout.rank_order = Layout{}.rank_order;
-  EXPECT_EQ(front_without_near_twins({candidate(1.0, 1000), other}).size(), 1U);
+  EXPECT_EQ(front_without_near_duplicates({candidate(1.0, 1000), other}).size(), 1U);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ SearchOptions options_of(int top) {
   return options;
 }
 
-// Every layout of the default space, estimated one by one; near twins dropped in each pipeline
+// Every layout of the default space, estimated one by one; near-duplicates dropped in each pipeline
 // setting.
 std::vector<Candidate> brute_force(const Model& model, const Cluster& cluster,
                                    SearchStatistics& statistics) {
@@ -49,7 +49,7 @@ std::vector<Candidate> brute_force(const Model& model, const Cluster& cluster,
         ++statistics.fitting;
         fitting.push_back({layout, found->step_time, found->peak_memory()});
       }
-      for (const Candidate& c : without_near_twins(fitting)) all.push_back(c);
+      for (const Candidate& c : without_near_duplicates(fitting)) all.push_back(c);
     }
   }
   std::stable_sort(all.begin(), all.end(), better);
@@ -284,7 +284,7 @@ TEST(Search, UnevenStagesRunUnderEverySchedule) {
       }
       EXPECT_EQ(held, t->mirrored() ? 2 * layers : layers) << name_of(t->schedule);
       auto& reasons = scenario.cluster.framework.limits.reasons;
-      reasons[static_cast<std::size_t>(Lack::pipeline_layout)] = "it takes no lists";
+      reasons[static_cast<std::size_t>(Unsupported::pipeline_layout)] = "it takes no lists";
       const Plan without = search(scenario, options);
       if (t->fewest_chunks > 1 && !t->mirrored()) continue;
       ASSERT_FALSE(without.ranked.empty()) << name_of(t->schedule) << " " << layers;

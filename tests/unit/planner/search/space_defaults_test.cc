@@ -62,17 +62,17 @@ TEST(SpaceDefaults, TokensTravelBesideComputeOrNotWhereSoftwareHasIt) {
 // and its rule refuses them. Sequence parallelism is looked at both ways all the same.
 TEST(SpaceDefaults, OverlapsThatTheFrameworkLacksAreOff) {
   Cluster cluster;
-  for (const Lack what :
-       {Lack::overlap_grad_reduce, Lack::overlap_p2p_comm, Lack::sequence_parallel}) {
+  for (const Unsupported what : {Unsupported::overlap_grad_reduce, Unsupported::overlap_p2p_comm,
+                                 Unsupported::sequence_parallel}) {
     cluster.framework.limits.reasons[static_cast<std::size_t>(what)] = "it came later";
   }
-  SearchSpace space = without_lacks({}, cluster);
+  SearchSpace space = without_unsupported({}, cluster);
   EXPECT_EQ(space[&Layout::overlap_grad_reduce], std::vector{false});
   EXPECT_EQ(space[&Layout::overlap_p2p_comm], std::vector{false});
   EXPECT_TRUE(space[&Layout::overlap_param_gather].empty());
   EXPECT_TRUE(space[&Layout::sequence_parallel].empty());
   space[&Layout::overlap_grad_reduce] = {true};
-  EXPECT_EQ(without_lacks(space, cluster)[&Layout::overlap_grad_reduce], std::vector{true});
+  EXPECT_EQ(without_unsupported(space, cluster)[&Layout::overlap_grad_reduce], std::vector{true});
 }
 
 // A framework's own schedules are searched unasked; GPipe holds every micro-batch and gains
@@ -100,13 +100,14 @@ TEST(SpaceDefaults, TokensGoByWhatRuns) {
   defaults.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
   defaults.moe_flex_dispatcher_backend = MoeFlexDispatcherBackend::hybridep;
   EXPECT_EQ(default_layout(cluster), defaults);
-  cluster.limits.reasons[static_cast<std::size_t>(Lack::flex_dispatcher_across_nodes)] = "EFA";
-  EXPECT_EQ(without_lacks({}, cluster)[&Layout::moe_token_dispatcher_type],
+  cluster.limits.reasons[static_cast<std::size_t>(Unsupported::flex_dispatcher_across_nodes)] =
+      "EFA";
+  EXPECT_EQ(without_unsupported({}, cluster)[&Layout::moe_token_dispatcher_type],
             (std::vector{MoeTokenDispatcherType::flex, MoeTokenDispatcherType::alltoall}));
   // What is unproven counts as what does not run, until somebody asks for it.
   Cluster unproven = cluster;
   std::swap(unproven.unproven, unproven.limits);
-  EXPECT_EQ(without_lacks({}, unproven)[&Layout::moe_token_dispatcher_type],
+  EXPECT_EQ(without_unsupported({}, unproven)[&Layout::moe_token_dispatcher_type],
             (std::vector{MoeTokenDispatcherType::flex, MoeTokenDispatcherType::alltoall}));
   for (const Cluster& c : {cluster, unproven}) {
     Layout inside = defaults;
@@ -117,11 +118,11 @@ TEST(SpaceDefaults, TokensGoByWhatRuns) {
               MoeTokenDispatcherType::alltoall);
     EXPECT_EQ(with_proven_dispatcher(inside, Cluster{}), inside);
   }
-  for (const Lack what : {Lack::flex_dispatcher, Lack::hybridep}) {
+  for (const Unsupported what : {Unsupported::flex_dispatcher, Unsupported::hybridep}) {
     Cluster other = cluster;
     other.device.limits.reasons[static_cast<std::size_t>(what)] = "another maker's";
     EXPECT_EQ(default_layout(other).moe_token_dispatcher_type, MoeTokenDispatcherType::alltoall);
-    EXPECT_TRUE(without_lacks({}, other)[&Layout::moe_token_dispatcher_type].empty());
+    EXPECT_TRUE(without_unsupported({}, other)[&Layout::moe_token_dispatcher_type].empty());
   }
   cluster.node_fabric = NodeFabric::pcie;
   EXPECT_EQ(default_layout(cluster).moe_token_dispatcher_type, MoeTokenDispatcherType::alltoall);
@@ -130,13 +131,13 @@ TEST(SpaceDefaults, TokensGoByWhatRuns) {
 // Context ranks exchange keys and values in a way that the framework has.
 TEST(SpaceDefaults, ContextRanksExchangeAsTheFrameworkCan) {
   Cluster cluster;
-  EXPECT_TRUE(without_lacks({}, cluster)[&Layout::cp_comm_type].empty());
+  EXPECT_TRUE(without_unsupported({}, cluster)[&Layout::cp_comm_type].empty());
   auto& reasons = cluster.framework.limits.reasons;
-  reasons[static_cast<std::size_t>(Lack::ring_context_parallel)] = "Ulysses";
-  EXPECT_EQ(without_lacks({}, cluster)[&Layout::cp_comm_type],
+  reasons[static_cast<std::size_t>(Unsupported::ring_context_parallel)] = "Ulysses";
+  EXPECT_EQ(without_unsupported({}, cluster)[&Layout::cp_comm_type],
             std::vector{ContextParallelAlgorithm::all_gather});
-  reasons[static_cast<std::size_t>(Lack::all_gather_context_parallel)] = "Ulysses";
-  EXPECT_EQ(without_lacks({}, cluster)[&Layout::cp_comm_type],
+  reasons[static_cast<std::size_t>(Unsupported::all_gather_context_parallel)] = "Ulysses";
+  EXPECT_EQ(without_unsupported({}, cluster)[&Layout::cp_comm_type],
             std::vector{ContextParallelAlgorithm::a2a});
 }
 
@@ -146,7 +147,7 @@ TEST(SpaceDefaults, AreTheModelsAndTheFrameworks) {
   model.moe = MixtureOfExperts{};
   Cluster cluster;
   cluster.framework.experts.dispatch_multiprocessors = {20, 32, 0};
-  cluster.framework.limits.reasons[static_cast<std::size_t>(Lack::overlap_p2p_comm)] =
+  cluster.framework.limits.reasons[static_cast<std::size_t>(Unsupported::overlap_p2p_comm)] =
       "it came later";
   const SearchSpace space = with_defaults({}, model, small_job(), cluster);
   EXPECT_FALSE(space[&Layout::recompute_modules].empty());

@@ -26,6 +26,22 @@ TEST(Space, PipelineSettingsAreSchedulesTimesMicroBatches) {
             12U);
 }
 
+// Data 8: 96/8 = 12 sequences a rank, of which 1 2 3 4 6 are whole micro-batches; 8 is none, and 12
+// is past 8 and no power of two. 64/8 = 8 has powers of two alone.
+TEST(Space, MicroBatchesThatAreNoPowersOfTwoComeWhereTheBatchDividesSo) {
+  Job job = small_job();
+  const auto sizes = [&](int batch) {
+    job.global_batch_size = batch;
+    std::vector<int> found;
+    for (const Layout& layout : pipeline_settings(small_model(), job, {}, {.data = 8})) {
+      found.push_back(layout.micro_batch_size);
+    }
+    return found;
+  };
+  EXPECT_EQ(sizes(96), (std::vector{1, 2, 3, 4, 6}));
+  EXPECT_EQ(sizes(64), (std::vector{1, 2, 4, 8}));
+}
+
 // Recompute none, selective, full of all, 1, 2 and 4 layers: 6. With tensor > 1: sequence parallel
 // off, or on with tensor-parallel overlap on and off: 3. With data > 1: four ZeRO stages.
 TEST(Space, MembersAreAllSettingsOfTheSwitches) {
@@ -92,7 +108,7 @@ TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
 // Overlaps that the framework lacks stay off.
 TEST(Space, OverlapsAreThoseThatTheFrameworkHas) {
   FeatureLimits limits;
-  for (const Lack what : {Lack::overlap_grad_reduce, Lack::overlap_p2p_comm}) {
+  for (const Unsupported what : {Unsupported::overlap_grad_reduce, Unsupported::overlap_p2p_comm}) {
     limits.reasons[static_cast<std::size_t>(what)] = "it came later";
   }
   Layout layout;

@@ -47,7 +47,7 @@ TEST(ValidationScreen, FitsEightyColumns) {
   validation.layouts[1].error = 0.05;
   EXPECT_EQ(table_to_text(validation_screen_table(validation), 80),
             "all with overlap_grad_reduce\n"
-            "all rows: predicted 136.0 ms; measured 117.1 ms; in the interval yes; memory\n"
+            "all rows: predicted 136.0 ms; measured 117.1 ms; in 90 % interval yes; memory\n"
             "error -1.27 %; bytes as predicted yes\n"
             "layout                               error [%]\n"
             "-----------------------------------  ---------\n"

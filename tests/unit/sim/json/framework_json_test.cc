@@ -27,7 +27,7 @@ TEST(FrameworkJson, ComesBackAsItWent) {
   f.pipeline.blocking_sends = true;
   f.kernels = {true, false, true};
   f.data_parallel.bucket_parameters = 4e7;
-  f.limits.reasons[static_cast<std::size_t>(Lack::fsdp)] = "it shards by ZeRO";
+  f.limits.reasons[static_cast<std::size_t>(Unsupported::fsdp)] = "it shards by ZeRO";
   f.experts.dispatch_multiprocessors = {20, 32, 0};
   f.experts.sends_fp8 = {false, false, true};
   f.kernels.narrow_gemm_time_factor = 0.9;

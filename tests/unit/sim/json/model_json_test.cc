@@ -68,7 +68,7 @@ TEST(ModelJson, AbsentSizesFollowFromTheOthers) {
 TEST(ModelJson, UnknownKeyNamesTheNearest) {
   const std::string error = model_error(small(R"("num_query_group": 2)"));
   EXPECT_THAT(error, HasSubstr("models/small.json: /num_query_group"));
-  EXPECT_THAT(error, HasSubstr("did you mean \"num_query_groups\"?"));
+  EXPECT_THAT(error, HasSubstr("use \"num_query_groups\""));
   EXPECT_THAT(
       model_error(small(R"("moe": {"num_moe_experts": 4, "moe_router_topk": 1, "topk": 2})")),
       HasSubstr("/moe/topk"));
@@ -105,7 +105,7 @@ TEST(ModelJson, HeadsMustDivide) {
 }
 
 TEST(ModelJson, EnumsAndSchemaNameWhatIsAllowed) {
-  EXPECT_THAT(model_error(small(R"("activation": "swigl")")), HasSubstr("did you mean \"swiglu\""));
+  EXPECT_THAT(model_error(small(R"("activation": "swigl")")), HasSubstr("use \"swiglu\""));
   EXPECT_THAT(model_error(small(R"("schema": "meshwright.model/2")")),
               HasSubstr("this version reads \"meshwright.model/1\""));
 }

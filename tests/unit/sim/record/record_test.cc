@@ -111,7 +111,7 @@ TEST(Record, ErrorsNameFilePointerValueAndWhatIsAllowed) {
   EXPECT_THAT(cart_error(head + R"("width": 11})"), HasSubstr("cart.json"));
   EXPECT_THAT(cart_error(head + R"("width": 11})"), HasSubstr("/width"));
   EXPECT_THAT(cart_error(head + R"("width": 11})"),
-              HasSubstr("must be an integer from 1 to 10, is 11"));
+              HasSubstr("must be an integer from 1 to 10 (got 11)"));
   EXPECT_THAT(cart_error(head + R"("colour": "gren"})"), HasSubstr("green"));
   EXPECT_THAT(cart_error(head + R"("wheels": [{"spokes": 8}, {"spokes": 0}]})"),
               HasSubstr("/wheels/1/spokes"));

@@ -53,7 +53,7 @@ Model gpt_with_experts() {
 // Asks for one thing beside what the framework does unasked.
 using Ask = void (*)(Layout&, Job&);
 struct Asked {
-  Lack what;
+  Unsupported what;
   std::string_view rule;
   Ask ask;
   bool of_experts = false;  // of a model that has them
@@ -81,146 +81,150 @@ void split_experts(Layout& l, MoeTokenDispatcherType type,
   l.moe_flex_dispatcher_backend = backend;
 }
 const Asked kAsked[]{
-    {Lack::tensor_parallel, "framework_splits_tensors", split_tensors},
-    {Lack::pipeline_parallel, "framework_has_pipeline",
+    {Unsupported::tensor_parallel, "framework_splits_tensors", split_tensors},
+    {Unsupported::pipeline_parallel, "framework_has_pipeline",
      [](Layout& l, Job&) { l.pipeline_parallel_size = 2; }},
-    {Lack::context_parallel, "framework_splits_sequences",
+    {Unsupported::context_parallel, "framework_splits_sequences",
      [](Layout& l, Job&) { l.context_parallel_size = 2; }},
-    {Lack::fp8, "framework_has_fp8", [](Layout&, Job& job) { job.precision = Precision::fp8; }},
-    {Lack::interleaving, "framework_interleaves",
+    {Unsupported::fp8, "framework_has_fp8",
+     [](Layout&, Job& job) { job.precision = Precision::fp8; }},
+    {Unsupported::interleaving, "framework_interleaves",
      [](Layout& l, Job&) {
        l.pipeline_parallel_size = 4, l.virtual_pipeline_parallel_size = 2;
        l.schedule = PipelineSchedule::interleaved;
      }},
-    {Lack::split_backward, "framework_splits_backward",
+    {Unsupported::split_backward, "framework_splits_backward",
      [](Layout& l, Job&) { l.pipeline_parallel_size = 4, l.schedule = PipelineSchedule::zb_h1; }},
-    {Lack::sequence_parallel, "framework_has_sequence_parallel",
+    {Unsupported::sequence_parallel, "framework_has_sequence_parallel",
      [](Layout& l, Job&) { l.tensor_parallel_size = 2, l.sequence_parallel = true; }},
-    {Lack::tensor_without_sequence_parallel, "framework_splits_tensors_without_sequence",
+    {Unsupported::tensor_without_sequence_parallel, "framework_splits_tensors_without_sequence",
      split_tensors},
-    {Lack::overlap_p2p_comm, "framework_overlaps_sends",
+    {Unsupported::overlap_p2p_comm, "framework_overlaps_sends",
      [](Layout& l, Job&) {
        l.pipeline_parallel_size = 4, l.virtual_pipeline_parallel_size = 2;
        l.schedule = PipelineSchedule::interleaved, l.overlap_p2p_comm = true;
      }},
-    {Lack::distributed_optimizer, "framework_shards_optimizer",
+    {Unsupported::distributed_optimizer, "framework_shards_optimizer",
      [](Layout& l, Job&) { shard(l, FsdpUnit::none, 1); }},
-    {Lack::sharded_gradients, "framework_shards_gradients",
+    {Unsupported::sharded_gradients, "framework_shards_gradients",
      [](Layout& l, Job&) { shard(l, FsdpUnit::none, 3); }},
-    {Lack::fsdp, "framework_has_fsdp", [](Layout& l, Job&) { shard(l, FsdpUnit::block, 3); }},
-    {Lack::fsdp_below_pipeline, "framework_has_fsdp_below_pipeline",
+    {Unsupported::fsdp, "framework_has_fsdp",
+     [](Layout& l, Job&) { shard(l, FsdpUnit::block, 3); }},
+    {Unsupported::fsdp_below_pipeline, "framework_has_fsdp_below_pipeline",
      [](Layout& l, Job&) {
        shard(l, FsdpUnit::block, 2);
        l.pipeline_parallel_size = 2;
      }},
-    {Lack::replicas_beside_other_axes, "framework_replicates_beside_other_axes",
+    {Unsupported::replicas_beside_other_axes, "framework_replicates_beside_other_axes",
      [](Layout& l, Job&) {
        shard(l, FsdpUnit::block, 0);
        l.tensor_parallel_size = 2, l.sequence_parallel = true;
      }},
-    {Lack::overlap_grad_reduce, "framework_overlaps_gradients",
+    {Unsupported::overlap_grad_reduce, "framework_overlaps_gradients",
      [](Layout& l, Job&) { l.data_parallel_size = 8, l.overlap_grad_reduce = true; }},
-    {Lack::overlap_param_gather, "framework_overlaps_weights",
+    {Unsupported::overlap_param_gather, "framework_overlaps_weights",
      [](Layout& l, Job&) {
        shard(l, l.fsdp_unit, 1);
        l.overlap_grad_reduce = l.overlap_param_gather = true;
      }},
-    {Lack::tp_comm_overlap, "framework_overlaps_tensor_parallel",
+    {Unsupported::tp_comm_overlap, "framework_overlaps_tensor_parallel",
      [](Layout& l, Job&) {
        l.tensor_parallel_size = 2, l.sequence_parallel = l.tp_comm_overlap = true;
      }},
-    {Lack::experts, "framework_has_experts", [](Layout&, Job&) {}, true},
-    {Lack::expert_parallel, "framework_splits_experts",
+    {Unsupported::experts, "framework_has_experts", [](Layout&, Job&) {}, true},
+    {Unsupported::expert_parallel, "framework_splits_experts",
      [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::alltoall); }, true},
-    {Lack::expert_tensor_parallel, "framework_folds_experts",
+    {Unsupported::expert_tensor_parallel, "framework_folds_experts",
      [](Layout& l, Job&) {
        l.tensor_parallel_size = 2, l.expert_tensor_parallel_size = 1, l.sequence_parallel = true;
      },
      true},
-    {Lack::pipeline_layout, "framework_has_pipeline_layouts",
+    {Unsupported::pipeline_layout, "framework_has_pipeline_layouts",
      [](Layout& l, Job&) {
        l.pipeline_parallel_size = 2;
        l.pipeline_layout = std::get<PipelineLayout>(read_pipeline_layout("Et*23|t*25L"));
      }},
-    {Lack::uneven_stages, "framework_has_uneven_stages",
+    {Unsupported::uneven_stages, "framework_has_uneven_stages",
      [](Layout& l, Job&) {
        l.pipeline_parallel_size = 3, l.num_layers_in_first_pipeline_stage = 14;
      }},
-    {Lack::embedding_in_pipeline_split, "framework_counts_embedding",
+    {Unsupported::embedding_in_pipeline_split, "framework_counts_embedding",
      [](Layout& l, Job&) {
        l.pipeline_parallel_size = 2;
        l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split = true;
      }},
-    {Lack::scatter_gather_p2p, "framework_scatters_sends",
+    {Unsupported::scatter_gather_p2p, "framework_scatters_sends",
      [](Layout& l, Job&) {
        l.tensor_parallel_size = l.pipeline_parallel_size = 2, l.scatter_gather_p2p = true;
      }},
-    {Lack::ring_context_parallel, "framework_has_ring_attention",
+    {Unsupported::ring_context_parallel, "framework_has_ring_attention",
      [](Layout& l, Job&) { split_context(l, ContextParallelAlgorithm::p2p); }},
-    {Lack::all_gather_context_parallel, "framework_gathers_keys",
+    {Unsupported::all_gather_context_parallel, "framework_gathers_keys",
      [](Layout& l, Job&) { split_context(l, ContextParallelAlgorithm::all_gather); }},
-    {Lack::a2a_context_parallel, "framework_exchanges_heads",
+    {Unsupported::a2a_context_parallel, "framework_exchanges_heads",
      [](Layout& l, Job&) { split_context(l, ContextParallelAlgorithm::a2a); }},
-    {Lack::fp8_tensorwise, "framework_has_tensorwise",
+    {Unsupported::fp8_tensorwise, "framework_has_tensorwise",
      [](Layout&, Job& job) { in_fp8(job, Fp8Recipe::tensorwise); }},
-    {Lack::fp8_blockwise, "framework_has_blockwise",
+    {Unsupported::fp8_blockwise, "framework_has_blockwise",
      [](Layout&, Job& job) { in_fp8(job, Fp8Recipe::blockwise); }},
-    {Lack::mxfp8, "framework_has_mxfp8", [](Layout&, Job& job) { in_fp8(job, Fp8Recipe::mxfp8); }},
-    {Lack::fp4, "framework_has_fp4", [](Layout&, Job& job) { job.precision = Precision::fp4; }},
-    {Lack::selective_recompute, "framework_recomputes_modules",
+    {Unsupported::mxfp8, "framework_has_mxfp8",
+     [](Layout&, Job& job) { in_fp8(job, Fp8Recipe::mxfp8); }},
+    {Unsupported::fp4, "framework_has_fp4",
+     [](Layout&, Job& job) { job.precision = Precision::fp4; }},
+    {Unsupported::selective_recompute, "framework_recomputes_modules",
      [](Layout& l, Job&) { l.recompute_granularity = RecomputeGranularity::selective; }},
-    {Lack::recompute_modules, "framework_recomputes_named_modules",
+    {Unsupported::recompute_modules, "framework_recomputes_named_modules",
      [](Layout& l, Job&) {
        l.recompute_granularity = RecomputeGranularity::selective;
        l.recompute_modules = {kRecomputeMlp};
      }},
-    {Lack::partial_recompute, "framework_recomputes_some_layers",
+    {Unsupported::partial_recompute, "framework_recomputes_some_layers",
      [](Layout& l, Job&) {
        l.recompute_granularity = RecomputeGranularity::full;
        l.recompute_method = RecomputeMethod::block, l.recompute_num_layers = 2;
      }},
-    {Lack::allgather_dispatcher, "framework_gathers_tokens",
+    {Unsupported::allgather_dispatcher, "framework_gathers_tokens",
      [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::allgather); }, true},
-    {Lack::flex_dispatcher, "flex_dispatcher_runs",
+    {Unsupported::flex_dispatcher, "flex_dispatcher_runs",
      [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::flex); }, true},
-    {Lack::deepep, "deepep_runs",
+    {Unsupported::deepep, "deepep_runs",
      [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::flex); }, true},
-    {Lack::hybridep, "hybridep_runs",
+    {Unsupported::hybridep, "hybridep_runs",
      [](Layout& l, Job&) {
        split_experts(l, MoeTokenDispatcherType::flex, MoeFlexDispatcherBackend::hybridep);
      },
      true},
-    {Lack::ncclep, "ncclep_runs",
+    {Unsupported::ncclep, "ncclep_runs",
      [](Layout& l, Job&) {
        split_experts(l, MoeTokenDispatcherType::flex, MoeFlexDispatcherBackend::ncclep);
      },
      true},
-    {Lack::flex_dispatcher_across_nodes, "flex_dispatcher_crosses_nodes",
+    {Unsupported::flex_dispatcher_across_nodes, "flex_dispatcher_crosses_nodes",
      [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::flex); }, true},
-    {Lack::token_overlap, "framework_overlaps_tokens",
+    {Unsupported::token_overlap, "framework_overlaps_tokens",
      [](Layout& l, Job&) {
        split_experts(l, MoeTokenDispatcherType::alltoall);
        l.overlap_moe_expert_parallel_comm = true;
      },
      true},
-    {Lack::shared_expert_overlap, "framework_overlaps_shared_experts",
+    {Unsupported::shared_expert_overlap, "framework_overlaps_shared_experts",
      [](Layout& l, Job&) {
        split_experts(l, MoeTokenDispatcherType::alltoall);
        l.moe_shared_expert_overlap = true;
      },
      true},
-    {Lack::hybrid_sharding, "framework_shards_in_groups",
+    {Unsupported::hybrid_sharding, "framework_shards_in_groups",
      [](Layout& l, Job&) {
        shard(l, FsdpUnit::none, 1);
        l.zero_shard_size = 4;
      }},
-    {Lack::optimizer_offload, "framework_offloads_optimizer",
+    {Unsupported::optimizer_offload, "framework_offloads_optimizer",
      [](Layout& l, Job&) { l.optimizer_offload = true; }},
-    {Lack::layer_offload, "framework_offloads_layers",
+    {Unsupported::layer_offload, "framework_offloads_layers",
      [](Layout& l, Job&) { l.cpu_offloading_num_layers = 2; }},
-    {Lack::offload_modules, "framework_offloads_modules",
+    {Unsupported::offload_modules, "framework_offloads_modules",
      [](Layout& l, Job&) { l.offload_modules = {kOffloadQkvLinear}; }},
-    {Lack::cuda_graphs, "framework_has_cuda_graphs",
+    {Unsupported::cuda_graphs, "framework_has_cuda_graphs",
      [](Layout& l, Job&) { l.cuda_graph_impl = CudaGraphImpl::local; }},
 };
 
@@ -249,7 +253,7 @@ TEST(FrameworkRules, EachLackHasItsRule) {
     rules.insert(asked.rule);
   }
   EXPECT_EQ(rules.size(), std::size(kFrameworkRules) + std::size(kFeatureRules));
-  EXPECT_EQ(rules.size(), kLackNames.size());
+  EXPECT_EQ(rules.size(), kUnsupportedNames.size());
 }
 
 // What a file says it cannot do is refused with its own reason, and what it does unasked is not.
@@ -294,7 +298,7 @@ TEST(FrameworkRules, DevicesAndLinksHaveLimitsOfTheirOwn) {
                      : "";
   };
   EXPECT_EQ(refusal(), "");
-  cluster.limits.reasons[static_cast<std::size_t>(Lack::flex_dispatcher_across_nodes)] =
+  cluster.limits.reasons[static_cast<std::size_t>(Unsupported::flex_dispatcher_across_nodes)] =
       "other NICs";
   EXPECT_EQ(
       refusal(),
@@ -311,7 +315,8 @@ TEST(FrameworkRules, DevicesAndLinksHaveLimitsOfTheirOwn) {
   plain.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
   EXPECT_TRUE(unproven_uses(gpt_with_experts(), job, plain, devices_of(cluster)).empty());
   std::swap(cluster.limits, cluster.unproven);
-  cluster.device.limits.reasons[static_cast<std::size_t>(Lack::hybridep)] = "of another maker";
+  cluster.device.limits.reasons[static_cast<std::size_t>(Unsupported::hybridep)] =
+      "of another maker";
   EXPECT_EQ(refusal(),
             "moe_flex_dispatcher_backend is hybridep, but on chip there is none: of another maker");
   cluster = {};
@@ -352,37 +357,37 @@ TEST(FrameworkRules, StatedSchedulesAreAllThatThereAre) {
             "schedule is zb_h1; software-2030 has gpipe, 1f1b");
 }
 
-bool lacks(const std::string& framework, Lack what) {
+bool lacks(const std::string& framework, Unsupported what) {
   return shipped(framework).limits.lacks(what);
 }
 
-// Who has what when (docs/model/hardware.md).
+// Who has what when (docs/reference/hardware.md).
 TEST(FrameworkRules, FilesSayWhatSoftwareOfTheirYearHad) {
   for (const char* name : {"megatron-deepspeed-2022", "deepspeed-zero-2021", "gpt-neox-2022"}) {
-    EXPECT_TRUE(lacks(name, Lack::sequence_parallel)) << name;
-    EXPECT_TRUE(lacks(name, Lack::tp_comm_overlap)) << name;
-    EXPECT_TRUE(lacks(name, Lack::interleaving)) << name;
-    EXPECT_FALSE(lacks(name, Lack::distributed_optimizer)) << name;
+    EXPECT_TRUE(lacks(name, Unsupported::sequence_parallel)) << name;
+    EXPECT_TRUE(lacks(name, Unsupported::tp_comm_overlap)) << name;
+    EXPECT_TRUE(lacks(name, Unsupported::interleaving)) << name;
+    EXPECT_FALSE(lacks(name, Unsupported::distributed_optimizer)) << name;
   }
-  EXPECT_TRUE(lacks("nanotron-2024", Lack::interleaving));
-  EXPECT_TRUE(lacks("nanotron-2024", Lack::sharded_gradients));
-  EXPECT_FALSE(lacks("nanotron-2024", Lack::distributed_optimizer));
-  EXPECT_TRUE(lacks("megatron-lm-2021", Lack::distributed_optimizer));
-  EXPECT_TRUE(lacks("megatron-lm-2021", Lack::overlap_grad_reduce));
-  EXPECT_FALSE(lacks("megatron-lm-2021", Lack::interleaving));
-  EXPECT_FALSE(lacks("megatron-lm-2023", Lack::overlap_param_gather));
-  EXPECT_TRUE(lacks("megatron-lm-2023", Lack::sharded_gradients));
+  EXPECT_TRUE(lacks("nanotron-2024", Unsupported::interleaving));
+  EXPECT_TRUE(lacks("nanotron-2024", Unsupported::sharded_gradients));
+  EXPECT_FALSE(lacks("nanotron-2024", Unsupported::distributed_optimizer));
+  EXPECT_TRUE(lacks("megatron-lm-2021", Unsupported::distributed_optimizer));
+  EXPECT_TRUE(lacks("megatron-lm-2021", Unsupported::overlap_grad_reduce));
+  EXPECT_FALSE(lacks("megatron-lm-2021", Unsupported::interleaving));
+  EXPECT_FALSE(lacks("megatron-lm-2023", Unsupported::overlap_param_gather));
+  EXPECT_TRUE(lacks("megatron-lm-2023", Unsupported::sharded_gradients));
   for (const char* name :
        {"torchtitan-2025", "automodel-2026", "accelerate-2026", "pytorch-fsdp-2023"}) {
-    EXPECT_TRUE(lacks(name, Lack::distributed_optimizer)) << name;
-    EXPECT_FALSE(lacks(name, Lack::fsdp)) << name;
+    EXPECT_TRUE(lacks(name, Unsupported::distributed_optimizer)) << name;
+    EXPECT_FALSE(lacks(name, Unsupported::fsdp)) << name;
   }
-  EXPECT_FALSE(lacks("torchtitan-2025", Lack::fsdp_below_pipeline));
-  EXPECT_FALSE(lacks("automodel-2026", Lack::fsdp_below_pipeline));
-  EXPECT_TRUE(lacks("megatron-core-2026", Lack::fsdp_below_pipeline));
-  EXPECT_TRUE(lacks("torchtitan-2025", Lack::tensor_without_sequence_parallel));
-  EXPECT_TRUE(lacks("pytorch-fsdp-2023", Lack::tensor_parallel));
-  EXPECT_TRUE(lacks("pytorch-fsdp-2023", Lack::pipeline_parallel));
+  EXPECT_FALSE(lacks("torchtitan-2025", Unsupported::fsdp_below_pipeline));
+  EXPECT_FALSE(lacks("automodel-2026", Unsupported::fsdp_below_pipeline));
+  EXPECT_TRUE(lacks("megatron-core-2026", Unsupported::fsdp_below_pipeline));
+  EXPECT_TRUE(lacks("torchtitan-2025", Unsupported::tensor_without_sequence_parallel));
+  EXPECT_TRUE(lacks("pytorch-fsdp-2023", Unsupported::tensor_parallel));
+  EXPECT_TRUE(lacks("pytorch-fsdp-2023", Unsupported::pipeline_parallel));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST(Rules, EverySentenceNamesItsOwnFieldsAndNumbers) {
   }
   const Violation memory{Rule::memory_capacity, gibibytes(96).value(), gibibytes(80).value()};
   EXPECT_EQ(describe(memory, dense(), batch_of(64), Layout{}, {}),
-            "the fullest rank needs 96.00 GiB of 80.00 GiB");
+            "the rank with the highest memory use needs 96.00 GiB of 80.00 GiB");
 }
 
 }  // namespace

@@ -73,17 +73,17 @@ class BruteForce {
 
  private:
   std::set<int>& whole(const Instruction& i) { return whole_[static_cast<std::size_t>(i.chunk)]; }
-  std::set<int>& owed(const Instruction& i) {
+  std::set<int>& deferred(const Instruction& i) {
     return weight_only_[static_cast<std::size_t>(i.chunk)];
   }
   void finish(const Instruction& i) {
     if (i.pass == Pass::forward) return;
     if (i.pass == Pass::backward_weight) {
-      owed(i).erase(i.micro_batch);
+      deferred(i).erase(i.micro_batch);
       return;
     }
     whole(i).erase(i.micro_batch);
-    if (i.pass == Pass::backward_input) owed(i).insert(i.micro_batch);
+    if (i.pass == Pass::backward_input) deferred(i).insert(i.micro_batch);
   }
   [[nodiscard]] int held() const {
     int sum = 0;
@@ -191,12 +191,12 @@ TEST(InFlightStates, OfOneFOneBAreTwo) {
 
 // ZB-H2, p = 4, last stage: one forward, then input gradients whose weight gradients lag by 6.
 TEST(InFlightStates, SplitBackwardHoldsWhatWeightGradientsNeed) {
-  int owed = 0;
+  int deferred = 0;
   for (const InFlightState& state : in_flight_states(PipelineSchedule::zb_h2, {4, 64, 1}, 3)) {
-    owed = std::max(owed, state.held[0].weight_only);
+    deferred = std::max(deferred, state.held[0].weight_only);
     EXPECT_LE(state.held[0].whole, 1);
   }
-  EXPECT_EQ(owed, 7);  // the lag and the one whose weight gradient runs
+  EXPECT_EQ(deferred, 7);  // the lag and the one whose weight gradient runs
 }
 
 // A few a chunk, whatever the number of stages and micro-batches.

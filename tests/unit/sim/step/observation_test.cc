@@ -46,7 +46,7 @@ TEST(Observation, AHostThatIsNoLongerAsFastAsCalibratedIsNoisy) {
   EXPECT_EQ(host_speed_words(1.001), "as fast as calibrated");
   EXPECT_EQ(noise_words(0.06, 0.12, std::nullopt, 1), "median +-6 %, drift +12 %");
   EXPECT_EQ(noise_words(0.06, -0.12, 1.25, 2),
-            "median +-6 %, drift -12 %, host 25 % slower than calibrated, calmer of 2 runs");
+            "median +-6 %, drift -12 %, host 25 % slower than calibrated, least noisy of 2 runs");
 }
 
 // Limits are 5, 10 and 10 %: a drift of -12 % is 1.2, a host 20 % slower 2.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "sim/base/shipped_spreads.h"
 #include "sim/operators/operators.h"
 #include "sim/step/scenario.h"
 #include "sim/step/utilization.h"
@@ -100,6 +101,28 @@ TEST(ShippedSpread, GrowsWithWhatIsNotKnown) {
     EXPECT_LT(known, width(IntervalRegime::unknown_software));
     EXPECT_LT(known, width(IntervalRegime::unknown_chip));
   }
+}
+
+// 4 s of 5 s are 20 % less, 6.5 s 30 % more.
+TEST(StepInterval, SaysItsEndsOverTheStep) {
+  EXPECT_EQ(relative_text({seconds(4), seconds(6.5)}, seconds(5)), "-20 to +30 %");
+}
+
+// Naming what a file only assumes makes the software known, where published runs stand behind it.
+// Of a chip that nobody timed it tells nothing.
+TEST(NamedSoftware, IsTheOneThatTheFileAssumes) {
+  Cluster cluster;
+  cluster.device.gemm.emplace_back().provenance = Provenance::fitted;
+  cluster.framework.name = shipped::kComparedFrameworks.front();
+  EXPECT_FALSE(with_named_software(cluster));
+  cluster.framework_assumed = true;
+  ASSERT_TRUE(with_named_software(cluster));
+  EXPECT_EQ(interval_regime(*with_named_software(cluster)), IntervalRegime::known_chip);
+  cluster.device.gemm[0].provenance = Provenance::assumed;
+  EXPECT_FALSE(with_named_software(cluster));
+  cluster.device.gemm[0].provenance = Provenance::fitted;
+  cluster.framework.name = "software-2030";
+  EXPECT_FALSE(with_named_software(cluster));
 }
 
 TEST(StepSpread, OfALearntMachineIsWhatItsRunsLeftOpen) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/files/serving_files.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "app/files/files.h"
+#include "sim/base/error.h"
+#include "sim/json/serving_records.h"
+
+namespace meshwright::app {
+
+ServingCluster load_serving_cluster(const std::string& path, reports::Origin* origin) {
+  ServingCluster found{load_cluster(path, nullptr, origin), {}};
+  const std::string file = require_config(path, "clusters");
+  Json json = read_json_file(file);
+  std::string pointer = "/device/inference";
+  if (json.contains("cluster") && !json.contains("device")) {  // a measured profile
+    json = Json(json["cluster"]);
+    pointer = "/cluster" + pointer;
+  }
+  if (!json.contains("device")) return found;
+  std::string source = file;
+  Json device = json["device"];
+  if (device.is_string()) {
+    source = file_of_part(device.get<std::string>(), kDevicePart, file);
+    device = read_json_file(source);
+    pointer = "/inference";
+  }
+  if (device.is_object() && device.contains("inference")) {
+    found.inference = inference_rates_from_json(device["inference"], source, pointer);
+  }
+  return found;
+}
+
+namespace {
+
+// "vllm-0.23.1" as its engine and 23.1 in units of the second number.
+std::optional<std::pair<std::string, double>> engine_version(const std::string& name) {
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string::npos || dash + 1 == name.size()) return std::nullopt;
+  double value = 0, unit = 1000;
+  std::istringstream numbers(name.substr(dash + 1));
+  for (std::string part; std::getline(numbers, part, '.'); unit /= 1000) {
+    const char* end = part.data() + part.size();
+    int number = 0;
+    if (std::from_chars(part.data(), end, number).ptr == part.data()) return std::nullopt;
+    value += unit * number;
+  }
+  return std::pair{name.substr(0, dash), value};
+}
+
+// The shipped version of the same engine that is nearest to a name that is not shipped.
+std::string nearest_version(const std::string& name) {
+  const auto asked = engine_version(name);
+  std::string best;
+  double least = 0;
+  for (const std::string& shipped : config_names("engines")) {
+    const auto known = engine_version(shipped);
+    if (!asked || !known || known->first != asked->first) continue;
+    const double far = std::abs(known->second - asked->second);
+    if (best.empty() || far < least) {
+      best = shipped;
+      least = far;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Engine load_engine(const std::string& path) {
+  const std::string nearest = find_config(path, "engines") == path ? nearest_version(path) : "";
+  const bool is_name = path.find('/') == std::string::npos && !path.ends_with(".json");
+  if (is_name && !nearest.empty() && !std::filesystem::exists(path)) {
+    throw InputError(path, "",
+                     fmt::format("is no name in configs/engines; there are {}",
+                                 fmt::join(config_names("engines"), ", ")),
+                     "the nearest version is " + nearest);
+  }
+  const std::string file = require_config(path, "engines");
+  Engine engine = engine_from_json(read_json_file(file), file);
+  if (engine.name.empty()) engine.name = std::filesystem::path(file).stem().string();
+  return engine;
+}
+
+}  // namespace meshwright::app

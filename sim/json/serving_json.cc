@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines, replicas and what is predicted of them as JSON.
+#include <algorithm>
+
+#include "sim/json/result_records.h"
+#include "sim/json/serving_records.h"
+
+namespace meshwright {
+namespace {
+
+constexpr NumberRange kEngineFactor{0.1, 10.0};
+constexpr IntRange kServingCount{0, 1'000'000'000};
+
+const Record<EngineTier>& engine_tier_record() {
+  static const Record<EngineTier> record = [] {
+    using T = EngineTier;
+    Record<T> r("Defaults of devices with at least so much memory.");
+    r.row(&T::memory, "memory", kind::amount<Bytes>(kGibibytes), "Memory of a device, at least.");
+    r.required();
+    r.row(&T::except_architecture, "except_architecture", kind::text(),
+          "Devices of this architecture do not count.");
+    r.omitted_at_default();
+    r.row(&T::max_num_batched_tokens, "max_num_batched_tokens", kind::integer(),
+          "Tokens of a step, at most.");
+    r.required();
+    r.row(&T::max_num_seqs, "max_num_seqs", kind::integer(), "Running sequences, at most.");
+    r.required();
+    r.row(&T::graph_max_batch, "graph_max_batch", kind::integer(kServingCount),
+          "Largest CUDA graph; 0: the engine's.");
+    r.omitted_at_default();
+    return r;
+  }();
+  return record;
+}
+
+const Record<GraphRange>& graph_range_record() {
+  static const Record<GraphRange> record = [] {
+    using G = GraphRange;
+    Record<G> r("Captured sizes from the first, in steps, to the last.");
+    r.row(&G::first, "first", kind::integer(), "Smallest.").required();
+    r.row(&G::last, "last", kind::integer(), "Largest.").required();
+    r.row(&G::step, "step", kind::integer(), "Distance.").required();
+    r.check([](const G& g, ObjectReader& reader) {
+      if (g.last < g.first) reader.fail("last", "must be at least \"first\"");
+    });
+    return r;
+  }();
+  return record;
+}
+
+const Record<EngineMemory>& engine_memory_record() {
+  static const Record<EngineMemory> record = [] {
+    using M = EngineMemory;
+    Record<M> r("What is left for the key-value cache.");
+    r.row(&M::rule, "rule", kind::choice(kMemoryRuleNames), "What the fraction is a share of.");
+    r.required();
+    r.row(&M::fraction, "fraction", kind::number({0.0, 1.0}),
+          "Default share; 0: follows from the device and the layout.");
+    r.required();
+    r.row(&M::hidden_copies, "hidden_copies", kind::number(),
+          "Rows of the hidden size alive at the peak of a pass.");
+    r.row(&M::ffn_copies, "ffn_copies", kind::number(), "Rows of the MLP's width alive with them.");
+    r.row(&M::sampling_copies, "sampling_copies", kind::number(),
+          "fp32 logits of max_num_seqs rows alive at the peak of sampling.");
+    r.row(&M::outside_alone, "outside_alone", kind::amount<Bytes>(kGibibytes),
+          "Memory outside PyTorch of a rank alone.");
+    r.row(&M::outside_grouped, "outside_grouped", kind::amount<Bytes>(kGibibytes),
+          "The same with NCCL's buffers.");
+    r.row(&M::graphs, "graphs", kind::amount<Bytes>(kGibibytes),
+          "Memory of CUDA graphs that is taken from the cache.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<EngineHost>& engine_host_record() {
+  static const Record<EngineHost> record = [] {
+    using H = EngineHost;
+    const auto time = kind::amount<Seconds>(kMicroseconds);
+    Record<H> r("Time that the GPU waits for the host.");
+    r.row(&H::step, "step", time, "Once a step.");
+    r.row(&H::sequence, "sequence", time, "Each running sequence.");
+    r.row(&H::layer, "layer", time, "Each layer: gaps between kernels.");
+    r.row(&H::expert_layer, "expert_layer", time, "More for a layer with experts.");
+    r.row(&H::launches_per_layer, "launches_per_layer", kind::number(),
+          "Kernels of a layer that is no part of a CUDA graph.");
+    r.row(&H::overlapped, "overlapped", kind::flag(),
+          "The host prepares the next step while this one runs.");
+    r.row(&H::request, "request", time, "Once a request: tokenizer, HTTP, first scheduling.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<EngineFit>& engine_fit_record() {
+  static const Record<EngineFit> record = [] {
+    using F = EngineFit;
+    Record<F> r("What was fitted, and on what.");
+    r.row(&F::sets, "sets", kind::texts(), "Sets of measured points.");
+    r.row(&F::terms, "terms", kind::texts(), "Keys of this file that were fitted.");
+    r.row(&F::held_out_error, "held_out_error", kind::optional_number(),
+          "Median error of a step on groups of points that the fit had not seen.");
+    return r;
+  }();
+  return record;
+}
+
+template <typename Enum, std::size_t N>
+Kind<std::vector<Enum>> list_of_names(const std::array<EnumName<Enum>, N>& names) {
+  return {.read =
+              [names](ObjectReader& reader, const std::string& key, std::vector<Enum>& values) {
+                values.clear();
+                for (const std::string& word : reader.optional_strings(key)) {
+                  const auto found =
+                      std::find_if(names.begin(), names.end(),
+                                   [&](const auto& entry) { return entry.name == word; });
+                  if (found == names.end()) reader.fail_choice(key, word, words_of_names(names));
+                  values.push_back(found->value);
+                }
+              },
+          .write =
+              [names](Json& json, const std::string& key, const std::vector<Enum>& values) {
+                Json& list = json[key] = Json::array();
+                for (const Enum value : values) list.push_back(name_in(names, value));
+              },
+          .schema =
+              [names] {
+                return Json{{"type", "array"}, {"items", choice_schema(words_of_names(names))}};
+              }};
+}
+
+// Bits by their names.
+Kind<unsigned> quantized_parts() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, unsigned& bits) {
+                bits = 0;
+                for (const std::string& word : reader.optional_strings(key)) {
+                  bool known = false;
+                  for (const auto& [bit, name] : kQuantizedPartNames) {
+                    if (name != word) continue;
+                    bits |= bit;
+                    known = true;
+                  }
+                  if (!known) reader.fail_choice(key, word, words_of_names(kQuantizedPartNames));
+                }
+              },
+          .write =
+              [](Json& json, const std::string& key, const unsigned& bits) {
+                Json& list = json[key] = Json::array();
+                for (const auto& [bit, name] : kQuantizedPartNames) {
+                  if ((bits & bit) != 0) list.push_back(name);
+                }
+              },
+          .schema =
+              [] {
+                return Json{{"type", "array"},
+                            {"items", choice_schema(words_of_names(kQuantizedPartNames))}};
+              }};
+}
+
+Record<Engine> make_engine_record() {
+  using E = Engine;
+  Record<E> r("A version of an inference engine: defaults, scheduler, memory rule, host time.");
+  r.file_of({"meshwright.engine/1"}, true);
+  r.row(&E::name, "name", kind::text(), "Name of the file.").required();
+  r.row(&E::kind, "engine", kind::choice(kEngineKindNames), "The engine.").required();
+  r.row(&E::version, "version", kind::text(), "Its version, the first that this file is about.");
+  r.required();
+  r.row(&E::title, "title", kind::text(), "For people.");
+  r.row(&E::source, "source", kind::text(), "Where the statements come from.").required();
+  r.row(&E::tensor_size_counts_data_ranks, "tensor_size_counts_data_ranks", kind::flag(),
+        "--tp counts attention's data ranks, too.");
+  r.row(&E::order, "scheduler_order", kind::choice(kSchedulerOrderNames),
+        "Which of waiting prompts and running sequences a step takes.");
+  r.required();
+  r.row(&E::mixes_prefill_and_decode, "mixes_prefill_and_decode", kind::flag(),
+        "One step may hold both.");
+  r.row(&E::chunked_prefill, "chunked_prefill", kind::flag(),
+        "Long prompts are cut into steps by default.");
+  r.row(&E::full_cache, "full_cache", kind::choice(kFullCacheNames),
+        "What happens when the cache is full.");
+  r.row(&E::prefix_caching, "prefix_caching", kind::flag(), "On by default.");
+  r.row(&E::max_partial_prefills, "max_partial_prefills", kind::integer(),
+        "Prompts that a step may cut.");
+  r.row(&E::block_size, "block_size", kind::integer(), "Tokens of a block of the cache.");
+  r.row(&E::latent_block_size, "latent_block_size", kind::integer(),
+        "The same for latent attention (MLA).");
+  r.row(&E::tiers, "tiers", kind::list(engine_tier_record),
+        "Defaults by the device's memory, rising.");
+  r.required();
+  r.check([](const E& e, ObjectReader& reader) {
+    if (e.tiers.empty()) reader.fail("tiers", "must hold at least one entry");
+  });
+  r.row(&E::graphs, "graphs", kind::list(graph_range_record), "Sizes of CUDA graphs.");
+  r.row(&E::graph_max_batch, "graph_max_batch", kind::integer(), "Largest of them.");
+  r.row(&E::pads_to_graph, "pads_to_graph", kind::flag(), "Batches are padded to the next size.");
+  r.row(&E::exchange, "expert_exchange", kind::choice(kExpertExchangeNames),
+        "How tokens reach experts of other ranks by default.");
+  r.row(&E::custom_all_reduce, "custom_all_reduce", kind::flag(),
+        "Small all-reduces inside a node take one or two shots.");
+  r.row(&E::one_shot_at_4, "one_shot_at_4", kind::amount<Bytes>(kKibibytes),
+        "Messages below this take one shot on up to 4 ranks.");
+  r.row(&E::one_shot_at_8, "one_shot_at_8", kind::amount<Bytes>(kKibibytes),
+        "The same on up to 8 ranks.");
+  r.row(&E::custom_all_reduce_max, "custom_all_reduce_max", kind::amount<Bytes>(kKibibytes),
+        "Larger messages go to NCCL.");
+  r.row(&E::memory, "memory", kind::object(engine_memory_record), "The rule of memory.");
+  r.required();
+  r.row(&E::host, "host", kind::object(engine_host_record), "Host time.");
+  r.row(&E::weight_formats, "weight_formats", list_of_names(kWeightFormatNames),
+        "Formats of weights that it loads.");
+  r.row(&E::kv_cache_formats, "kv_cache_formats", list_of_names(kKvCacheFormatNames),
+        "Formats of the cache.");
+  r.row(&E::decode_context_parallel, "decode_context_parallel", kind::flag(),
+        "Contexts may be spread over tensor ranks.");
+  r.row(&E::time_factor, "time_factor", kind::number(kEngineFactor), "Factor on all kernels.");
+  r.row(&E::relative_spread, "relative_spread", kind::number({0.0, 10.0}),
+        "Of a step, what remains after the fit.");
+  r.row(&E::fit, "fit", kind::object(engine_fit_record), "What was fitted.");
+  r.omitted_at_default();
+  return r;
+}
+
+const Record<WeightScheme>& weight_scheme_record() {
+  static const Record<WeightScheme> record = [] {
+    using W = WeightScheme;
+    Record<W> r("How weights are stored.");
+    r.row(&W::format, "format", kind::choice(kWeightFormatNames), "Format.");
+    r.row(&W::group_size, "group_size", kind::integer(), "int4: weights that share a scale.");
+    r.row(&W::zero_points, "zero_points", kind::flag(), "int4: groups have zero points.");
+    r.row(&W::quantized, "quantized", quantized_parts(), "Linears in this format.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<ReplicaWeights>& replica_weights_record() {
+  static const Record<ReplicaWeights> record = [] {
+    using W = ReplicaWeights;
+    const auto amount = kind::base_amount<Bytes>();
+    Record<W> r("Bytes of the weights of the fullest rank.");
+    r.row(&W::attention, "attention_bytes", amount, "Attention's projections.");
+    r.row(&W::dense, "dense_bytes", amount, "MLP, shared experts, norms and router.");
+    r.row(&W::experts, "experts_bytes", amount, "Routed experts.");
+    r.row(&W::embedding, "embedding_bytes", amount, "Embedding.");
+    r.row(&W::head, "head_bytes", amount, "Head.");
+    r.row(&W::drafts, "drafts_bytes", amount, "Multi-token prediction.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<SequenceCache>& sequence_cache_record() {
+  static const Record<SequenceCache> record = [] {
+    using S = SequenceCache;
+    const auto amount = kind::base_amount<Bytes>();
+    Record<S> r("What the cache of a sequence takes on a rank.");
+    r.row(&S::full_token, "full_token_bytes", amount, "A token in layers with whole contexts.");
+    r.row(&S::window_token, "window_token_bytes", amount, "A token in layers with a window.");
+    r.row(&S::window, "window_tokens", kind::number(), "Tokens of a window; 0: none.");
+    r.row(&S::block_size, "block_size", kind::integer(), "Tokens of a block.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+struct NamedStepTerm {
+  std::string_view name;
+  Seconds time;
+  double relative_spread = 0.0;
+  Provenance provenance = Provenance::measured;
+};
+const Record<NamedStepTerm>& step_term_record() {
+  static const Record<NamedStepTerm> record = [] {
+    using N = NamedStepTerm;
+    Record<N> r("A part of a step.");
+    r.derived<std::string>("name", kind::text(), "What it is.",
+                           [](const N& n) { return std::string(n.name); });
+    r.row(&N::time, "time_seconds", kind::base_amount<Seconds>(), "How long it takes.");
+    r.row(&N::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
+    r.row(&N::provenance, "provenance", kind::choice(kProvenanceNames),
+          "Where its rate comes from.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+std::vector<NamedStepTerm> step_terms_of(const StepEstimate& step) {
+  std::vector<NamedStepTerm> terms;
+  for (const auto& [term, name] : kStepTermNames) {
+    const auto i = static_cast<std::size_t>(term);
+    if (step.time.terms[i].value() <= 0.0) continue;
+    terms.push_back({name, step.time.terms[i], step.term_spread[i], step.term_provenance[i]});
+  }
+  return terms;
+}
+
+const Record<ServingTransfer>& serving_transfer_record() {
+  static const Record<ServingTransfer> record = [] {
+    using T = ServingTransfer;
+    const auto text_of = [](std::string_view text) { return std::string(text); };
+    Record<T> r("One kind of transfer of a step, as one rank sees it.");
+    r.derived<std::string>("name", kind::text(), "What it is.",
+                           [=](const T& t) { return text_of(t.transfer.name); });
+    r.row_at<Group>(
+        [](auto& t) -> auto& { return t.transfer.group; }, "group", kind::choice(kGroupNames),
+        "The ranks that take part.");
+    r.row_at<Collective>(
+        [](auto& t) -> auto& { return t.transfer.collective; }, "collective",
+        kind::choice(kCollectiveNames), "Which collective.");
+    r.derived<std::string>("algorithm", kind::text(), "How it runs; empty: point to point.",
+                           [=](const T& t) { return text_of(t.algorithm); });
+    r.row_at<int>(
+        [](auto& t) -> auto& { return t.transfer.group_size; }, "group_size", kind::integer(),
+        "Ranks.");
+    r.row_at<double>(
+        [](auto& t) -> auto& { return t.transfer.times_per_step; }, "times_per_step",
+        kind::number(), "Calls.");
+    r.row_at<Bytes>(
+        [](auto& t) -> auto& { return t.transfer.payload; }, "payload_bytes",
+        kind::base_amount<Bytes>(), "The array handed to one call.");
+    r.derived<double>("sent_per_step_bytes", kind::number(), "What one rank sends.",
+                      [](const T& t) { return t.transfer.sent_per_step().value(); });
+    r.derived<std::string>("formula", kind::text(), "Of the payload.",
+                           [=](const T& t) { return text_of(t.transfer.formula); });
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<EngineStep>& engine_step_record() {
+  static const Record<EngineStep> record = [] {
+    using S = EngineStep;
+    const auto number = kind::number();
+    Record<S> r("What one attention group runs in one pass.");
+    r.row(&S::decode_sequences, "decode_sequences", number, "Sequences with one new token.");
+    r.row(&S::decode_context, "decode_context_tokens", number, "Their tokens in the cache.");
+    r.row(&S::prefill_tokens, "prefill_tokens", number, "New tokens of prompts.");
+    r.row(&S::prefill_sequences, "prefill_sequences", number, "Prompts.");
+    r.row(&S::prefill_pairs, "prefill_pairs", number, "Query-key pairs of a head.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+}  // namespace
+
+const Record<Engine>& engine_record() {
+  static const Record<Engine> record = make_engine_record();
+  return record;
+}
+
+Engine engine_from_json(const Json& json, const std::string& file, const std::string& pointer) {
+  return engine_record().read(json, file, pointer);
+}
+
+const Record<ReplicaLayout>& replica_layout_record() {
+  static const Record<ReplicaLayout> record = [] {
+    using L = ReplicaLayout;
+    const auto size = kind::integer({1, 100'000});
+    Record<L> r("How a replica's GPUs share the work.");
+    r.row(&L::tensor_parallel_size, "tensor_parallel_size", size,
+          "Ranks that share a sequence's heads.");
+    r.row(&L::pipeline_parallel_size, "pipeline_parallel_size", size, "Stages.");
+    r.row(&L::data_parallel_size, "data_parallel_size", size,
+          "Attention's groups that step together.");
+    r.row(&L::expert_parallel_size, "expert_parallel_size", size, "Ranks that share the experts.");
+    r.row(&L::decode_context_parallel_size, "decode_context_parallel_size", size,
+          "Tensor ranks that share a context.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<ReplicaOptions>& replica_options_record() {
+  static const Record<ReplicaOptions> record = [] {
+    using O = ReplicaOptions;
+    Record<O> r("What the engine is started with.");
+    r.row(&O::weights, "weights", kind::object(weight_scheme_record), "How weights are stored.");
+    r.row(&O::kv_cache, "kv_cache", kind::choice(kKvCacheFormatNames), "Format of the cache.");
+    r.row(&O::layout, "layout", kind::object(replica_layout_record), "Parallel sizes.");
+    r.row(&O::exchange, "expert_exchange", kind::choice(kExpertExchangeNames),
+          "How tokens reach experts of other ranks.");
+    r.row(&O::memory_fraction, "memory_fraction", kind::optional_number({0.0, 1.0}),
+          "Asked for; absent: the engine's default.");
+    r.row(&O::max_num_seqs, "max_num_seqs", kind::integer(kServingCount),
+          "Running sequences, at most.");
+    r.row(&O::max_num_batched_tokens, "max_num_batched_tokens", kind::integer(kServingCount),
+          "Tokens of a step, at most.");
+    r.row(&O::max_model_len, "max_model_len", kind::integer(kServingCount), "Tokens of a request.");
+    r.row(&O::block_size, "block_size", kind::integer(kServingCount),
+          "Tokens of a block of the cache.");
+    r.row(&O::num_speculative_tokens, "num_speculative_tokens", kind::integer(kServingCount),
+          "Drafts a step.");
+    r.row(&O::enforce_eager, "enforce_eager", kind::flag(), "No CUDA graphs.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<ReplicaMemory>& replica_memory_record() {
+  static const Record<ReplicaMemory> record = [] {
+    using M = ReplicaMemory;
+    const auto amount = kind::base_amount<Bytes>();
+    Record<M> r("Memory of the fullest rank, and what it holds of requests.");
+    r.row(&M::device, "device_bytes", amount, "Memory that programs may use.");
+    r.row(&M::fraction, "fraction", kind::number({0.0, 1.0}), "The engine's memory fraction.");
+    r.row(&M::weights, "weights", kind::object(replica_weights_record), "Weights.");
+    r.row(&M::activations, "activations_bytes", amount, "Peak of activations.");
+    r.row(&M::outside, "outside_bytes", amount, "CUDA's context and NCCL.");
+    r.row(&M::graphs, "graphs_bytes", amount, "CUDA graphs.");
+    r.row(&M::unused, "unused_bytes", amount, "Left free.");
+    r.row(&M::kv_cache, "kv_cache_bytes", amount, "Key-value cache.");
+    r.row(&M::sequence, "sequence", kind::object(sequence_cache_record), "Cache of a sequence.");
+    r.row(&M::kv_blocks, "kv_blocks", kind::number(), "Blocks of one attention group.");
+    r.row(&M::kv_tokens, "kv_tokens", kind::number(), "Tokens that they hold.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<StepEstimate>& step_estimate_record() {
+  static const Record<StepEstimate> record = [] {
+    using S = StepEstimate;
+    const auto time = kind::base_amount<Seconds>();
+    Record<S> r("Time of one step.");
+    r.row(&S::step, "step", kind::object(engine_step_record), "What runs.");
+    r.row_at<Seconds>(
+        [](auto& s) -> auto& { return s.time.total; }, "time_seconds", time,
+        "From its start until its tokens are there.");
+    r.row_at<Seconds>(
+        [](auto& s) -> auto& { return s.time.interval; }, "interval_seconds", time,
+        "Until the next may start.");
+    r.row(&S::low, "low_seconds", time, "Low end of the 90 % interval.");
+    r.row(&S::high, "high_seconds", time, "High end of it.");
+    r.row(&S::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
+    r.row(&S::provenance, "provenance", kind::choice(kProvenanceNames), "The weakest part's.");
+    r.derived<std::vector<NamedStepTerm>>("terms", kind::list(step_term_record),
+                                          "Parts that take time.", step_terms_of);
+    r.row(&S::transfers, "transfers", kind::list(serving_transfer_record), "What one rank sends.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<ServingEstimate>& serving_estimate_record() {
+  static const Record<ServingEstimate> record = [] {
+    using E = ServingEstimate;
+    const auto number = kind::number();
+    Record<E> r("Memory, largest batch and steps of one replica.");
+    r.row(&E::options, "options", kind::object(replica_options_record),
+          "What the engine is started with, defaults included.");
+    r.row(&E::memory, "memory", kind::object(replica_memory_record), "Memory.");
+    r.row(&E::fits, "fits", kind::flag(), "Whether the cache holds one request.");
+    r.row(&E::largest_batch, "largest_batch", number,
+          "Requests that run together, all data ranks.");
+    r.row(&E::prefill, "prefill", kind::object(step_estimate_record),
+          "First chunk of one prompt alone.");
+    r.row(&E::prefill_chunks, "prefill_chunks", number, "Steps of one prompt.");
+    r.row(&E::prefill_time, "prefill_time_seconds", kind::base_amount<Seconds>(), "All of them.");
+    r.row(&E::decode, "decode", kind::object(step_estimate_record),
+          "The batch at its mean context.");
+    r.row(&E::tokens_per_second_per_user, "tokens_per_second_per_user", number,
+          "Of one sequence, prefills of others left out.");
+    r.row(&E::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", number,
+          "Output tokens, prefills left out.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+}  // namespace meshwright

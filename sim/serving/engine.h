@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a version of an inference engine is, as far as memory, steps and legality can tell: a file
+// of configs/engines each.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+#include "sim/hardware/inference_rates.h"
+#include "sim/serving/replica.h"
+
+namespace meshwright {
+
+// Which of waiting prompts and running sequences a step takes.
+enum class SchedulerOrder {
+  decode_first,   // all running sequences, then prompts up to the token budget (vLLM V1)
+  prefill_first,  // a batch of prompts, or a batch of running sequences (SGLang)
+  in_flight       // both in one step, up to the token budget (TensorRT-LLM)
+};
+inline constexpr std::array kSchedulerOrderNames{
+    EnumName{SchedulerOrder::decode_first, "decode_first"},
+    EnumName{SchedulerOrder::prefill_first, "prefill_first"},
+    EnumName{SchedulerOrder::in_flight, "in_flight"}};
+constexpr std::string_view name_of(SchedulerOrder v) { return name_in(kSchedulerOrderNames, v); }
+
+// What happens when the cache is full, and so how much a new request needs to be admitted.
+enum class FullCache {
+  recompute_newest,  // admitted on its prompt; the newest is thrown out and computed again
+  retract,           // admitted on its prompt and a share of its output; the newest waits again
+  no_evict           // admitted on its prompt and all of its output
+};
+inline constexpr std::array kFullCacheNames{
+    EnumName{FullCache::recompute_newest, "recompute_newest"},
+    EnumName{FullCache::retract, "retract"}, EnumName{FullCache::no_evict, "no_evict"}};
+constexpr std::string_view name_of(FullCache v) { return name_in(kFullCacheNames, v); }
+
+// What memory_fraction is a share of.
+enum class MemoryRule {
+  of_device,      // cache = device * fraction - weights - activations - outside PyTorch (vLLM)
+  static_memory,  // cache = device * fraction - weights; the rest is for activations (SGLang)
+  of_free         // cache = (device - weights - activations) * fraction (TensorRT-LLM)
+};
+inline constexpr std::array kMemoryRuleNames{EnumName{MemoryRule::of_device, "of_device"},
+                                             EnumName{MemoryRule::static_memory, "static_memory"},
+                                             EnumName{MemoryRule::of_free, "of_free"}};
+constexpr std::string_view name_of(MemoryRule v) { return name_in(kMemoryRuleNames, v); }
+
+// Defaults that depend on the device's memory: the last row whose memory it has.
+struct EngineTier {
+  Bytes memory{};                     // at least
+  std::string except_architecture{};  // does not count there
+  int max_num_batched_tokens = 0;
+  int max_num_seqs = 0;
+  int graph_max_batch = 0;  // 0: as graphs say
+  bool operator==(const EngineTier&) const = default;
+};
+
+// Sizes of captured CUDA graphs: from the first, in steps, up to and with the last.
+struct GraphRange {
+  int first = 1, last = 1, step = 1;
+  bool operator==(const GraphRange&) const = default;
+};
+
+struct EngineMemory {
+  MemoryRule rule = MemoryRule::of_device;
+  double fraction = 0.9;  // 0: follows from the device (SGLang)
+  // Peak of a pass: the larger of its layers, tokens * 2 B * (hidden_copies * h + ffn_copies * f),
+  // and of sampling, sampling_copies of max_num_seqs rows of fp32 logits.
+  double hidden_copies = 4.0, ffn_copies = 3.0, sampling_copies = 6.0;
+  Bytes outside_alone = mebibytes(154);    // CUDA's context, a rank without others
+  Bytes outside_grouped = mebibytes(614);  // and NCCL's buffers
+  Bytes graphs{};                          // that captured CUDA graphs take of the cache's room
+  bool operator==(const EngineMemory&) const = default;
+};
+
+// Time that the GPU waits for the host. Kernels of decode steps run in CUDA graphs.
+struct EngineHost {
+  Seconds step{};                  // once a step
+  Seconds sequence{};              // each running sequence
+  Seconds layer{};                 // each layer: gaps between the kernels of a graph
+  Seconds expert_layer{};          // more for a layer with experts
+  double launches_per_layer = 14;  // kernels without a graph
+  bool overlapped = true;          // the next step's host work runs under this one's kernels
+  Seconds request{};               // once a request: tokenizer, HTTP, first scheduling
+  bool operator==(const EngineHost&) const = default;
+};
+
+// What was fitted in this file, on what, and how groups that the fit had not seen came out.
+struct EngineFit {
+  std::vector<std::string> sets{};
+  std::vector<std::string> terms{};
+  std::optional<double> held_out_error{};  // median |predicted / measured - 1| of a step
+  bool operator==(const EngineFit&) const = default;
+};
+
+struct Engine {
+  std::string name{};  // of its file: "vllm-0.24"
+  EngineKind kind = EngineKind::vllm;
+  std::string version{};
+  std::string title{}, source{};
+  // --tp counts all GPUs of a replica, attention's data ranks among them (SGLang, TensorRT-LLM).
+  bool tensor_size_counts_data_ranks = false;
+
+  SchedulerOrder order = SchedulerOrder::decode_first;
+  bool mixes_prefill_and_decode = true;
+  bool chunked_prefill = true;
+  FullCache full_cache = FullCache::recompute_newest;
+  bool prefix_caching = true;
+  int max_partial_prefills = 1;
+
+  int block_size = 16, latent_block_size = 16;  // tokens; latent: MLA
+  std::vector<EngineTier> tiers{};
+  std::vector<GraphRange> graphs{};
+  int graph_max_batch = 512;
+  bool pads_to_graph = true;
+  ExpertExchange exchange = ExpertExchange::all_gather_reduce_scatter;
+  bool custom_all_reduce = true;
+  Bytes one_shot_at_4 = kibibytes(512), one_shot_at_8 = kibibytes(256);
+  Bytes custom_all_reduce_max = mebibytes(8);
+
+  EngineMemory memory{};
+  EngineHost host{};
+  std::vector<WeightFormat> weight_formats{};
+  std::vector<KvCacheFormat> kv_cache_formats{};
+  bool decode_context_parallel = false;
+  double time_factor = 1.0;       // of all kernels
+  double relative_spread = 0.15;  // of a step, what remains after the fit
+  EngineFit fit{};
+  bool operator==(const Engine&) const = default;
+};
+
+// Options with the engine's defaults on this device in place of what was not said.
+struct Device;
+ReplicaOptions with_defaults(ReplicaOptions options, const Engine& engine, const Device& device,
+                             const Model& model);
+
+// Rows that a decode step of so many runs: the next captured size, or as many as there are above
+// the largest.
+int next_graph_size(int rows, const std::vector<GraphRange>& graphs, int graph_max_batch);
+// The largest captured size.
+int graph_max_batch(const Engine& engine, const Device& device, const ReplicaOptions& options);
+
+}  // namespace meshwright

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes of the key-value cache: how many a token takes, and how many a sequence takes in blocks.
+//
+//   MHA, GQA  2 * n_kv * d * c a layer, divided by min(tp, n_kv): beyond n_kv heads are repeated
+//   MLA       (r + rope) * c a layer, whole on each tensor rank; fp8_ds_mla 656 B
+//   window    a layer with a window keeps W tokens and one block
+//   indexer   128 + 4 B a layer more (DeepSeek-V3.2, fp8 with an fp32 scale)
+// Decode context parallelism spreads the tokens of a sequence over dcp of the tensor ranks.
+// Sources: vLLM v1/kv_cache_interface.py; SGLang mem_cache/memory_pool.py.
+#pragma once
+
+#include "sim/model/model.h"
+#include "sim/serving/replica.h"
+
+namespace meshwright {
+
+// Whether the cache of such a model is known: it attends, and each layer holds keys and values.
+bool has_kv_layout(const Model& model);
+
+// Layers of one stage that hold whole contexts, and that hold a window.
+struct CachedLayers {
+  double full = 0, window = 0;
+};
+CachedLayers cached_layers(const Model& model, int pipeline_parallel_size);
+
+// Bytes of one token in one layer, all ranks together, nothing repeated.
+Bytes kv_layer_bytes(const Model& model, KvCacheFormat format);
+// Bytes of one token in all layers of the model without repetition: the table of published models.
+Bytes kv_token_bytes(const Model& model, KvCacheFormat format);
+// Bytes of one token in one layer on one rank of the replica.
+Bytes kv_rank_layer_bytes(const Model& model, const ReplicaOptions& options);
+// How often a tensor group holds the same number: tp / n_kv beyond the heads, MLA tp, over dcp.
+double kv_replication(const Model& model, const ReplicaLayout& layout);
+
+// Tokens after rounding up to whole blocks.
+constexpr double in_blocks(double tokens, int block_size) {
+  const auto blocks = static_cast<std::int64_t>((tokens + block_size - 1) / block_size);
+  return static_cast<double>(blocks) * block_size;
+}
+
+// What sequences of one rank cost, for the search: bytes = full * blocks(tokens) + window *
+// min(blocks(tokens), W + block).
+struct SequenceCache {
+  Bytes full_token{}, window_token{};  // of the rank's layers
+  double window = 0;                   // tokens; 0: no layer has one
+  int block_size = 16;
+  [[nodiscard]] Bytes bytes_of(double tokens) const;
+  // Bytes that decode attention reads for one sequence of that context.
+  [[nodiscard]] double window_keys(double tokens) const {
+    return window > 0 && window < tokens ? window : tokens;
+  }
+};
+SequenceCache sequence_cache(const Model& model, const ReplicaOptions& options, int block_size);
+
+}  // namespace meshwright

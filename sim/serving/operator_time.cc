@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/operator_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "sim/base/quadrature.h"
+#include "sim/collective/collective.h"
+#include "sim/collective/collective_model.h"
+#include "sim/kernel_time/gemm_model.h"
+#include "sim/kernel_time/host.h"
+#include "sim/serving/pooled_rates.h"
+#include "sim/serving/weights.h"
+
+namespace meshwright {
+namespace {
+
+// DeepEP dispatches in fp8 with an fp32 scale for 128 numbers, and combines in 16 bits
+// (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu).
+constexpr double kDispatchedNumber = 1.0 + 4.0 / 128;
+constexpr double kCombinedNumber = 2.0;
+
+// The rows' first that fits best: the same engine before another, the same format before another.
+template <typename Rate, typename Distance>
+const Rate* nearest_rate(const std::vector<Rate>& rates, Distance distance) {
+  const Rate* best = nullptr;
+  int least = 1'000'000'000;
+  for (const Rate& rate : rates) {
+    const int far = distance(rate);
+    if (far >= 0 && far < least) {
+      best = &rate;
+      least = far;
+    }
+  }
+  return best;
+}
+
+KvCacheFormat timed_format(KvCacheFormat format) {
+  return format == KvCacheFormat::bf16 ? KvCacheFormat::bf16 : KvCacheFormat::fp8;
+}
+
+double streamed(const Device& device, double fraction) {
+  return device.memory_bandwidth.value() * fraction;
+}
+
+FlopsPerSecond peak_rate(const Device& device, Precision precision) {
+  return gemm_model_for(device, precision).peak;
+}
+
+Layout layout_of_ranks(int ranks) {
+  Layout layout;
+  layout.tensor_parallel_size = ranks;
+  return layout;
+}
+Placement placed_ranks(int ranks, const ServingCluster& cluster) {
+  return place(Group::tensor, layout_of_ranks(ranks), cluster);
+}
+
+// Between two measured points the logarithm of the time is straight in that of the payload; below
+// the first point the time is its, above the last the rate is.
+Seconds on_measured_curve(const std::vector<AllReducePoint>& points, Bytes payload) {
+  if (payload <= points.front().payload) return points.front().time;
+  if (payload >= points.back().payload) {
+    return points.back().time * (payload / points.back().payload);
+  }
+  const auto above = std::lower_bound(
+      points.begin(), points.end(), payload,
+      [](const AllReducePoint& point, Bytes value) { return point.payload < value; });
+  const AllReducePoint& b = *above;
+  const AllReducePoint& a = *(above - 1);
+  const double share = std::log(payload / a.payload) / std::log(b.payload / a.payload);
+  return a.time * std::pow(b.time / a.time, share);
+}
+
+const AllReduceCurve* measured_curve(int ranks, const Engine& engine,
+                                     const ServingCluster& cluster) {
+  if (ranks > cluster.gpus_per_node) return nullptr;
+  return nearest_rate(cluster.inference.all_reduce, [&](const AllReduceCurve& curve) {
+    return curve.group_size == ranks && curve.engine == engine.kind ? 0 : -1;
+  });
+}
+
+}  // namespace
+
+DecodeAttentionRate decode_rate(const InferenceRates& rates, EngineKind engine, AttentionForm form,
+                                KvCacheFormat kv_cache) {
+  const KvCacheFormat format = timed_format(kv_cache);
+  const auto distance = [&](const DecodeAttentionRate& rate) {
+    if (rate.form != form) return -1;
+    return (rate.kv_cache == format ? 0 : 2) + (rate.engine == engine ? 0 : 1);
+  };
+  if (const auto* found = nearest_rate(rates.decode_attention, distance)) return *found;
+  return *nearest_rate(pooled_rates().decode_attention, distance);
+}
+
+PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine,
+                                  AttentionForm form, std::int64_t head_dim,
+                                  KvCacheFormat kv_cache) {
+  const KvCacheFormat format = timed_format(kv_cache);
+  const auto distance = [&](const PrefillAttentionRate& rate) {
+    if (rate.form != form) return -1;
+    return (rate.kv_cache == format ? 0 : 1) + (rate.engine == engine ? 0 : 2) +
+           4 * static_cast<int>(std::abs(rate.head_dim - head_dim));
+  };
+  if (const auto* found = nearest_rate(rates.prefill_attention, distance)) return *found;
+  return *nearest_rate(pooled_rates().prefill_attention, distance);
+}
+
+ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format) {
+  // Formats whose kernels nobody timed stand beside those that multiply alike.
+  const auto distance = [&](const ExpertRate& rate) {
+    if (rate.format == format) return rate.engine == engine ? 0 : 1;
+    if (product_precision(rate.format) != product_precision(format)) return -1;
+    return rate.engine == engine ? 2 : 3;
+  };
+  if (const auto* found = nearest_rate(rates.experts, distance)) return *found;
+  if (const auto* found = nearest_rate(pooled_rates().experts, distance)) return *found;
+  return pooled_rates().experts.front();
+}
+
+DispatchRate dispatch_rate(const InferenceRates& rates, int nodes) {
+  const auto distance = [&](const DispatchRate& rate) { return std::abs(rate.nodes - nodes); };
+  if (const auto* found = nearest_rate(rates.dispatch, distance)) return *found;
+  return *nearest_rate(pooled_rates().dispatch, distance);
+}
+
+Seconds decode_attention_time(Bytes read, Flops work, const DecodeAttentionRate& rate,
+                              const Device& device) {
+  const Seconds memory = read / bytes_per_second(streamed(device, rate.bandwidth_fraction));
+  const Seconds compute = work / (peak_rate(device, Precision::bf16) * rate.compute_fraction);
+  return rate.latency + overlapped(memory, compute);
+}
+
+Seconds prefill_attention_time(Flops work, double mean_keys, double blocks,
+                               const PrefillAttentionRate& rate, const Device& device) {
+  const double waves = blocks / device.num_multiprocessors;
+  const double fill = mean_keys / (mean_keys + rate.ramp_keys) * waves / (waves + rate.tail_waves);
+  return rate.latency + work / (peak_rate(device, Precision::bf16) * (rate.fraction * fill));
+}
+
+Seconds expert_time(Bytes moved, Flops work, double rows_per_expert, const ExpertRate& rate,
+                    const Device& device) {
+  const Seconds memory = moved / bytes_per_second(streamed(device, rate.bandwidth_fraction));
+  const FlopsPerSecond peak = peak_rate(device, product_precision(rate.format));
+  const Seconds compute =
+      work / (peak * rate.compute_fraction) * (1.0 + rate.ramp_rows / rows_per_expert);
+  return rate.latency + overlapped(memory, compute);
+}
+
+Cost linear_cost(GemmShape shape, const WeightScheme& scheme, const Device& device) {
+  const Precision precision = product_precision(scheme.format);
+  if (scheme.format == WeightFormat::bf16) return gemm_cost(shape, precision, device);
+  const GemmModel& model = gemm_model_for(device, precision);
+  const double stored = quantized_weight_bytes(scheme);
+  // What the product's own format would read of the weights, and what is read.
+  const double weights = static_cast<double>(shape.batch) * static_cast<double>(shape.k) *
+                         static_cast<double>(shape.n);
+  const BytesPerSecond rate = bytes_per_second(streamed(device, device.memory_bandwidth_fraction));
+  const Seconds own = gemm_traffic(shape, model.precision) / rate;
+  const Seconds read = own + bytes(weights * (stored - bytes_per_element(model.precision))) / rate;
+  const Seconds whole = gemm_model_time(shape, model, device) - device.kernel_launch;
+  // time^3 = compute^3 + memory^3 (GemmModel): the memory's part is exchanged.
+  const double compute_cubed =
+      std::max(0.0, std::pow(whole.value(), 3.0) - std::pow(own.value(), 3.0));
+  const Seconds compute = seconds(std::cbrt(compute_cubed));
+  const bool same = model.precision == precision;
+  return {device.kernel_launch + overlapped(compute, read), model.relative_spread,
+          same ? model.provenance : Provenance::assumed};
+}
+
+std::string_view all_reduce_algorithm(Bytes payload, int ranks, const Engine& engine,
+                                      const ServingCluster& cluster) {
+  if (ranks <= 1) return "";
+  const bool custom = engine.custom_all_reduce && ranks <= cluster.fast_domain() && ranks <= 8;
+  if (!custom || payload > engine.custom_all_reduce_max) {
+    return collective_algorithm(Collective::all_reduce, payload, placed_ranks(ranks, cluster),
+                                cluster);
+  }
+  if (ranks == 2) return "one-shot";
+  return payload < (ranks <= 4 ? engine.one_shot_at_4 : engine.one_shot_at_8) ? "one-shot"
+                                                                              : "two-shot";
+}
+
+Seconds shot_all_reduce_time(Bytes payload, int ranks, const Link& link) {
+  const double n = ranks;
+  const Seconds one = kOneShotLatency + payload * (n - 1.0) / (link.bandwidth * kOneShotFraction);
+  const Seconds two =
+      kTwoShotLatency + payload * (2.0 * (n - 1.0) / n) / (link.bandwidth * kTwoShotFraction);
+  return std::min(one, two);
+}
+
+Cost all_reduce_cost(Bytes payload, int ranks, const Engine& engine,
+                     const ServingCluster& cluster) {
+  if (ranks <= 1 || payload.value() <= 0.0) return {};
+  if (const AllReduceCurve* curve = measured_curve(ranks, engine, cluster)) {
+    return {on_measured_curve(curve->points, payload), curve->relative_spread, curve->provenance};
+  }
+  const Cost library =
+      collective_cost(Collective::all_reduce, payload, placed_ranks(ranks, cluster), cluster);
+  const bool custom = engine.custom_all_reduce && ranks <= cluster.fast_domain() && ranks <= 8;
+  if (!custom) return library;
+  const Seconds shots = shot_all_reduce_time(payload, ranks, cluster.intra_node);
+  if (shots >= library.time) return library;
+  return {shots, kShotSpread, Provenance::extrapolated};
+}
+
+ExchangeCost exchange_cost(ExpertExchange exchange, double tokens, const Model& model, int ranks,
+                           const Engine& engine, const ServingCluster& cluster) {
+  if (ranks <= 1 || !model.moe) return {};
+  const Placement placement = placed_ranks(ranks, cluster);
+  const double h = model.hidden_size, topk = model.moe->moe_router_topk;
+  switch (exchange) {
+    case ExpertExchange::deepep_low_latency: {
+      const DispatchRate rate = dispatch_rate(cluster.inference, placement.num_nodes);
+      const BytesPerSecond link = cluster.intra_node.bandwidth;
+      const Bytes sent = bytes(tokens * topk * h);
+      const auto one = [&](Seconds latency, double width, double fraction) {
+        return Cost{latency + sent * width / (link * fraction), rate.relative_spread,
+                    rate.provenance};
+      };
+      return {one(rate.dispatch_latency, kDispatchedNumber, rate.dispatch_fraction),
+              one(rate.combine_latency, kCombinedNumber, rate.combine_fraction)};
+    }
+    case ExpertExchange::deepep_high_throughput: {
+      // One copy for each rank that has one of a token's experts, at most topk.
+      const double copies = std::min(topk, static_cast<double>(ranks));
+      const Bytes payload = bytes(tokens * copies * h);
+      return {
+          collective_cost(Collective::all_to_all, payload * kDispatchedNumber, placement, cluster),
+          collective_cost(Collective::all_to_all, payload * kCombinedNumber, placement, cluster)};
+    }
+    case ExpertExchange::all_reduce: {
+      return {{}, all_reduce_cost(bytes(tokens * h * 2.0), ranks, engine, cluster)};
+    }
+    case ExpertExchange::automatic:
+    case ExpertExchange::all_gather_reduce_scatter:
+      break;
+  }
+  const Bytes all = bytes(tokens * ranks * h * 2.0);
+  return {collective_cost(Collective::all_gather, all, placement, cluster),
+          collective_cost(Collective::reduce_scatter, all, placement, cluster)};
+}
+
+}  // namespace meshwright

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of the operators that only inference has: attention over a cache, experts with few tokens,
+// products with narrow weights, small all-reduces, and the exchange of tokens. The rates are those
+// of the device (hardware/inference_rates.h); a device without rows gets the pooled ones.
+//
+// norm3(a, b) = (a^3 + b^3)^(1/3), as sim/kernel_time/host.h.
+#pragma once
+
+#include "sim/hardware/inference_rates.h"
+#include "sim/kernel_time/compute.h"
+#include "sim/serving/engine.h"
+
+namespace meshwright {
+
+DecodeAttentionRate decode_rate(const InferenceRates& rates, EngineKind engine, AttentionForm form,
+                                KvCacheFormat kv_cache);
+PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine,
+                                  AttentionForm form, std::int64_t head_dim,
+                                  KvCacheFormat kv_cache);
+ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format);
+DispatchRate dispatch_rate(const InferenceRates& rates, int nodes);
+
+// Decode attention of one layer: latency + norm3(bytes / (share * bandwidth), FLOPs / (share *
+// peak)).
+Seconds decode_attention_time(Bytes read, Flops work, const DecodeAttentionRate& rate,
+                              const Device& device);
+// Prefill attention of one layer: latency + FLOPs / (share * fill * peak), fill = keys / (keys +
+// ramp) * waves / (waves + tail). Blocks: 128 queries of one head.
+Seconds prefill_attention_time(Flops work, double mean_keys, double blocks,
+                               const PrefillAttentionRate& rate, const Device& device);
+// Routed experts of one layer: latency + norm3(bytes / (share * bandwidth), FLOPs / (share * peak)
+// * (1 + ramp_rows / rows)).
+Seconds expert_time(Bytes moved, Flops work, double rows_per_expert, const ExpertRate& rate,
+                    const Device& device);
+
+// A linear whose weights are stored in `scheme`: the device's product in the format that its
+// kernels multiply in, with the weights' own bytes in place of that format's.
+Cost linear_cost(GemmShape shape, const WeightScheme& scheme, const Device& device);
+
+// Which algorithm an engine's library takes: "one-shot", "two-shot", or NCCL's.
+std::string_view all_reduce_algorithm(Bytes payload, int ranks, const Engine& engine,
+                                      const ServingCluster& cluster);
+// One all-reduce of tensor ranks. In an NVLink domain the library's measured curve, else the
+// formula of one and two shots; over PCIe or nodes NCCL's model (sim/collective).
+Cost all_reduce_cost(Bytes payload, int ranks, const Engine& engine, const ServingCluster& cluster);
+// One shot: every rank reads n - 1 payloads. Two shots: a reduce-scatter and an all-gather. The
+// faster one, with shares of the link that are fitted over all chips with NVLink.
+Seconds shot_all_reduce_time(Bytes payload, int ranks, const Link& link);
+
+// Dispatch and combine of one layer with experts: `tokens` of each of `ranks` ranks, topk copies.
+// Low latency: latency + bytes / (share * link), dispatched in fp8 with fp32 scales for 128
+// numbers, combined in 16 bits. High throughput: all-to-alls of NCCL's model.
+struct ExchangeCost {
+  Cost dispatch{}, combine{};
+};
+ExchangeCost exchange_cost(ExpertExchange exchange, double tokens, const Model& model, int ranks,
+                           const Engine& engine, const ServingCluster& cluster);
+
+}  // namespace meshwright

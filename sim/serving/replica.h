@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// One replica of an inference engine: how its weights and cache are stored, how its GPUs share the
+// work, and the limits that the engine runs under.
+//
+// Dense data parallelism is replicas beside each other, which exchange nothing; it stands outside.
+// data_parallel_size here counts attention's ranks that step together because experts lie over all
+// of them (vLLM --data-parallel-size with experts, SGLang --enable-dp-attention, TensorRT-LLM
+// enable_attention_dp).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "sim/base/serving_formats.h"
+#include "sim/base/units.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+// Linears of a layer that a checkpoint quantizes together. Router, norms and embedding stay in 16
+// bits in every published checkpoint.
+enum QuantizedPart : unsigned {
+  kQuantizedAttentionInput = 1U << 0U,   // query, key, value; MLA's down and up projections
+  kQuantizedAttentionOutput = 1U << 1U,  // the projection behind attention
+  kQuantizedDenseMlp = 1U << 2U,
+  kQuantizedSharedExperts = 1U << 3U,
+  kQuantizedExperts = 1U << 4U,
+  kQuantizedHead = 1U << 5U
+};
+inline constexpr std::array kQuantizedPartNames{
+    EnumName{kQuantizedAttentionInput, "attention_input"},
+    EnumName{kQuantizedAttentionOutput, "attention_output"},
+    EnumName{kQuantizedDenseMlp, "dense_mlp"},
+    EnumName{kQuantizedSharedExperts, "shared_experts"},
+    EnumName{kQuantizedExperts, "experts"},
+    EnumName{kQuantizedHead, "head"}};
+inline constexpr unsigned kQuantizedLinears = kQuantizedAttentionInput | kQuantizedAttentionOutput |
+                                              kQuantizedDenseMlp | kQuantizedSharedExperts |
+                                              kQuantizedExperts;
+
+struct WeightScheme {
+  WeightFormat format = WeightFormat::bf16;
+  int group_size = 128;      // int4: weights that share a scale
+  bool zero_points = false;  // int4: each group has a 4-bit zero point, too
+  unsigned quantized = kQuantizedLinears;
+  bool operator==(const WeightScheme&) const = default;
+};
+
+struct ReplicaLayout {
+  int tensor_parallel_size = 1;          // ranks that share a sequence's heads
+  int pipeline_parallel_size = 1;        // stages
+  int data_parallel_size = 1;            // attention's groups of tensor ranks; experts lie over all
+  int expert_parallel_size = 1;          // of tensor x data ranks; the rest cuts each expert
+  int decode_context_parallel_size = 1;  // of the tensor ranks, those that share a context
+  bool operator==(const ReplicaLayout&) const = default;
+};
+constexpr int num_gpus(const ReplicaLayout& l) {
+  return l.tensor_parallel_size * l.pipeline_parallel_size * l.data_parallel_size;
+}
+// Ranks that each expert is cut over.
+constexpr int expert_tensor_size(const ReplicaLayout& l) {
+  return l.tensor_parallel_size * l.data_parallel_size / l.expert_parallel_size;
+}
+// The dense part as the layout that operators and placements are made from.
+constexpr Layout dense_layout(const ReplicaLayout& l) {
+  Layout layout{};
+  layout.tensor_parallel_size = l.tensor_parallel_size;
+  layout.pipeline_parallel_size = l.pipeline_parallel_size;
+  layout.data_parallel_size = l.data_parallel_size;
+  return layout;
+}
+// "tp8", "tp4 dp2 ep8", "tp8 pp2"
+std::string short_name(const ReplicaLayout& layout);
+
+// How tokens reach experts on other ranks.
+enum class ExpertExchange {
+  automatic,                  // the engine's default
+  all_reduce,                 // every rank has all tokens; outputs are summed
+  all_gather_reduce_scatter,  // vLLM allgather_reducescatter
+  deepep_low_latency,         // DeepEP, fixed buffers, a few hundred tokens a rank at most
+  deepep_high_throughput      // DeepEP normal mode
+};
+inline constexpr std::array kExpertExchangeNames{
+    EnumName{ExpertExchange::automatic, "auto"}, EnumName{ExpertExchange::all_reduce, "all_reduce"},
+    EnumName{ExpertExchange::all_gather_reduce_scatter, "allgather_reducescatter"},
+    EnumName{ExpertExchange::deepep_low_latency, "deepep_low_latency"},
+    EnumName{ExpertExchange::deepep_high_throughput, "deepep_high_throughput"}};
+constexpr std::string_view name_of(ExpertExchange v) { return name_in(kExpertExchangeNames, v); }
+
+// What a launch command says of a replica; 0 or none: the engine's default.
+struct ReplicaOptions {
+  WeightScheme weights{};
+  KvCacheFormat kv_cache = KvCacheFormat::bf16;
+  ReplicaLayout layout{};
+  ExpertExchange exchange = ExpertExchange::automatic;
+  std::optional<double> memory_fraction{};  // gpu_memory_utilization, mem_fraction_static ...
+  int max_num_seqs = 0;                     // --max-running-requests, --max_batch_size
+  int max_num_batched_tokens = 0;           // --chunked-prefill-size, --max_num_tokens
+  int max_model_len = 0;                    // 0: the model's
+  int block_size = 0;                       // tokens of a block of the cache
+  int num_speculative_tokens = 0;           // drafts a step
+  bool enforce_eager = false;               // no CUDA graphs
+  bool operator==(const ReplicaOptions&) const = default;
+};
+
+}  // namespace meshwright

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of one step of an engine: the decodes of running sequences and the prompts beside them in
+// one pass.
+//
+// Linear layers, experts and all-reduces run once over all rows of the step; attention alone adds
+// up (chunked prefill: vLLM, arXiv 2308.16369). What depends on rows alone is tabled when a
+// ReplicaCost is made, so that a step costs a few look-ups: about 100 ns.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sim/hardware/inference_rates.h"
+#include "sim/serving/engine.h"
+#include "sim/serving/kv_cache.h"
+#include "sim/serving/operator_time.h"
+
+namespace meshwright {
+
+// What one group of tensor ranks runs in one pass. With data ranks each has its own; the slowest
+// sets the pace.
+struct EngineStep {
+  double decode_sequences = 0;  // each with one new token, and its drafts
+  double decode_context = 0;    // tokens in the cache of all of them together
+  double prefill_tokens = 0;    // new tokens of prompts
+  double prefill_sequences = 0;
+  double prefill_pairs = 0;  // query-key pairs of a head: sum of T (P + T / 2) over the prompts
+};
+// Decodes of `sequences` at this context each.
+constexpr EngineStep decode_step(double sequences, double context) {
+  return {sequences, sequences * context, 0, 0, 0};
+}
+// `sequences` prompts of `tokens` new tokens behind `prior` cached ones.
+constexpr EngineStep prefill_step(double sequences, double tokens, double prior = 0) {
+  return {0, 0, sequences * tokens, sequences, sequences * tokens * (prior + tokens / 2)};
+}
+constexpr EngineStep operator+(const EngineStep& a, const EngineStep& b) {
+  return {a.decode_sequences + b.decode_sequences, a.decode_context + b.decode_context,
+          a.prefill_tokens + b.prefill_tokens, a.prefill_sequences + b.prefill_sequences,
+          a.prefill_pairs + b.prefill_pairs};
+}
+
+enum class StepTerm {
+  linears,        // products of attention's projections, MLP, shared experts, router
+  small_kernels,  // norms, activations, rotary embedding, quantization
+  prefill_attention,
+  decode_attention,
+  experts,
+  all_reduce,        // of tensor ranks, and the embedding's
+  exchange,          // of tokens between ranks of experts
+  context_exchange,  // of partial attention between decode context ranks
+  head,              // logits, their gather, sampling
+  drafts,            // passes of multi-token prediction
+  pipeline,          // sends between stages
+  host               // that the GPU waits for
+};
+inline constexpr std::array kStepTermNames{
+    EnumName{StepTerm::linears, "linears"},
+    EnumName{StepTerm::small_kernels, "small_kernels"},
+    EnumName{StepTerm::prefill_attention, "prefill_attention"},
+    EnumName{StepTerm::decode_attention, "decode_attention"},
+    EnumName{StepTerm::experts, "experts"},
+    EnumName{StepTerm::all_reduce, "all_reduce"},
+    EnumName{StepTerm::exchange, "exchange"},
+    EnumName{StepTerm::context_exchange, "context_exchange"},
+    EnumName{StepTerm::head, "head"},
+    EnumName{StepTerm::drafts, "drafts"},
+    EnumName{StepTerm::pipeline, "pipeline"},
+    EnumName{StepTerm::host, "host"}};
+constexpr std::string_view name_of(StepTerm v) { return name_in(kStepTermNames, v); }
+inline constexpr std::size_t kNumStepTerms = kStepTermNames.size();
+
+struct StepTime {
+  std::array<Seconds, kNumStepTerms> terms{};
+  Seconds total{};     // from its start until its tokens are there, all stages
+  Seconds interval{};  // until the next one may start: the slowest stage
+  [[nodiscard]] Seconds operator[](StepTerm term) const {
+    return terms[static_cast<std::size_t>(term)];
+  }
+};
+
+// Where a number of rows lies between the points of a RowTable: 1, 1.5, 2, 3, 4, 6, ..., each power
+// of two and half of the way to the next.
+struct RowPosition {
+  int point = 0;
+  double share = 0.0;  // of the way to the next point; above 1 beyond the last
+};
+RowPosition row_position(double rows);
+
+// Seconds as a function of rows, straight between the points.
+class RowTable {
+ public:
+  static constexpr int kPoints = 33;  // 1 to 65,536
+  static double rows_of(int point);
+  RowTable() = default;
+  explicit RowTable(const std::array<double, kPoints>& values) : values_(values) {}
+  [[nodiscard]] double at(const RowPosition& position) const {
+    const auto i = static_cast<std::size_t>(position.point);
+    return values_[i] + position.share * (values_[i + 1] - values_[i]);
+  }
+  [[nodiscard]] double at(double rows) const { return at(row_position(rows)); }
+
+ private:
+  std::array<double, kPoints> values_{};
+};
+
+// What a replica's steps cost, made once for a model, an engine, a layout and a device. Immutable
+// and safe to share.
+struct ReplicaCost {
+  // Whole model, by rows of one group of tensor ranks.
+  RowTable linears{}, small_kernels{}, all_reduce{}, exchange{}, experts{};
+  RowTable head{};              // by rows that logits are made of
+  RowTable draft{};             // one pass of multi-token prediction without attention, by rows
+  RowTable context_exchange{};  // by sequences
+  RowTable send{};              // one message between stages
+
+  DecodeAttentionRate decode_rate{};
+  PrefillAttentionRate prefill_rate{};
+  Bytes decode_key{};    // of one token in one layer of a rank, as attention reads it
+  Bytes decode_query{};  // query and output of one sequence in one layer
+  Flops decode_pair{};   // of one sequence and one key in one layer of a rank
+  Flops prefill_pair{};  // of one query and one key in one layer of a rank
+  double heads = 1;      // of a rank
+  double full_layers = 0, window_layers = 0, window = 0;
+  Bytes index_key{};             // of one token in one layer, as a sparse indexer reads it
+  double indexed_keys = 0;       // that attention reads behind it; 0: all
+  FlopsPerSecond device_peak{};  // 16-bit
+  BytesPerSecond memory_bandwidth{};
+  double multiprocessors = 1;
+  double context_ranks = 1;
+
+  Seconds host_step{}, host_sequence{}, host_eager{};  // eager: launches of a step without a graph
+  int stages = 1;
+  int data_ranks = 1;
+  int drafts = 0;
+  int graph_most = 0;
+  bool eager = false;
+  double time_factor = 1.0;
+  std::array<double, kNumStepTerms> spread{};
+  std::array<Provenance, kNumStepTerms> provenance{};
+  double own_spread = 0.0;  // of a whole step, what the engine's fit left
+  std::vector<GraphRange> graphs{};
+  bool pads_to_graph = true;
+};
+
+// Options with defaults (with_defaults). The layout obeys the rules.
+ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, const Engine& engine,
+                         const ReplicaOptions& options);
+
+StepTime step_time(const ReplicaCost& cost, const EngineStep& step);
+// Relative standard deviation of a step, from those of its terms and of the engine's fit.
+double step_spread(const ReplicaCost& cost, const StepTime& time);
+Provenance step_provenance(const ReplicaCost& cost, const StepTime& time);
+
+// Time between two tokens of a request while `sequences` run and nothing else: with stages each
+// takes its share of them, and a sequence gets a token when all stages have passed.
+Seconds decode_interval(const ReplicaCost& cost, double sequences, double context);
+
+}  // namespace meshwright

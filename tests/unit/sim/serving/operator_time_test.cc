@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/operator_time.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/llama_model.h"
+#include "tests/unit/sim/serving/shipped.h"
+
+namespace meshwright {
+namespace {
+
+// A device whose numbers make the arithmetic short: 1 TB/s, 100 TFLOP/s in 16 bits, 100
+// multiprocessors.
+Device round_device() {
+  Device device;
+  device.num_multiprocessors = 100;
+  device.memory_bandwidth = gigabytes_per_second(1000);
+  device.memory_bandwidth_fraction = 1.0;
+  GemmModel& model = device.gemm.emplace_back();
+  model.precision = Precision::bf16;
+  model.peak = teraflops_per_second(100);
+  return device;
+}
+
+// 10 us + 0.5 GB at half of 1 TB/s: 1 ms; nothing to compute.
+TEST(DecodeAttentionTime, IsALatencyAndTheBytes) {
+  const DecodeAttentionRate rate{
+      .latency = microseconds(10), .bandwidth_fraction = 0.5, .compute_fraction = 0.5};
+  EXPECT_NEAR(decode_attention_time(gigabytes(0.5), flops(0), rate, round_device()).value(),
+              1.010e-3, 1e-12);
+  // 50 GFLOP at half of 100 TFLOP/s are 1 ms, too: cube root of 2.
+  EXPECT_NEAR(decode_attention_time(gigabytes(0.5), flops(50e9), rate, round_device()).value(),
+              10e-6 + 1e-3 * 1.259921, 1e-9);
+}
+
+// 300 keys beside a ramp of 300: half; 100 blocks are one wave beside a tail of one: half. 100
+// TFLOP/s * 0.4 * 0.25 = 10 TFLOP/s, 10 GFLOP: 1 ms.
+TEST(PrefillAttentionTime, FillsWithKeysAndWaves) {
+  const PrefillAttentionRate rate{
+      .latency = microseconds(10), .fraction = 0.4, .ramp_keys = 300, .tail_waves = 1};
+  EXPECT_NEAR(prefill_attention_time(flops(10e9), 300, 100, rate, round_device()).value(), 1.010e-3,
+              1e-12);
+}
+
+// 1 GB at 1 TB/s is 1 ms. 20 GFLOP at 0.2 of 100 TFLOP/s are 1 ms, with 8 rows beside a ramp of 8
+// twice that: (1 + 8)^(1/3) = 2.0801 ms.
+TEST(ExpertTime, JoinsBytesAndProducts) {
+  const ExpertRate rate{.latency = microseconds(20),
+                        .bandwidth_fraction = 1.0,
+                        .compute_fraction = 0.2,
+                        .ramp_rows = 8};
+  EXPECT_NEAR(expert_time(gigabytes(1), flops(20e9), 8, rate, round_device()).value(),
+              20e-6 + 2.080084e-3, 1e-8);
+}
+
+TEST(LinearCost, OfSixteenBitsIsTheProductOfTraining) {
+  const Device device = only_device(test::shipped_cluster("h100-8"));
+  const GemmShape shape{1, 64, 8192, 8192};
+  EXPECT_EQ(linear_cost(shape, {}, device).time, gemm_cost(shape, Precision::bf16, device).time);
+}
+
+// A few rows read the weights: fp8 takes about half as long, int4 about a quarter.
+TEST(LinearCost, OfFewRowsFollowsTheBytesOfTheWeights) {
+  const Device device = only_device(test::shipped_cluster("h100-8"));
+  const GemmShape shape{1, 8, 28672, 8192};
+  const auto time = [&](WeightFormat format) {
+    return (linear_cost(shape, {.format = format}, device).time - device.kernel_launch).value();
+  };
+  EXPECT_NEAR(time(WeightFormat::fp8) / time(WeightFormat::bf16), 0.5, 0.06);
+  EXPECT_NEAR(time(WeightFormat::int4) / time(WeightFormat::bf16), 0.26, 0.09);
+}
+
+// 8 ranks, 1 MiB, 450 GB/s: one shot 4.51 us + 7 * 1,048,576 / (0.587 * 450e9) = 32.3 us; two shots
+// 13.9 us + 1.75 * 1,048,576 / (0.682 * 450e9) = 19.9 us.
+TEST(ShotAllReduceTime, IsTheFasterOfOneAndTwoShots) {
+  Link link;
+  link.bandwidth = gigabytes_per_second(450);
+  EXPECT_NEAR(shot_all_reduce_time(mebibytes(1), 8, link).value(), 19.88e-6, 0.02e-6);
+  EXPECT_NEAR(shot_all_reduce_time(kibibytes(8), 8, link).value(), 4.73e-6, 0.02e-6);
+}
+
+// H100, 8 ranks, vLLM 0.24 (SERVING table): 7.9 us at 128 KiB, 15.0 at 1 MiB, 30.8 at 4 MiB.
+TEST(AllReduceCost, FollowsTheMeasuredCurveOfTheEngine) {
+  const ServingCluster cluster = test::shipped_cluster("h100-8");
+  const Engine engine = test::shipped_engine("vllm-0.24");
+  const auto us = [&](Bytes payload) {
+    return all_reduce_cost(payload, 8, engine, cluster).time / microseconds(1);
+  };
+  EXPECT_NEAR(us(kibibytes(128)), 7.9, 0.2);
+  EXPECT_NEAR(us(mebibytes(1)), 15.0, 0.5);
+  EXPECT_NEAR(us(mebibytes(4)), 30.8, 2.0);
+  EXPECT_EQ(all_reduce_cost(mebibytes(1), 1, engine, cluster).time.value(), 0.0);
+  double before = 0.0;
+  for (double kib = 1; kib < 65536; kib *= 1.3) {
+    const double now = us(kibibytes(kib));
+    EXPECT_GE(now, before * 0.9) << kib;  // steps between algorithms fall by less than a tenth
+    before = now;
+  }
+}
+
+TEST(AllReduceAlgorithm, ChangesWithTheMessage) {
+  const ServingCluster cluster = test::shipped_cluster("h100-8");
+  const Engine engine = test::shipped_engine("vllm-0.24");
+  EXPECT_EQ(all_reduce_algorithm(kibibytes(128), 8, engine, cluster), "one-shot");
+  EXPECT_EQ(all_reduce_algorithm(kibibytes(512), 8, engine, cluster), "two-shot");
+  EXPECT_EQ(all_reduce_algorithm(mebibytes(4), 2, engine, cluster), "one-shot");
+  EXPECT_EQ(all_reduce_algorithm(mebibytes(64), 8, engine, cluster), "NVLS");
+  EXPECT_EQ(all_reduce_algorithm(mebibytes(64), 1, engine, cluster), "");
+}
+
+// DeepEP on H100 (SERVING table): 37 and 67 us for 128 tokens of DeepSeek-V3, 116 and 259 for 512.
+TEST(ExchangeCost, OfLowLatencyIsThePublishedTable) {
+  const ServingCluster cluster = test::shipped_cluster("h100-8");
+  const Engine engine = test::shipped_engine("sglang-0.5.14");
+  const Model model = test::shipped_model("deepseek-v3");
+  const auto at = [&](double tokens) {
+    return exchange_cost(ExpertExchange::deepep_low_latency, tokens, model, 8, engine, cluster);
+  };
+  EXPECT_NEAR(at(128).dispatch.time / microseconds(1), 37, 8);
+  EXPECT_NEAR(at(128).combine.time / microseconds(1), 67, 10);
+  EXPECT_NEAR(at(512).combine.time / microseconds(1), 259, 30);
+  EXPECT_EQ(exchange_cost(ExpertExchange::deepep_low_latency, 8, model, 1, engine, cluster)
+                .dispatch.time.value(),
+            0.0);
+}
+
+TEST(Rates, OfADeviceWithoutRowsAreThePooledOnes) {
+  const DecodeAttentionRate rate =
+      decode_rate({}, EngineKind::vllm, AttentionForm::grouped, KvCacheFormat::bf16);
+  EXPECT_EQ(rate.provenance, Provenance::extrapolated);
+  EXPECT_GT(rate.bandwidth_fraction, 0.7);
+  EXPECT_EQ(expert_rate({}, EngineKind::vllm, WeightFormat::nvfp4).format, WeightFormat::nvfp4);
+  EXPECT_EQ(expert_rate({}, EngineKind::vllm, WeightFormat::mxfp8).format, WeightFormat::fp8);
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/llama_model.h"
+#include "tests/unit/sim/serving/shipped.h"
+
+namespace meshwright {
+namespace {
+
+using test::shipped_cluster;
+using test::shipped_engine;
+using test::shipped_model;
+
+// The name of the first broken rule and its sentence; empty: the engine starts.
+std::string refusal(const Model& model, const ReplicaOptions& asked,
+                    const std::string& engine = "vllm-0.24",
+                    const std::string& cluster = "h100-512") {
+  const ServingCluster where = shipped_cluster(cluster);
+  const Engine software = shipped_engine(engine);
+  const ReplicaOptions options = with_defaults(asked, software, only_device(where), model);
+  const ServingRuleInput in{model, where, software, options};
+  const auto broken = check_replica(in);
+  if (!broken) return "";
+  return std::string(broken->rule->name) + ": " + broken->rule->sentence(in, broken->missed);
+}
+bool breaks(const std::string& found, const std::string& rule) { return found.starts_with(rule); }
+
+// vllm#12256: 18,432 / 32 is 576 columns, and 576 / 128 is 4.5.
+TEST(ServingRules, RefuseDeepSeekAt32RanksForItsBlocks) {
+  const Model model = shipped_model("deepseek-v3");
+  ReplicaOptions options{.weights = usual_scheme(WeightFormat::fp8_block, model),
+                         .layout = {.tensor_parallel_size = 32}};
+  EXPECT_EQ(refusal(model, options),
+            "fp8_blocks_are_whole: 18,432 / 32 is 576 columns a rank, which is no multiple of 128");
+  options.layout.tensor_parallel_size = 16;
+  EXPECT_EQ(refusal(model, options), "");
+}
+
+// MiniMax-M2.5: experts of 1,536 columns; at tensor size 8 192 a rank. Expert parallelism cures it.
+TEST(ServingRules, RefuseNarrowExpertsAndAcceptExpertParallelism) {
+  Model model = llama_model();
+  model.num_attention_heads = 48;
+  model.moe =
+      MixtureOfExperts{.num_moe_experts = 256, .moe_router_topk = 8, .moe_ffn_hidden_size = 1536};
+  ReplicaOptions options{.weights = {.format = WeightFormat::fp8_block},
+                         .layout = {.tensor_parallel_size = 8}};
+  EXPECT_TRUE(breaks(refusal(model, options), "fp8_blocks_are_whole"));
+  options.layout.expert_parallel_size = 8;
+  EXPECT_EQ(refusal(model, options), "");
+  options.layout = {.tensor_parallel_size = 4};
+  EXPECT_EQ(refusal(model, options), "");
+}
+
+TEST(ServingRules, RefuseWhatEnginesRefuse) {
+  const Model dense = llama_model();  // 32 heads, 8 key-value heads, 14,336 columns
+  const Model experts = shipped_model("qwen3-235b-a22b");  // 64 heads, 4 key-value heads
+  const auto sizes = [](ReplicaLayout layout) { return ReplicaOptions{.layout = layout}; };
+  EXPECT_TRUE(
+      breaks(refusal(dense, sizes({.tensor_parallel_size = 3})), "heads_divide_by_tensor_size"));
+  Model odd = dense;
+  odd.num_attention_heads = 24;
+  odd.num_query_groups = 6;
+  EXPECT_TRUE(
+      breaks(refusal(odd, sizes({.tensor_parallel_size = 4})), "kv_heads_divide_or_repeat"));
+  EXPECT_EQ(refusal(dense, sizes({.tensor_parallel_size = 16})), "");  // heads are repeated
+  EXPECT_TRUE(breaks(refusal(dense, sizes({.data_parallel_size = 2})), "data_ranks_need_experts"));
+  EXPECT_TRUE(breaks(refusal(dense, sizes({.tensor_parallel_size = 2, .expert_parallel_size = 2})),
+                     "experts_need_experts"));
+  EXPECT_TRUE(
+      breaks(refusal(experts, sizes({.tensor_parallel_size = 8, .expert_parallel_size = 3})),
+             "expert_size_divides_ranks"));
+  EXPECT_TRUE(
+      breaks(refusal(experts, sizes({.tensor_parallel_size = 8, .expert_parallel_size = 4})),
+             "expert_group_is_whole_in_vllm"));
+  EXPECT_EQ(refusal(experts, sizes({.tensor_parallel_size = 8, .expert_parallel_size = 4}),
+                    "sglang-0.5.14"),
+            "");
+  EXPECT_TRUE(breaks(refusal(dense, sizes({.pipeline_parallel_size = 33})), "layers_cover_stages"));
+  EXPECT_TRUE(breaks(refusal(dense, sizes({.tensor_parallel_size = 16}), "vllm-0.24", "h100-8"),
+                     "replica_fits_cluster"));
+  EXPECT_TRUE(
+      breaks(refusal(dense, sizes({.tensor_parallel_size = 2, .decode_context_parallel_size = 2})),
+             "decode_context_repeats_heads"));
+  EXPECT_TRUE(breaks(refusal(shipped_model("deepseek-v3"),
+                             sizes({.tensor_parallel_size = 8, .decode_context_parallel_size = 8}),
+                             "sglang-0.5.14"),
+                     "decode_context_divides_tensor_size"));
+  EXPECT_TRUE(breaks(refusal(dense, {.max_num_seqs = 512, .max_num_batched_tokens = 256}),
+                     "batched_tokens_cover_sequences"));
+  EXPECT_TRUE(breaks(refusal(dense, {.kv_cache = KvCacheFormat::fp8_ds_mla}),
+                     "kv_cache_format_is_supported"));
+  EXPECT_TRUE(breaks(refusal(dense, {.weights = {.format = WeightFormat::nvfp4}}, "sglang-0.5.14"),
+                     "device_multiplies_format"));
+  EXPECT_TRUE(breaks(refusal(shipped_model("toy-mlp"), {}), "model_has_kv_layout"));
+  const auto split =
+      sizes({.tensor_parallel_size = 4, .data_parallel_size = 2, .expert_parallel_size = 8});
+  EXPECT_TRUE(
+      breaks(refusal(experts, split, "tensorrt-llm-1.3"), "attention_data_size_is_all_or_none"));
+}
+
+// vllm#17604: Qwen3-235B in GPTQ with groups of 128: 1,536 / 8 is 192.
+TEST(ServingRules, RefuseCutGroupsOfInt4) {
+  const Model model = shipped_model("qwen3-235b-a22b");
+  ReplicaOptions options{.weights = {.format = WeightFormat::int4, .group_size = 128},
+                         .layout = {.tensor_parallel_size = 8}};
+  EXPECT_TRUE(breaks(refusal(model, options), "int4_groups_are_whole"));
+  options.layout.tensor_parallel_size = 4;
+  EXPECT_EQ(refusal(model, options), "");
+}
+
+TEST(ServingRules, AcceptWhatIsServedEveryDay) {
+  const Model deepseek = shipped_model("deepseek-v3");
+  const WeightScheme blocks = usual_scheme(WeightFormat::fp8_block, deepseek);
+  EXPECT_EQ(refusal(deepseek, {.weights = blocks, .layout = {.tensor_parallel_size = 8}}), "");
+  EXPECT_EQ(refusal(deepseek, {.weights = blocks,
+                               .layout = {.data_parallel_size = 8, .expert_parallel_size = 8}}),
+            "");
+  const Model oss = shipped_model("gpt-oss-120b");
+  for (const int tp : {1, 2, 4, 8}) {
+    EXPECT_EQ(refusal(oss, {.weights = usual_scheme(WeightFormat::mxfp4, oss),
+                            .layout = {.tensor_parallel_size = tp}}),
+              "")
+        << tp;
+  }
+}
+
+TEST(ServingRules, EachHasItsOwnNameAndSaysWhy) {
+  std::set<std::string_view> names;
+  for (const ServingRuleRow& row : serving_rules()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_FALSE(row.requirement.empty() || row.reason.empty() || row.remedy.empty()) << row.name;
+  }
+}
+
+// Llama-3-70B in 16 bits does not fit one H100.
+TEST(ServingRules, RefuseACacheWithoutRoom) {
+  const Model model = shipped_model("llama-3-70b");
+  const ServingCluster cluster = shipped_cluster("h100-8");
+  const Engine engine = shipped_engine("vllm-0.24");
+  const ReplicaOptions options = with_defaults({}, engine, only_device(cluster), model);
+  const ServingRuleInput in{model, cluster, engine, options};
+  const auto broken =
+      check_replica_memory(in, replica_memory(model, only_device(cluster), engine, options), 2048);
+  ASSERT_TRUE(broken.has_value());
+  EXPECT_EQ(broken->rule->name, "cache_holds_longest_request");
+}
+
+}  // namespace
+}  // namespace meshwright
