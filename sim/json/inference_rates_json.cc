@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-constexpr NumberRange kRateShare{.low = 0.0, .high = 10.0, .low_excluded = true};
+constexpr NumberRange kRateShare{.low = 0.0, .high = 1.0, .low_excluded = true};
 
 template <typename R>
 void add_rate_engine(Record<R>& r) {
