@@ -119,10 +119,8 @@ std::string levers_panel(const Capacity& capacity) {
   if (rows.empty()) return "";
   const char* caption =
       capacity.tokens_stated
-          ? "Change in days and cost relative to the plan. GPU and batch rows use the best "
-            "layout for each value"
-          : "Change in tokens/s relative to the plan. GPU and batch rows use the best "
-            "layout for each value";
+          ? "Change of days and cost from the plan; each choice with its best layout"
+          : "Change of tokens/s from the plan; each choice with its best layout";
   return panel(
       "levers", "What would change it",
       "<div data-fixed>" + html::table(caption, {{"today"}, {"less"}, {"more"}}, rows) + "</div>");

@@ -479,7 +479,7 @@ export type NamedLayout = {
   layout: Layout;
 };
 
-export type Turned = {
+export type Perturbed = {
   factor: number;
   value: number;
   step_time_seconds: number;
@@ -494,8 +494,8 @@ export type Sensitivity = {
   value: number;
   relative_spread: number;
   provenance: "measured" | "interpolated" | "fitted" | "extrapolated" | "datasheet" | "assumed";
-  low: Turned;
-  high: Turned;
+  low: Perturbed;
+  high: Perturbed;
   capped: boolean;
   winner_changes: boolean;
 };

@@ -79,21 +79,33 @@ bool finite(const Outcome& outcome) {
           std::isfinite(estimate->peak_memory().value()));
 }
 
+// A file without what training does not read: hundreds of rows of inference kernels.
+Json read_for_training(const std::string& path) {
+  Json whole = app::read_json_file(path);
+  return whole.contains("inference") ? without_key(whole, "inference") : whole;
+}
+
+template <typename Read>
+void mutate(const Json& whole, const std::string& file, const Read& read_and_use) {
+  for_each_mutation(whole, [&](const Json& mutated, const std::string& what) {
+    SCOPED_TRACE(file + ": " + what);
+    try {
+      read_and_use(mutated, file);
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "not an input error: " << error.what();
+    }
+  });
+}
+
 // Reads every mutation of the folder's files; `use` puts what was read to use.
 template <typename Read, typename Use>
 void mutate_folder(const std::string& folder, const Read& read, const Use& use) {
   for (const std::string& path : configs(folder)) {
     const std::string file = fs::path(path).filename().string();
-    for_each_mutation(app::read_json_file(path), [&](const Json& mutated, const std::string& what) {
-      SCOPED_TRACE(file + ": " + what);
-      try {
-        use(read(mutated, file));
-      } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
-      } catch (const std::exception& error) {
-        ADD_FAILURE() << "not an input error: " << error.what();
-      }
-    });
+    mutate(read_for_training(path), file,
+           [&](const Json& mutated, const std::string& name) { use(read(mutated, name)); });
   }
 }
 
@@ -139,7 +151,7 @@ TEST(ConfigMutation, AClusterIsReadOrRefusedAndEstimatedFinitely) {
         for (const char* part : {"device", "framework"}) {
           if (!j.is_object() || !j.contains(part) || !j[part].is_string()) continue;
           const fs::path path = folder / j[part].get<std::string>();
-          if (fs::is_regular_file(path)) whole[part] = app::read_json_file(path.string());
+          if (fs::is_regular_file(path)) whole[part] = read_for_training(path.string());
         }
         return cluster_from_json(whole, file);
       },
@@ -159,6 +171,19 @@ TEST(ConfigMutation, ADeviceIsReadOrRefusedAndEstimatedFinitely) {
         cluster.device = device;
         EXPECT_TRUE(finite(estimate({model, cluster, job}, small_layout())));
       });
+}
+
+// One row of each list is enough: the rows of a list are read alike.
+TEST(ConfigMutation, ARateOfInferenceKernelsIsReadOrRefused) {
+  Json rates =
+      app::read_json_file(app::configs_directory() + "/hardware/h100-sxm-80gb.json").at("inference");
+  for (Json& list : rates) {
+    if (list.is_array()) list = Json::array({list.at(0)});
+  }
+  ASSERT_GE(rates.size(), 6U);
+  mutate(rates, "h100-sxm-80gb.json", [](const Json& mutated, const std::string& file) {
+    inference_rates_from_json(mutated, file, "");
+  });
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ TEST(SystemNoise, IsInTheTimesOfCoresAndNotOfGpus) {
 TEST(SystemNoise, IsSaidAndADisturbedHostIsToBeCalibratedAgain) {
   EXPECT_EQ(system_noise_words({1.004, 1.002, 0.01}, 2), "");
   const std::string quiet = system_noise_words({1.06, 1.04, 0.05}, 2);
-  EXPECT_NE(quiet.find("kernels take +6 %"), std::string::npos);
-  EXPECT_NE(quiet.find("collectives +4 %"), std::string::npos);
+  EXPECT_NE(quiet.find("mean kernel time is +6 %"), std::string::npos);
+  EXPECT_NE(quiet.find("mean collective time +4 %"), std::string::npos);
   EXPECT_NE(quiet.find("wait 3 %"), std::string::npos);
   EXPECT_EQ(quiet.find("calibrate again"), std::string::npos);
   EXPECT_NE(system_noise_words({1.1, 1.1, 0.1}, 2).find("calibrate again"), std::string::npos);
