@@ -36,10 +36,11 @@ inline constexpr std::array kFp8RecipeNames{
     EnumName{Fp8Recipe::blockwise, "blockwise"}, EnumName{Fp8Recipe::mxfp8, "mxfp8"}};
 constexpr std::string_view name_of(Fp8Recipe v) { return name_in(kFp8RecipeNames, v); }
 
-// What the kernels between the products keep. Eager: every operator of PyTorch is a kernel of its
-// own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them). Compiled:
-// torch.compile fuses each block, and the loss runs eagerly in fp32 (torchtitan, 2024).
-// Transformers: eager as the models of Hugging Face transformers are, whose norms work in fp32.
+// Fusion of the kernels between GEMMs, which decides the arrays that they keep. Eager: every
+// operator of PyTorch is a kernel of its own that keeps its inputs (Nanotron's models/llama.py;
+// operators.h lists them). Compiled: torch.compile fuses each block, and the loss runs eagerly in
+// fp32 (torchtitan, 2024). Transformers: eager as in Hugging Face transformers, whose norms work in
+// fp32.
 enum class KernelFusion { fused, eager, compiled, transformers };
 inline constexpr std::array kKernelFusionNames{
     EnumName{KernelFusion::fused, "fused"}, EnumName{KernelFusion::eager, "eager"},

@@ -62,8 +62,8 @@ CurveValue read_curve(const std::vector<CollectivePoint>& points, Bytes payload)
   return {left * (payload / last.payload), last.relative_spread, Provenance::extrapolated};
 }
 
-// Of the first point's time, what a smaller payload takes: as the model says, at least in
-// proportion. A message that small only takes its start-up.
+// Share of the first point's time that a smaller payload takes: as in the model, at least in
+// proportion to the bytes. A message of at most kStartUp takes only its start-up.
 constexpr Bytes kStartUp = kibibytes(4);
 double share_below(Collective collective, Bytes payload, Bytes first, const Placement& measured,
                    const Cluster& cluster) {

@@ -28,8 +28,8 @@ struct LeastSquaresOptions {
 struct LeastSquaresSolution {
   std::vector<double> parameters;
   std::vector<double> residuals;
-  // Of the parameters, when residuals have variance 1: the diagonal of (J^T W J + prior)^-1, W the
-  // residuals' weights under rho.
+  // Variances of the parameters if residuals have variance 1: the diagonal of (J^T W J + prior)^-1,
+  // where W are the residuals' weights under rho.
   std::vector<double> variances;
   bool converged = false;
 };

@@ -90,8 +90,8 @@ inline constexpr std::array kNetworkFabricNames{
     EnumName{NetworkFabric::fat_tree, "fat_tree"}};
 constexpr std::string_view name_of(NetworkFabric v) { return name_in(kNetworkFabricNames, v); }
 
-// What runs on this very machine asked for beside the numbers of its parts and of the framework
-// that they ran under. Under another framework nothing is known of it, and it does not count.
+// Correction factors fitted on runs of this machine, in addition to the numbers of its parts and of
+// the framework of these runs. They do not count under another framework.
 struct MachineFit {
   std::string framework;  // its name; empty: nothing was fitted
   std::string source;
@@ -127,7 +127,7 @@ struct Cluster {
   // Devices of a compute tray, which is a host, where a node is a rack of them; 0: a node is a
   // host.
   int gpus_per_tray = 0;
-  // Of the NVLink domain, where a job uses gpus_per_node of them; 0: it uses all.
+  // GPUs of the NVLink domain, if a job uses only gpus_per_node of them; 0: it uses all.
   int gpus_per_domain = 0;
   // Neighbours joined by a faster link than the node's own: 2 for an NVLink bridge. 0: none.
   int gpus_per_island = 0;
@@ -146,8 +146,8 @@ struct Cluster {
   MachineFit fit;
   HostPace host;
   FeatureLimits limits;  // what does not run over its links
-  // What runs over them only with patches, or lost wherever it was measured. No search takes it
-  // unasked; who asks for it is told.
+  // Features that run on these devices only with patches, or were slower in every measurement. A
+  // search does not use them unless asked, and then reports it.
   FeatureLimits unproven;
 
   [[nodiscard]] bool fit_holds() const {
@@ -207,9 +207,9 @@ inline const Device& only_device(const Cluster& cluster) { return cluster.device
 // To be filled by what reads files, calibrates or asks what would be if.
 inline Device& only_device(Cluster& cluster) { return cluster.device; }
 
-// What a layout is on this cluster unless it says otherwise: as under the framework, but tokens go
-// to experts by alltoall where the framework's library does not run (Megatron Bridge,
-// training/flex_dispatcher_backend.py, does the same).
+// Default layout on this cluster. It is the framework's, but tokens go to experts by alltoall if
+// the framework's library does not run here (as Megatron Bridge,
+// training/flex_dispatcher_backend.py).
 Layout default_layout(const Cluster& cluster);
 
 // A layout that says nothing of its dispatcher: alltoall in place of flex where its expert ranks

@@ -10,7 +10,7 @@
 namespace meshwright {
 namespace {
 
-// What tokens travel in.
+// Number formats in which tokens are sent.
 constexpr std::array kSentNames{EnumName{Precision::bf16, "bf16"}, EnumName{Precision::fp8, "fp8"}};
 
 // How frozen weights are stored.

@@ -66,8 +66,8 @@ inline constexpr std::array kLauncherRankOrderNames{
     EnumName{RankOrder{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data},
              "tp-cp-ep-pp-dp"}};
 
-// What a search looks at in a layout where nobody named values of a switch, and whether named ones
-// count there: what cannot matter is not varied.
+// Values of a field that a search tries if the user names none, and whether named values count in
+// this layout. A switch without an effect is not varied.
 template <typename T>
 struct Unasked {
   std::array<T, 4> values{};
@@ -85,7 +85,8 @@ struct Field {
   FieldValues<T> values{};
   unsigned read_by = 0;  // bit of each CostPart
   SearchLevel level = SearchLevel::not_searched;
-  // Of a search on the command line, where names come before the help; empty: no axis of its own.
+  // Option and help of the field's axis in a search; empty: no axis of its own. Names come before
+  // the help.
   std::string_view option, help;
   bool in_brief_name = true;              // false: nearly all layouts of a plan share it
   T (*implied)(const Layout&) = nullptr;  // what it is unsaid, by fields before it; none: default

@@ -96,9 +96,9 @@ inline constexpr std::array kOffloadModuleNames{EnumName{kOffloadAttentionNorm, 
                                                 EnumName{kOffloadMoeActivation, "moe_act"}};
 using OffloadModules = ModuleSet<OffloadModule>;
 
-// What PyTorch FSDP gathers, frees and reduces at a time: the modules that it is wrapped around.
-// Embedding and head belong to the root, as the whole model does where nothing inside is wrapped.
-// none: no FSDP; ZeRO as Megatron-LM and DeepSpeed have it.
+// Modules that PyTorch FSDP wraps: each is gathered, freed and reduced as a unit. Embedding and
+// head belong to the root, as the whole model does if nothing inside is wrapped. none: no FSDP;
+// ZeRO as in Megatron-LM and DeepSpeed.
 enum class FsdpUnit { none, block, module, whole };
 inline constexpr std::array kFsdpUnitNames{
     EnumName{FsdpUnit::none, "none"}, EnumName{FsdpUnit::block, "block"},
@@ -127,7 +127,8 @@ constexpr std::string_view name_of(MoeFlexDispatcherBackend v) {
   return name_in(kMoeFlexDispatcherBackendNames, v);
 }
 
-// What the host submits as one graph instead of kernel by kernel (--cuda-graph-impl).
+// Part of a step that the host submits as one CUDA graph instead of kernel by kernel
+// (--cuda-graph-impl).
 enum class CudaGraphImpl { none, local, transformer_engine, full_iteration };
 inline constexpr std::array kCudaGraphImplNames{
     EnumName{CudaGraphImpl::none, "none"}, EnumName{CudaGraphImpl::local, "local"},

@@ -126,7 +126,7 @@ class Expansion {
 // validate_layer_layout).
 class Order {
  public:
-  // What is wrong with this item here; empty: nothing.
+  // Adds one item. Returns its error; empty: none.
   std::string_view add(char letter) {
     ChunkItems& chunk = chunks_.back();
     if (closed_) return "L must be the last item";

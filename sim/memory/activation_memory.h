@@ -50,9 +50,9 @@ std::vector<LayerRun> chunk_layers(const Model& model, const Layout& layout, con
                                    std::size_t chunk);
 
 struct UnitBytes;
-// What such a layer keeps on the device, and what of it waits on the host: all of an offloaded
-// layer (cpu_offloading_num_layers), or the inputs of some modules (offload_modules). Full
-// recompute leaves nothing of these.
+// Bytes that such a layer keeps on the device, and its bytes on the host: all of an offloaded layer
+// (cpu_offloading_num_layers), or the inputs of some modules (offload_modules). Full recompute
+// leaves none of these.
 Bytes kept_bytes(const StageLayer& layer, const UnitBytes& units);
 Bytes offloaded_bytes(const StageLayer& layer, const UnitBytes& units);
 

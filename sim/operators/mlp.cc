@@ -79,7 +79,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   }
 }
 
-// What a layer's experts are given on one rank.
+// Tokens and sizes of a layer's experts on one rank.
 struct ExpertLoad {
   std::int64_t experts = 1;  // of this rank
   double tokens = 0;         // that the rank routes

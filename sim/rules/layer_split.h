@@ -28,7 +28,8 @@ inline LayerSplit layer_split(const Model& model, const Layout& l) {
   return split;
 }
 
-// Of the stages of pipeline_layout that have any. Rare in a search, so not written out where asked.
+// Layers of the smallest stage of pipeline_layout that has any. Rare in a search, so it is not
+// inlined.
 int layers_of_smallest_listed_stage(const Layout& l);
 
 inline bool counts_embedding_or_loss(const Layout& l) {

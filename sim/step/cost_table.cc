@@ -59,7 +59,7 @@ struct StatesKeyHash {
     return finished(hash);
   }
 };
-// Of one stage, ungrouped and by the groupings that were asked for.
+// States of one stage, whole and split by the groupings that were asked for.
 struct StageStates {
   std::vector<InFlightState> all;
   std::deque<std::pair<std::vector<int>, std::vector<InFlightState>>> grouped;

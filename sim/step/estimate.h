@@ -42,7 +42,7 @@ struct Infeasible {
 
 using Outcome = std::variant<Estimate, Infeasible>;
 
-// What an evaluation of a feasible layout found, with memory per stage, the ledger and the
+// Describes the evaluation of a feasible layout, with memory per stage, the ledger and the
 // interval.
 Estimate described(const Evaluation& evaluation, CostTable& table, const Layout& layout);
 

@@ -84,8 +84,8 @@ inline constexpr double kMostHostDrift = 0.1;
 // The largest of the three, each over its limit.
 double noise_of(const Observation& o);
 inline bool is_noisy(const Observation& o) { return noise_of(o) > 1.0; }
-// Of two runs of a layout: the second where it ended and was less noisy. It says how many there
-// were.
+// Of two runs of a layout, returns the second if it ended and was less noisy, else the first. The
+// result states the number of runs.
 Observation calmer_of(Observation first, Observation second);
 
 // "24 % slower than calibrated", "as fast as calibrated": what a host_time_ratio says.

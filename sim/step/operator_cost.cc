@@ -22,7 +22,7 @@ bool rings_attention(const Layout& layout) {
   return layout.context_parallel_size > 1 && layout.cp_comm_type != ContextParallelAlgorithm::a2a;
 }
 
-// What the framework, long steps and waiting for the slowest device make of a kernel's time.
+// Factor on a kernel's time, from the framework, long steps, and waits for the slowest device.
 double time_factor(const Operator& op, const Numerics& numerics, const Layout& layout,
                    const Cluster& cluster) {
   const double slowest = slowest_of(cluster.num_gpus(), only_device(cluster));

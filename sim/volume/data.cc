@@ -179,8 +179,8 @@ void add_root(Ledger& ledger, const VolumeScope& scope, const Chunk& root) {
   }
 }
 
-// What FSDP does once a step: below a pipeline, and where gradients are reduced after the last
-// micro-batch.
+// Adds the transfers that FSDP makes once per step: in a pipeline, and if gradients are reduced
+// after the last micro-batch.
 void add_fsdp_step(DataLedger& data, const Layout& layout) {
   if (!fsdp_reduces_once(layout)) return;
   const bool whole_step = fsdp_below_pipeline(layout);

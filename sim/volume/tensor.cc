@@ -79,7 +79,7 @@ class TensorLedger {
   }
 
  private:
-  // What a linear takes, gathered as it takes it.
+  // Adds the gather of a linear's input.
   void gather(std::string_view name, Phase phase, double times, double width,
               std::string_view formula, bool overlappable) {
     put(name, Collective::all_gather, phase, times, scope_.operand(width), formula, overlappable);
