@@ -56,7 +56,7 @@ struct SetCoverage {
 // Each set of two runs and more judged by a spread of the others of its regime and kind.
 std::vector<SetCoverage> left_out_coverage(const std::vector<SetErrors>& sets);
 
-// What the machines' own spreads scatter by: ln(own^2) of a scaled inverse chi-squared distribution
+// Distribution of the machines' own spreads. ln(own^2) of a scaled inverse chi-squared distribution
 // has variance trigamma(degrees / 2) and mean ln(scale^2 degrees / 2) - digamma(degrees / 2).
 struct OwnPrior {
   double scale = 0.0, degrees = 0.0;

@@ -36,8 +36,8 @@ constexpr std::string_view name_of(LeftOut v) { return name_in(kLeftOutNames, v)
 std::vector<SetErrors> left_out(LeftOut what, const std::vector<ListedSet>& sets,
                                 std::span<const Device> devices);
 
-// Of each machine, every group of runs by a fit on the machine's others, with what the sets without
-// their cluster and framework say as the prior.
+// For each machine, predicts every group of runs by a fit on its other groups. The prior comes from
+// the sets without the machine's cluster and framework.
 std::vector<SetErrors> groups_left_out(const std::vector<ListedSet>& sets,
                                        const std::vector<SetErrors>& others);
 

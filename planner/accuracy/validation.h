@@ -57,14 +57,14 @@ struct Validation {
   double regret = 0.0;
   double median_absolute_memory_error = 0.0;
   double interval_coverage = 0.0;  // share of layouts measured inside their interval
-  // Of the layouts whose runs say how fast the host was; none: no run does.
+  // Error and coverage of the layouts whose runs measured the host's speed; nothing if no run did.
   std::optional<double> median_absolute_error_at_host_speed, interval_coverage_at_host_speed;
 };
 
 Validation validate(const Scenario& scenario, const std::vector<Observation>& observations);
 
-// What was observed, as measured runs that planner::refit learns from: each with the model, job,
-// devices and layout that were executed. Observations that failed are left out.
+// Turns observations into measured runs for planner::refit, each with the model, job, devices and
+// layout that were executed. Failed observations are omitted.
 MeasuredSet observed_runs(const Scenario& scenario, const std::vector<Observation>& observations);
 
 // Kendall's tau-b of two equally long series.

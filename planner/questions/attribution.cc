@@ -75,7 +75,8 @@ constexpr std::array kSizeAxes{SizeAxis{&Layout::tensor_parallel_size, "tensor_p
                                SizeAxis{&Layout::context_parallel_size, "context_parallel_size"},
                                SizeAxis{&Layout::data_parallel_size, "data_parallel_size"}};
 
-// Of a set of axes, as bits: every one differs, and their product does not.
+// Tells whether a set of axes, as bits, trades sizes: each axis differs, and their product does
+// not.
 bool trades(unsigned set, const Layout& a, const Layout& b) {
   std::int64_t mine = 1;
   std::int64_t other = 1;

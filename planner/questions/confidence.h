@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure the ranking is: the probability that the winner is faster than each runner-up, and which
-// real runs would settle it.
+// Certainty of the ranking: the probability that the winner is faster than each runner-up, and the
+// runs that would decide it.
 //
-// Linear error propagation. A layout's step is T + sum_i g_i z_i + sum_k r_k T_k e_k, with z_i and
-// e_k independent standard normals. g_i: what one standard deviation of input i adds, by central
-// difference, turned for all layouts together, so that what they share cancels. e_k: what term k's
-// formula misses; layouts that run the same shapes in a term miss it alike. The two share the
-// variance that the records state: shared_variance(). P(winner faster) = Phi(difference / deviation
-// of the difference). That the winner is the fastest of all: the same normals on a fixed lattice.
-// What a layout misses for itself has a spread that differs from machine to machine: all of it is a
-// mean over seven equally likely spreads (step_interval.h, between_layouts).
+// Method: linear error propagation. A layout's step is T + sum_i g_i z_i + sum_k r_k T_k e_k, with
+// independent standard normals z_i and e_k.
+// - g_i: change of the step by one standard deviation of input i, as a central difference. Each
+// input
+//   is changed for all layouts together, so shared changes cancel.
+// - e_k: error of term k's formula. Layouts that run the same shapes in a term share it.
+// - shared_variance() splits the variance that the records state between the two.
+//
+// P(winner faster) = Phi(difference / deviation of the difference). The probability that the winner
+// is the fastest of all uses the same normals on a fixed lattice. The spread of a layout's own
+// error differs between machines, so all results are means over seven equally likely spreads
+// (step_interval.h, between_layouts).
 #pragma once
 
 #include <vector>

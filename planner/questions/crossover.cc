@@ -40,8 +40,8 @@ const Timed& fastest(const std::vector<Timed>& all) {
   });
 }
 
-// What the best saves of the winner's step; all of it where the winner, which comes first, does not
-// fit.
+// Share of the winner's step that the best layout saves. It is all of the step if the winner, which
+// comes first, does not fit.
 double gain_over_winner(const std::vector<Timed>& all, const Layout& winner) {
   if (all.front().layout != winner) return 1.0;
   return 1.0 - fastest(all).step_time / all.front().step_time;

@@ -20,7 +20,7 @@ struct RefitPrior {
   double factor_deviation = 0.3;  // of a factor's logarithm; times are wider in proportion
   double residual_scale = 0.05;   // a prediction so far off counts as one standard deviation
 };
-// Of the scalars' logarithms.
+// Standard deviations of the scalars' logarithms.
 std::vector<double> prior_deviations(const std::vector<FrameworkScalar>& scalars,
                                      const RefitPrior& prior);
 

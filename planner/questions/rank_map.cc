@@ -21,7 +21,7 @@ namespace {
 constexpr int kNodesDrawn = 4;
 constexpr double kWorthALine = 1e-6;  // of a step
 
-// What one rank gets of a link for a transfer.
+// Bandwidth that one rank gets of a link for a transfer.
 BytesPerSecond rate_of(Tier tier, const Transfer& transfer, const Placement& placement,
                        const Cluster& cluster) {
   const Link& inside = cluster.intra_node;

@@ -54,7 +54,8 @@ struct Review {
   std::optional<Violation> violation;  // of the launched layout
   std::string sentence, smallest_change;
   std::optional<Estimate> estimate;  // unless a rule beside memory's is broken
-  // Of the fullest stage with eager attention; nothing where the launch says which attention runs.
+  // Peak of the stage with the highest use, with eager attention; nothing if the launch states its
+  // attention.
   std::optional<Bytes> eager_peak;
   Bytes printed_peak;                              // predicted, as the framework prints it
   std::optional<double> step_error, memory_error;  // predicted / measured - 1
@@ -62,8 +63,7 @@ struct Review {
   std::vector<MeasuredPart> parts;
   std::vector<BetterLayout> better;  // fastest first
   SearchStatistics statistics;
-  // Of the fastest layouts, those that are faster than all that the launcher can say, by its
-  // reason.
+  // Fastest layouts that are faster than all that the launcher can express, counted by reason.
   NotExpressible not_expressible;
 };
 

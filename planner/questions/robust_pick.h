@@ -28,11 +28,12 @@ struct RobustPick {
   std::string sentence;       // which it is, or which condition fails
 };
 
-// Of `layouts`, rank 1 first and the others fastest first. Pure; empty when there are none.
+// Chooses from `layouts`, layout #1 first and the others fastest first. Pure; empty if there are
+// none.
 RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layouts);
 
-// Of the whole space, rank 1 being the pool's first. The space is searched again where none of the
-// fastest is robust (the pool of chosen_plan(), which has every faster layout but near-duplicates).
+// Chooses from the whole space; layout #1 is the pool's first. It searches the space again if none
+// of the fastest is robust. (chosen_plan()'s pool has every faster layout except near-duplicates.)
 RobustPick robust_pick(const Plan& pool, const SearchOptions& search);
 
 }  // namespace meshwright::planner

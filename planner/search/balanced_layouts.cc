@@ -58,7 +58,8 @@ Layers with_short_ends(const Model& model, const PartWeights& weights, const Chu
   return layers;
 }
 
-// What chunks hold beside layers, and what their layers of the first kind weigh more or less.
+// Weight of a chunk's parts besides layers, and of the difference between its layers and the first
+// kind.
 std::vector<double> extras(const PartWeights& weights, const Layers& layers) {
   std::vector<double> sum(layers.size());
   sum.front() += weights.embedding;

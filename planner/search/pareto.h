@@ -73,8 +73,8 @@ class ParetoFront {
 // micro-batch.
 bool same_family(const Layout& a, const Layout& b);
 
-// Of a pipeline setting's layouts those that are no near-duplicates of a better one: the `limit`
-// best. The very best always stays. Sorts its argument.
+// Keeps the `limit` best layouts of a pipeline setting that are no near-duplicates of a better one.
+// The best one always stays. Sorts its argument.
 std::vector<Candidate> without_near_duplicates(std::vector<Candidate>& layouts,
                                                std::size_t limit = SIZE_MAX);
 // Keeps the fastest of near-duplicates in one pipeline setting.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kClosest = 3;
 
-// What the searches of all parallel sizes share.
+// State that the searches of all parallel sizes share.
 struct SharedSearch {
   const SearchOptions& options;
   Bytes limit;            // of memory a device
@@ -234,8 +234,8 @@ void SizesSearch::add_fitting(const StageSetting& stage, const DataSetting& data
   if (on_front) result_.pareto.add(candidate);
 }
 
-// Of the pipeline setting's layouts that are fast enough, those that are no near-duplicate of a
-// better one. Slower ones cannot change which of these are.
+// Keeps the pipeline setting's layouts that are fast enough and no near-duplicate of a better one.
+// Slower layouts cannot change which ones these are.
 void SizesSearch::keep_top() {
   const auto limit = result_.top.limit();
   for (const Candidate& candidate : without_near_duplicates(candidates_, limit))

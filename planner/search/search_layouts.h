@@ -15,8 +15,7 @@
 
 namespace meshwright::planner {
 
-// What a part of the space contributes: its size does not depend on how many layouts were looked
-// at.
+// Result of a part of the space. Its size does not depend on the number of evaluated layouts.
 struct SearchResult {
   explicit SearchResult(std::size_t limit);
   // `later` follows in the order of enumeration.

@@ -9,11 +9,11 @@
 
 namespace meshwright::planner {
 
-// What selective recompute runs again where the space names no modules: the sets that recipes of
-// such models use (Megatron-Bridge, perf_recipes: mla_up_proj, mla_up_proj mlp, moe_act, layernorm
-// moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a layer of
-// experts whole, core_attn wherever attention is unfused; core_attn alone where the software has no
-// other module.
+// Sets of modules that selective recompute repeats, if the space names none. They are those of
+// recipes for such models (Megatron-Bridge, perf_recipes: mla_up_proj, mla_up_proj mlp, moe_act,
+// layernorm moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a
+// layer of experts whole, and core_attn wherever attention is unfused. If the software has no other
+// module, only core_attn is tried.
 SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job,
                                    UnsupportedBits lacks = 0);
 
