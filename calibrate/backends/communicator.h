@@ -47,7 +47,7 @@ class Communicator : public HostRanks {
   virtual void reduce_scatter(ConstNumbers in, Numbers out,
                               std::int64_t count_per_rank) = 0;  // sum
   virtual void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) = 0;
-  // Of any sizes: so many numbers to and from each rank, without gaps.
+  // Sends and receives any numbers of values to and from each rank, stored without gaps.
   virtual void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts,
                             Numbers out, const std::vector<std::int64_t>& receive_counts) = 0;
   virtual void broadcast(Numbers data, std::int64_t count, int root) = 0;
@@ -82,7 +82,8 @@ class Communicator : public HostRanks {
   virtual void run_beside_compute(bool /*beside*/) {}
   virtual void wait_beside_compute() {}
 
-  // What the library chose for the last collective ("ring simple"); empty where it does not say.
+  // Algorithm that the library chose for the last collective ("ring simple"); empty if it does not
+  // state one.
   [[nodiscard]] virtual std::string chosen_algorithm() const { return ""; }
 };
 

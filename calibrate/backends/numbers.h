@@ -9,7 +9,7 @@
 
 namespace meshwright::calibrate {
 
-// Of one number: 4, or 2 (fp16, bf16).
+// Bytes of one number: 4, or 2 (fp16, bf16).
 constexpr std::size_t size_of_number(Precision format) {
   return static_cast<std::size_t>(bytes_per_element(format));
 }

@@ -12,7 +12,7 @@
 
 namespace meshwright::calibrate {
 
-// What the second operand of a product is: attention scores q k^T have it transposed in forward.
+// Second operand of a GEMM. Attention scores q k^T have it transposed in the forward pass.
 enum class GemmOperand { weight, activation, transposed_activation };
 
 // The three products of a forward shape, as a step runs them.

@@ -15,7 +15,7 @@
 
 namespace meshwright::calibrate {
 
-// Of a line, so much is looked at: std::regex recurses, and a rank may print anything.
+// Longest line that is parsed, in bytes. std::regex recurses, so the length must be bounded.
 inline constexpr std::size_t kLongestRankLine = 4096;
 
 struct RankReport {

@@ -24,7 +24,8 @@ struct MachineDescription {
 };
 
 MachineDescription describe_machine();
-// Of "NAME=value" entries those that are NCCL's, by name; what is not printable ASCII becomes '?'.
+// Selects NCCL's variables from "NAME=value" entries, sorted by name. Characters that are not
+// printable ASCII become '?'.
 std::vector<std::pair<std::string, std::string>> nccl_variables(
     const std::vector<std::string>& environment);
 // "2026-01-31T12:00:00Z"; honours SOURCE_DATE_EPOCH, so that files can be reproduced.

@@ -54,8 +54,9 @@ struct Measurement {
   bool repeated = false;  // the first attempt was noisy; the calmer one is kept
   bool noisy = false;     // both were
   Seconds own_median;     // this rank's time, where `summary` has the slowest rank's
-  // Of the samples, with what disturbs a few of them, as it does a step: of each sample's slowest
-  // rank, and of this rank's own time. A calibrated point has the slowest rank's own.
+  // Means over the samples, which include rare disturbances as a training step does: of each
+  // sample's slowest rank, and of this rank's own time. A calibrated point has that of the slowest
+  // rank.
   Seconds mean, rank_mean;
   [[nodiscard]] double calls() const { return 1.0 * summary.count * repetitions; }
   bool operator==(const Measurement&) const = default;

@@ -43,7 +43,7 @@ struct GroupCall {
   bool operator==(const GroupCall&) const = default;
 };
 
-// What is timed: one struct for each kind of point, with the kind's name.
+// Subjects of a timing: one struct for each kind of point, with the kind's name.
 namespace timed {
 
 struct Gemm {
@@ -116,7 +116,7 @@ struct MeasuredPoint {
   bool in_cache = false;  // too small for its operands to be met in memory, as a step meets them
   std::string source{};   // empty: measured here; else the tool, file and hash it came from
 
-  // What was timed, where it is of this kind; else null.
+  // Returns the timed subject if it is of this kind, else null.
   template <typename T>
   [[nodiscard]] const T* as() const {
     return std::get_if<T>(&subject);

@@ -89,7 +89,7 @@ Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
           .schema = [] { return choice_schema(names); }};
 }
 
-// What of a point a row is about. Each returns null where a point of this kind has none.
+// Part of a point that a row describes. Each returns null if a point of this kind has none.
 const auto kProduct = [](auto& p) { return product_of(p.subject); };
 const auto kVariant = [](auto& p) {
   auto* product = kProduct(p);

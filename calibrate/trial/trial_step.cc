@@ -12,8 +12,8 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Of all stages. One stage alone works each micro-batch forward and backward, whatever the
-// schedule, as Megatron-LM without a pipeline.
+// Programs of all stages. A single stage runs each micro-batch forward and backward for every
+// schedule, as Megatron-LM does without a pipeline.
 std::vector<StageProgram> stage_programs(const Layout& layout, const Job& job) {
   const bool pipeline = layout.pipeline_parallel_size > 1;
   return pipeline_programs(pipeline ? layout.schedule : kDefaultSchedule,

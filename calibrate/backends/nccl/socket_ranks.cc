@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using ShortText = std::array<char, 64>;
 
-// What a rank says first; who says something else is a stranger.
+// First message of a rank. A connection that sends something else is a stranger.
 struct Greeting {
   std::uint32_t magic = 0x4d574b31;
   std::int32_t rank = 0, size = 0;

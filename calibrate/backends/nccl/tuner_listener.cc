@@ -28,7 +28,7 @@ bool can_be_opened(const char* library) {
   return handle != nullptr;
 }
 
-// What NCCL itself would look for.
+// Tells whether NCCL would find another tuner by itself.
 bool has_other_tuner() {
   return std::getenv("NCCL_TUNER_PLUGIN") != nullptr || std::getenv("NCCL_NET_PLUGIN") != nullptr ||
          can_be_opened("libnccl-tuner.so") || can_be_opened("libnccl-net.so");

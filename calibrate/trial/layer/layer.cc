@@ -10,7 +10,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-// What delay_wgrad_compute puts off until a layer's gradients of tokens have left.
+// Weight gradients that delay_wgrad_compute defers until a layer's token gradients have left.
 constexpr WeightGradientStore::Key kDelayedExperts{-1, -1};
 
 std::string layer_name(const std::string& layer, const char* part) {

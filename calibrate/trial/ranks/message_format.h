@@ -31,8 +31,8 @@ struct MessageFormats {
 // All fp32 where the job's products are fp32 or tf32.
 MessageFormats message_formats(const Job& job);
 
-// Of the ledger's transfer of this name (sim/volume/transfer_names.h); of one that it does not
-// know, the activations'.
+// Format of the ledger's transfer of this name (sim/volume/transfer_names.h). An unknown name has
+// the format of activations.
 Precision format_of(std::string_view transfer, const MessageFormats& formats);
 
 // Where this rank's messages are converted.

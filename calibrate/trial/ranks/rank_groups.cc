@@ -46,7 +46,8 @@ std::unique_ptr<Communicator> copies_of(Group group, int shard, const Layout& la
   return ranks.split(color(member.group, member.groups, member.place % shard), member.place);
 }
 
-// Of the ranks with the same place in their stages, those whose stages have the same number here.
+// Groups the ranks that have the same place in their stages; only stages with the same `number` are
+// joined.
 std::unique_ptr<Communicator> stages_of(const Layout& layout, Coordinates at, Communicator& ranks,
                                         int number) {
   const int place = color(at.tensor, layout.tensor_parallel_size,

@@ -20,7 +20,7 @@
 
 namespace meshwright::calibrate {
 
-// What a micro-batch hands from chunk to chunk: an activation, or its gradient.
+// Message between chunks of a micro-batch: an activation, or its gradient.
 struct StageMessage {
   int from = 0, to = 0;  // stages; the same where a chunk follows on the same one
   bool forward = true;
@@ -29,8 +29,8 @@ struct StageMessage {
   auto operator<=>(const StageMessage&) const = default;
 };
 
-// What an instruction works on and what it puts out; nothing at the model's ends and of weight
-// gradients.
+// Message that an instruction needs, and the one that it produces. There is none at the ends of the
+// model and for weight gradients.
 class StageMessages {
  public:
   StageMessages(PipelineSchedule schedule, int stages, int chunks);
@@ -50,7 +50,7 @@ struct MessageGroup {
   std::vector<StageMessage> messages;  // both sides list messages between them in the same order
 };
 
-// Of each stage, in the order in which they are posted.
+// Messages of each stage, in the order in which they are posted.
 std::vector<std::vector<MessageGroup>> message_groups(PipelineSchedule schedule,
                                                       const std::vector<StageProgram>& programs,
                                                       int chunks);

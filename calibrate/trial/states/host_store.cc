@@ -52,7 +52,7 @@ void HostStore::fetch(float* device, const float* host, std::int64_t count) {
   to_device_ += size_of(count);
 }
 
-// What is asked of the device next may take the tensor's place: it comes after the copy.
+// Later work of the device may reuse the tensor's memory: it runs after the copy.
 std::vector<HostCopy> HostStore::put(const std::vector<Tensor*>& parts) {
   const TermScope scope(recorder_, TermKind::offload, "activations to the host");
   std::vector<HostCopy> copies;

@@ -40,7 +40,7 @@ struct Parameter {
   [[nodiscard]] std::int64_t global_col(std::int64_t index) const;  // of rows x (blocks * cols)
 };
 
-// Of states that are cut into `count` shards, this rank's.
+// This rank's shard of states that are cut into `count` shards.
 struct Shards {
   int count = 1, rank = 0;
 };
@@ -79,7 +79,8 @@ struct KeptStates {
 
 class ParameterStore {
  public:
-  // What is added from now on belongs to this unit, whose arrays are cut as said above.
+  // Starts a unit: parameters added from now on belong to it. Its arrays are cut as described
+  // above.
   void begin_unit(int key, int pieces);
   // The reference stays valid; weight and gradient are set by allocate(), and anew where a unit's
   // arrays are.
