@@ -18,7 +18,8 @@ using HuggingFaceFamilyReader = void (*)(ObjectReader& config, Model& model);
 // The reader of a model_type, or nullptr.
 HuggingFaceFamilyReader huggingface_family(std::string_view model_type);
 std::vector<std::string> huggingface_model_types();
-// What of a family is read and not counted or priced; empty: nothing.
+// Returns the parts of a model family that are read but not counted or predicted. It is empty if
+// there are none.
 std::string_view huggingface_not_modelled(std::string_view model_type);
 
 namespace huggingface {

@@ -89,7 +89,8 @@ reports::AccuracyResult result_of(const planner::AccuracyRow& row, const std::st
   return result;
 }
 
-// What is wrong with a set is told with the row that names it.
+// Judges one data set against its limits. Errors in a set name the row of the list that contains
+// it.
 reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::string& file,
                                const std::string& list) {
   try {
@@ -126,7 +127,7 @@ std::vector<Device> shipped_devices() {
   return devices;
 }
 
-// What the intervals rest on; the spreads of it as a file.
+// Prints the errors behind the intervals, and writes their spreads to a file if one is named.
 int print_regimes(const AccuracyOptions& options, const std::string& list,
                   const std::string& command) {
   const std::vector<planner::ListedSet> sets = listed_sets(list, options);
@@ -156,7 +157,7 @@ int print_regimes(const AccuracyOptions& options, const std::string& list,
   return kDone;
 }
 
-// Of every machine of every set with ten runs and more.
+// Prints learning curves for each machine of each data set that has ten runs or more.
 int print_learning(const AccuracyOptions& options, const std::string& list) {
   constexpr std::size_t kFewestRuns = 10;
   const std::vector<planner::ListedSet> sets = listed_sets(list, options);

@@ -117,7 +117,7 @@ struct Question {
   std::optional<planner::CapacityQuestion> capacity;  // where the job says its tokens
 };
 
-// Of the launcher the costs, unless the user names them.
+// The costs are those of the launcher's software, unless the user names another framework.
 InputOptions inputs_of(const PlanOptions& options) {
   InputOptions inputs = options.inputs;
   if (options.target.empty() || !inputs.framework.empty()) return inputs;
@@ -309,7 +309,7 @@ void say_why_none(const Question& question, const Answer& answer, const Call& ca
   }
 }
 
-// What to do next is no part of the result.
+// Prints the next command to standard error; it is no part of the result.
 int say_what_next(const PlanOptions& options, const Question& question, const Answer& answer,
                   const Call& call) {
   if (answer.plan.ranked.empty()) {

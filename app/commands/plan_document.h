@@ -26,7 +26,7 @@ struct PlanDocument {
   int top = 10;
 };
 
-// What near-duplicates and limits left out, in lines.
+// Lines about layouts that were omitted as near-duplicates or because of limits.
 std::string left_out_text(const planner::LeftOutOfChoice& left_out);
 
 // Standard error takes up to 6 lines beside these 54. What the user asks for by an option (--gpus,

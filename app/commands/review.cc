@@ -98,7 +98,7 @@ std::optional<reports::LogFacts> facts_of_log(const LaunchedRun& run) {
 
 using Changes = std::vector<interop::LaunchChange>;
 
-// Of each better layout, relative to what the user typed, so that his other options stay.
+// Lists the options that each better layout changes in the user's launch; all others stay.
 std::vector<Changes> changes_of(const LaunchedRun& run, const planner::Review& review) {
   const auto settings_of = [&](const Layout& layout) {
     return interop::settings_for(run.launch.target, {run.scenario, layout});

@@ -131,7 +131,7 @@ TrialRun describe_trial(TrialOptions& options, const Call& call) {
                      "holds no layout that the trial can run: " +
                          unsupported(plan, plan.ranked.front().layout, options.trial));
   }
-  // What was calibrated is what is tried.
+  // The trial runs on the kind of device that was calibrated.
   choose_backend(options.ranks, only_device(plan.cluster).kind == DeviceKind::gpu);
   TrialRun run;
   run.plan = options.plan;

@@ -10,7 +10,7 @@
 namespace meshwright::app {
 namespace {
 
-// What is added to a signal's number in the exit code of a process that it ended, as shells count.
+// Shells add this to a signal's number to form the exit code of a process that the signal ended.
 constexpr int kSignalled = 128;
 
 void end(int signal) { ::_exit(interrupted(signal)); }

@@ -25,7 +25,7 @@ std::size_t terminal_width();
 // On a terminal in colour, unless NO_COLOR is set to something (no-color.org) or TERM is "dumb".
 enum class Style { plain, heading, good, warning };
 void print_styled(Style style, std::string_view text);
-// What print_styled() sends out where `colours` says whether there are any.
+// Returns the text that print_styled() writes; `colours` tells whether colours are on.
 std::string styled(Style style, std::string_view text, bool colours);
 
 template <typename... Values>

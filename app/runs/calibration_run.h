@@ -23,7 +23,7 @@ struct CalibrationRun {
   double max_drift = 0.15;  // relative
 };
 
-// What a rank of ours exits with when a check found drift: mpirun itself may exit with 1.
+// Exit code of a rank whose check found drift. It is not 1, because mpirun itself may exit with 1.
 inline constexpr int kRankSawDrift = 10;
 
 std::string partial_file(const std::string& out);

@@ -63,7 +63,7 @@ void read_bar_rate(std::string_view text, ProgressBar& bar) {
   bar.time_per_step = seconds(step_of_time ? *number : 1.0 / *number);
 }
 
-// What stands behind the drawn bar: " 12/400 [03:20<1:48:00, 16.73s/it".
+// Reads the text after a drawn bar: " 12/400 [03:20<1:48:00, 16.73s/it".
 std::optional<ProgressBar> bar_behind(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   ProgressBar bar;

@@ -60,8 +60,8 @@ TrainingLog read_training_log(std::string_view text, const LogPattern* pattern =
 // The names of all software whose steps are read: "Megatron-LM, torchtitan".
 std::string software_whose_logs_are_read();
 
-// Of steps of one global batch, those after the warm-up of each start: the first tenth, at least
-// one and at most ten, where three or more are left.
+// Steps of one global batch, after the warm-up of each start. Warm-up is the first tenth, at least
+// one and at most ten steps, if three or more remain.
 struct MeasuredSteps {
   Seconds median, p10, p90;
   int used = 0, warm_up = 0, other_batch = 0;
@@ -70,7 +70,7 @@ struct MeasuredSteps {
   int restarts = 0;
 };
 
-// What is needed where a log prints rates: tokens a sequence, sequences a step, devices.
+// Sizes that turn printed rates into step times: tokens per sequence, sequences per step, devices.
 struct StepSize {
   int seq_length = 0, global_batch_size = 0, gpus = 0;
 };

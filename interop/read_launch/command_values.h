@@ -15,7 +15,7 @@
 
 namespace meshwright::interop {
 
-// What a script is read with.
+// Returns the inputs with which a script is read.
 ShellInputs shell_inputs(const LaunchHints& hints, const ReadNamedFile& read);
 
 // The command with the most options of a program; nullptr: none has any. `is_option`: whether a

@@ -18,7 +18,7 @@ namespace meshwright::interop {
 
 enum class FineTuner { trainer, trl, axolotl, llama_factory, swift };
 
-// What a program does where its configuration is silent.
+// Defaults of a program for keys that its configuration lacks.
 struct FineTunerDefaults {
   FineTuner tuner = FineTuner::trainer;
   const char* target = "accelerate";
@@ -35,7 +35,7 @@ const FineTunerDefaults& fine_tuner_defaults(FineTuner tuner);
 // By the keys of a document; nothing: it is no launch of these.
 std::optional<FineTuner> fine_tuner_of(const LaunchText& text);
 
-// What is read beside the keys.
+// Inputs of a fine-tuning launch besides its keys.
 struct FineTuningInputs {
   const LaunchHints* hints = nullptr;
   const ReadNamedFile* read = nullptr;

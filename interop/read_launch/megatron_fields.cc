@@ -164,7 +164,7 @@ void read_megatron_job(LaunchReading& r) {
   }
 }
 
-// What a model that is named says itself.
+// Marks options that a named model states itself.
 void pass_over_model(Values& values) {
   for (const char* key : {"max_position_embeddings",
                           "position_embedding_type",

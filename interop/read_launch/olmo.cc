@@ -231,7 +231,7 @@ void read_olmo_ddp(LaunchReading& r) {
   r.values().pass_over_below("fsdp.");
 }
 
-// What FSDP is wrapped around. by_block_and_size gives the embedding a unit of its own, too.
+// Modules that FSDP wraps. by_block_and_size also gives the embedding a unit of its own.
 void read_olmo_wrapping(LaunchReading& r) {
   Layout& l = r.record().layout;
   const Value* value = r.find("fsdp.wrapping_strategy");

@@ -50,7 +50,7 @@ void set_titan_list(const TitanReading& t, const std::vector<int>& layers, const
   }
 }
 
-// What is left over goes to the first stages (distributed/pipeline_parallel.py,
+// Assigns layers to stages; the first stages get the remainder (distributed/pipeline_parallel.py,
 // generate_llm_fqn_per_model_part).
 void deal_out(const TitanReading& t, int stages, const TitanEnds& ends) {
   Layout& l = t.layout();

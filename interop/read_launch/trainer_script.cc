@@ -52,7 +52,7 @@ const ShellCommand* fine_tuning_command(const ShellScript& script, const std::st
   return best;
 }
 
-// Of the program that is started: "scripts/run_dpo.py" is "run_dpo".
+// Name of the started program: "scripts/run_dpo.py" is "run_dpo".
 std::string program_of(const ShellCommand& command) {
   for (const MarkedText& word : command.words) {
     const std::string& text = word.text();

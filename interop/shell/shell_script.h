@@ -60,7 +60,7 @@ struct ShellScript {
   std::map<std::string, std::string> why_unknown;  // by variable
 };
 
-// What the user states next to the script.
+// Values that the user states next to the script.
 struct ShellInputs {
   std::map<std::string, std::string> variables{};       // "1" is the first argument
   std::optional<std::vector<std::string>> arguments{};  // nothing: they are unknown

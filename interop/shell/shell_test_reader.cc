@@ -95,7 +95,7 @@ bool changes_at(const std::string& text, std::size_t begin, std::size_t end) {
   return doubled(end) || (begin >= 2 && doubled(begin - 2));
 }
 
-// What arithmetic assigns is not followed.
+// Assignments in arithmetic are not followed: their variables become unknown.
 void forget_changed(const MarkedText& expression, ShellState& s) {
   const std::string& text = expression.text();
   for (std::size_t i = 0; i < text.size();) {

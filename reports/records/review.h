@@ -26,7 +26,7 @@ struct LaunchFact {
   FilePlace place{};
 };
 
-// What the launch says and the prediction does not know.
+// Option of the launch that the prediction does not know.
 struct NotUnderstood {
   std::string said{}, why{};
   FilePlace place{};
@@ -86,7 +86,7 @@ inline constexpr double kMemoryMargin = 0.03;
 bool is_close(const ReviewedRun& run);
 // It fits with fused attention, and may not with the eager one that the launch may have.
 bool needs_fused_attention(const ReviewedRun& run);
-// What may change the answer and is not in it.
+// Returns sentences on effects that may change the answer and are not part of it.
 std::vector<std::string> left_out(const ReviewedRun& run);
 
 }  // namespace meshwright::reports

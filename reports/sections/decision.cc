@@ -11,7 +11,7 @@
 namespace meshwright::reports {
 namespace {
 
-// What a search found, never what a rule alone would admit.
+// Names a row that the search found, and never one that only a rule would allow.
 std::string found_elsewhere(const Capacity& capacity, const Cluster& cluster) {
   for (const CapacityRow& row : capacity.rows) {
     if (!row.fits) continue;

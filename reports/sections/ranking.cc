@@ -102,7 +102,7 @@ std::string why(const Estimate& here, const Estimate& next,
       return (d.more.value() > 0.0) == gain;
     });
     if (found == all.end()) continue;
-    // What is too small to matter beside the difference itself is left to the numbers.
+    // An amount that is small compared with the difference is left to the tables.
     const Seconds amount = seconds(std::abs(found->more.value()));
     if (!gain && amount < (next.step_time - here.step_time) * 0.05) continue;
     text += fmt::format("{}{} {} {}", joint, seconds_text(amount), gain ? "less" : "more",
