@@ -28,8 +28,8 @@ inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flas
                                                   EnumName{AttentionKernel::unfused, "unfused"}};
 constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
 
-// How fp8 operands are scaled (Megatron-LM --fp8-recipe; fp4 has NVFP4 alone). What each makes of
-// operands: narrow_format.h.
+// Scaling of fp8 operands (Megatron-LM --fp8-recipe; fp4 has NVFP4 alone). narrow_format.h has the
+// operands of each.
 enum class Fp8Recipe { delayed, tensorwise, blockwise, mxfp8 };
 inline constexpr std::array kFp8RecipeNames{
     EnumName{Fp8Recipe::delayed, "delayed"}, EnumName{Fp8Recipe::tensorwise, "tensorwise"},
@@ -87,7 +87,7 @@ constexpr double bytes_per_element(Precision p) {
 constexpr bool is_narrow(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
 
 struct Numerics {
-  Precision precision = Precision::bf16;  // of GEMM operands
+  Precision precision = Precision::bf16;  // number format of GEMM operands
   AttentionKernel attention_kernel = AttentionKernel::flash;
   KernelFusion kernel_fusion = KernelFusion::fused;
   bool dropout = false;                    // attention and hidden dropout masks are kept
@@ -116,7 +116,7 @@ struct Numerics {
   // Tensor ranks exchange what row-parallel adapters put out by all-to-all, in place of an
   // all-gather (Megatron-Bridge a2a_experimental).
   bool lora_all_to_all = false;
-  // How frozen weights of linears are stored: none as others are, fp8, or fp4 for the 4-bit
+  // Format of the frozen weights of linears. None: as other weights; fp8; fp4: the 4-bit
   // NormalFloat of QLoRA (arXiv 2305.14314).
   std::optional<Precision> frozen_weight_precision;
 

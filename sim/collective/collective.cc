@@ -13,8 +13,8 @@ namespace {
 // Doublings between two numbers.
 double apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
 
-// How far a curve's groups are from the ones that are asked for: first in size, then in how they
-// sit, then in how many share a node.
+// Distance between a curve's groups and the wanted ones: first by size, then by placement, then by
+// the number of groups that share a node.
 double distance(const Placement& measured, const Placement& asked) {
   return apart(measured.group_size, asked.group_size) +
          0.5 * apart(measured.ranks_per_node, asked.ranks_per_node) +

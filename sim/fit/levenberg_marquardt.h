@@ -21,7 +21,7 @@ struct LeastSquaresProblem {
 
 struct LeastSquaresOptions {
   int most_steps = 200;
-  double difference = 1e-6;    // of a parameter, for the numerical derivative
+  double difference = 1e-6;    // relative change of a parameter for the numerical derivative
   double convergence = 1e-12;  // relative change of the objective
 };
 

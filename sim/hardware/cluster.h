@@ -24,7 +24,7 @@ inline constexpr std::array kCollectiveNames{EnumName{Collective::all_reduce, "a
                                              EnumName{Collective::send_recv, "send_recv"}};
 constexpr std::string_view name_of(Collective v) { return name_in(kCollectiveNames, v); }
 
-// Which wire a group's traffic is limited by.
+// Kind of link that limits a group's traffic.
 enum class Tier { self, intra_node, inter_node };
 inline constexpr std::array kTierNames{EnumName{Tier::self, "self"},
                                        EnumName{Tier::intra_node, "intra_node"},
@@ -43,8 +43,8 @@ struct CollectiveCurve {
   Collective collective = Collective::all_reduce;
   int group_size = 2;
   std::vector<CollectivePoint> points;
-  // How the ranks sat, as Placement has it. 0: not stated (older files: nodes filled one after the
-  // other; across nodes one group alone).
+  // Placement of the ranks, as in Placement. 0: not stated (older files: nodes are filled one after
+  // the other, and one group alone runs across nodes).
   int ranks_per_node = 0;
   int groups_per_node = 0;
   bool operator==(const CollectiveCurve&) const = default;
@@ -53,7 +53,7 @@ struct CollectiveCurve {
 struct Link {
   std::string name;                 // "NVLink 4", "InfiniBand NDR", "shared memory"
   BytesPerSecond bandwidth;         // per device and direction; inter-node: NIC share of one device
-  double bandwidth_fraction = 0.8;  // of it, reached by large collectives in large groups
+  double bandwidth_fraction = 0.8;  // share that large collectives in large groups reach
   double ring_end_cost =
       0.0;  // bytes take 1 + ring_end_cost / group as long (all-reduce: half of it)
   double sharp_bandwidth_fraction =
@@ -82,8 +82,8 @@ inline constexpr std::array kNodeFabricNames{EnumName{NodeFabric::nvswitch, "nvs
                                              EnumName{NodeFabric::shared_memory, "shared_memory"}};
 constexpr std::string_view name_of(NodeFabric v) { return name_in(kNodeFabricNames, v); }
 
-// How NICs meet leaf switches: the same NIC of every node on one leaf (NVIDIA's rails), or all NICs
-// of a node on the node's leaf.
+// Connection of NICs to leaf switches: one leaf for the same NIC of every node (NVIDIA's rails), or
+// one for all NICs of a node.
 enum class NetworkFabric { rail_optimised, fat_tree };
 inline constexpr std::array kNetworkFabricNames{
     EnumName{NetworkFabric::rail_optimised, "rail_optimised"},
@@ -97,18 +97,19 @@ struct MachineFit {
   std::string source;
   double gemm_time_factor = 1.0, kernel_time_factor = 1.0, collective_time_factor = 1.0;
   Seconds micro_batch_overhead;
-  double relative_spread = 0.0;  // what remained
-  // Runs that taught it, where relative_spread says how far the next step may be off; 0: shipped,
-  // and relative_spread is of the very runs that it was fitted on.
+  // Residual after the fit: one standard deviation, relative to the step.
+  double relative_spread = 0.0;
+  // Calibration runs of the fit, if relative_spread is that of the next step. 0: a shipped fit,
+  // whose relative_spread is that of the runs on which it was fitted.
   int learnt_runs = 0;
-  std::vector<std::string> sets;   // of measured runs
-  std::vector<std::string> terms;  // of those above
+  std::vector<std::string> sets;   // data sets of the fit
+  std::vector<std::string> terms;  // names of the fitted factors above
   bool operator==(const MachineFit&) const = default;
 };
 
-// How long the nodes' hosts took to launch a kernel of a layer with experts in runs under one
-// framework, over what that framework's own fit says. It is no fit of the whole machine: intervals
-// stay as wide.
+// Factor on the time that the nodes' hosts take to launch a kernel of a layer with experts,
+// relative to the framework's own fit. It was fitted on runs under one framework. It is no fit of
+// the whole machine, so intervals do not become narrower.
 struct HostPace {
   std::string framework;  // its name; empty: nothing is known
   std::string source;
@@ -140,12 +141,12 @@ struct Cluster {
   double spine_oversubscription = 1.0;  // leaf ports down / up
   double core_oversubscription = 1.0;   // spine ports down / up; counts between pods
   std::optional<double> price_per_gpu_hour;
-  Framework framework;  // what the training software adds
+  Framework framework;  // training software and its costs
   // Nobody said that this framework runs here: the file takes it as the likeliest.
   bool framework_assumed = false;
   MachineFit fit;
   HostPace host;
-  FeatureLimits limits;  // what does not run over its links
+  FeatureLimits limits;  // features that its links do not support
   // Features that run on these devices only with patches, or were slower in every measurement. A
   // search does not use them unless asked, and then reports it.
   FeatureLimits unproven;

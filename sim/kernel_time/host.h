@@ -12,8 +12,8 @@ namespace meshwright {
 Seconds overlapped(Seconds a, Seconds b);
 
 // Time that the host's launches add to a phase: overlapped(launching, device) - device. The host
-// runs ahead where kernels are long and falls behind where they are short. Of the exponents 1.5, 2,
-// 3 and 20 the one of the GEMM model, 3, had the smallest median error on vTrain's single-node
+// runs ahead where kernels are long and falls behind where they are short. The exponents 1.5, 2, 3
+// and 20 were tried; 3, as in the GEMM model, had the smallest median error on vTrain's single-node
 // runs.
 Seconds host_time(Seconds launching, Seconds device);
 

@@ -21,7 +21,8 @@ constexpr double speed_spread(const Device& device) {
   return device.kind == DeviceKind::gpu ? kGpuSpeedSpread : 0.0;
 }
 
-// How much longer than on an average device a step's kernels take on the slowest of `ranks`.
+// Time of a step's kernels on the slowest of `ranks` devices, relative to an average device; 1 or
+// more.
 double slowest_of(int ranks, const Device& device);
 
 // Wait of each of `ranks` ranks for the slowest, relative to the time of the kernels, if they

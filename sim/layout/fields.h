@@ -37,8 +37,8 @@ enum class CostPart : std::uint8_t {
   data,        // data_cost(), optimizer_cost(), static_memory(): once a step, of a given stage
 };
 
-// Which of a search's nested settings a field belongs to: the parallel sizes, the pipeline, what a
-// stage computes and sends, or the data-parallel side (planner/search/space.h).
+// Level of a search's nested settings to which a field belongs: the parallel sizes, the pipeline,
+// the compute and messages of a stage, or the data-parallel side (planner/search/space.h).
 enum class SearchLevel : std::uint8_t { parallel_sizes, pipeline, stage, data, not_searched };
 
 // Values that a field may have, within its type.
@@ -88,8 +88,9 @@ struct Field {
   // Option and help of the field's axis in a search; empty: no axis of its own. Names come before
   // the help.
   std::string_view option, help;
-  bool in_brief_name = true;              // false: nearly all layouts of a plan share it
-  T (*implied)(const Layout&) = nullptr;  // what it is unsaid, by fields before it; none: default
+  bool in_brief_name = true;  // false: nearly all layouts of a plan share it
+  T(*implied)
+  (const Layout&) = nullptr;  // value if unset, from the fields before it; none: default
   Unasked<T> (*unasked)(const Layout&) = nullptr;  // likewise; none: the default alone
 
   [[nodiscard]] constexpr bool reads(CostPart part) const {

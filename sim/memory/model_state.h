@@ -35,11 +35,11 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
 // Weights of the layers' linears.
 StageParameters linear_parameters(const Model& model, const Numerics& numerics,
                                   const Layout& layout, const Stage& stage);
-// Those that Transformer Engine multiplies in fp8 or fp4; none in other formats.
+// Parameters that Transformer Engine multiplies in fp8 or fp4; none in other formats.
 StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                const Stage& stage);
-// Whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a distributed
-// optimizer.
+// Tells whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a
+// distributed optimizer.
 constexpr bool gathers_fp8_params(const Numerics& numerics, const Layout& layout) {
   return numerics.precision == Precision::fp8 && numerics.fp8_param_gather && layout.zero_stage > 0;
 }

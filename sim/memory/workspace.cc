@@ -23,7 +23,7 @@ Bytes attention_gradients(const UnitBytes& units, const LayerSizes& s) {
 
 Workspace larger(const Workspace& a, const Workspace& b) { return b.total() > a.total() ? b : a; }
 
-// How many layers are run again together: a unit of the uniform method, within the chunk.
+// Number of layers that are recomputed together: a unit of the uniform method, within the chunk.
 int layers_run_again(const Layout& layout, const StageLayer& layer, int layers) {
   if (!layer.fully_recomputed || layout.recompute_method != RecomputeMethod::uniform) return 1;
   return std::clamp(layout.recompute_num_layers, 1, layers);

@@ -89,12 +89,13 @@ struct Model {
   bool parallel_attention_mlp = false;  // both read the layer's input (NeoX, Falcon)
   bool parallel_shared_layer_norm = false;  // ... through one norm (Falcon-7B; not NeoX)
   bool attention_sinks = false;             // one learned logit a head (gpt-oss)
-  double rotary_mscale = 1.0;               // of rotated queries and keys (YaRN's attention factor)
+  double rotary_mscale = 1.0;  // factor on rotated queries and keys (YaRN's attention factor)
   double activation_func_clamp_value = 0.0;  // the gate is clamped before it is activated; 0: not
   bool tied_embeddings = true;               // the head uses the embedding's matrix
   int sliding_window = 0;                    // 0: every layer attends to all positions
-  int sliding_window_interval = 1;  // of n layers, n-1 use the window and one is full; 1: all do
-  int mtp_num_layers = 0;           // multi-token-prediction layers (DeepSeek-V3)
+  int sliding_window_interval =
+      1;                   // n: of n layers, n - 1 use the window and one is full; 1: all use it
+  int mtp_num_layers = 0;  // multi-token-prediction layers (DeepSeek-V3)
 
   std::optional<MixtureOfExperts> moe;
   std::optional<LatentAttention> mla;

@@ -15,7 +15,7 @@ namespace {
 
 // The columns of a joint linear that one adapter works on.
 enum class AdaptedColumns { all, query, key, half };
-// How tensor ranks share the linear: a replicated one is whole on each.
+// Split of the linear over tensor ranks; a replicated one is whole on each.
 enum class LinearSplit { column, row, replicated };
 
 struct AdapterRow {

@@ -9,7 +9,7 @@ namespace meshwright {
 
 namespace {
 
-// Whether a row's key, or one of an amount's two keys, is there.
+// Tells whether a row's key, or one of an amount's two keys, is there.
 bool says(const ObjectReader& reader, const std::string& key, const std::optional<Unit>& unit) {
   if (!unit) return reader.has(key);
   const bool friendly = reader.has(key + std::string(unit->suffix));

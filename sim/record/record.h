@@ -50,7 +50,7 @@ class Rows {
   // A part of a record, from the record.
   using Part = std::function<void*(void*)>;
 
-  // How a row reaches its value.
+  // Access from a row to its value.
   struct Access {
     virtual ~Access() = default;
     virtual void read(ObjectReader& reader, const std::string& key, void* record) const = 0;
@@ -76,7 +76,7 @@ class Rows {
 
   explicit Rows(std::string about_record) : about(std::move(about_record)) {}
 
-  // Those of `base`, which is a part of the record, as they are there; with `only_if` where it
+  // Adds the rows of `base`, a part of the record, without changes; with `only_if` only if it
   // holds.
   void add(const Rows& base, const Part& part, const Test& only_if);
   void require_all();
@@ -86,7 +86,7 @@ class Rows {
   void overlay(void* record, const void* given, const std::vector<std::string>& keys,
                const std::string& source) const;
   [[nodiscard]] Json schema() const;
-  // Whether both are written alike.
+  // Tells whether both are written alike.
   static bool same(const Access& value, const void* a, const void* b);
 
   std::string about, name{};
@@ -259,7 +259,7 @@ class Record {
     return record;
   }
   [[nodiscard]] Json schema() const { return rows_.schema(); }
-  // As the schema of a file.
+  // Returns the schema of a file.
   [[nodiscard]] Json schema(std::string_view title) const { return file_schema(title, schema()); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of a pipeline's stages, and one simulator that runs them. What a schedule is stands
+// The programs of a pipeline's stages, and one simulator that runs them. Each schedule is defined
 // in the file of its name.
 #pragma once
 

@@ -11,7 +11,7 @@
 
 namespace meshwright {
 
-// Which stage holds the model's chunk c of p stages with v chunks each.
+// Stage that holds the model's chunk c, with p stages of v chunks each.
 enum class ChunkPlacement : std::uint8_t {
   in_turn,   // stage c mod p, again for each chunk
   folded,    // the same, but every second time from the last stage back to the first: a V

@@ -20,9 +20,10 @@ namespace meshwright {
 struct Estimate {
   Layout layout;
   Seconds step_time;
-  Seconds step_time_low, step_time_high;                          // nominal 90 % interval
-  IntervalRegime interval_regime = IntervalRegime::unknown_chip;  // what the interval rests on
-  std::string narrowed_by;  // what would make it narrower; empty: nothing known
+  Seconds step_time_low, step_time_high;  // nominal 90 % interval
+  IntervalRegime interval_regime =
+      IntervalRegime::unknown_chip;  // calibration level of the interval
+  std::string narrowed_by;           // advice to narrow it; empty: none known
   Terms terms{};
   std::vector<StageMemory> memory;  // per pipeline stage
   Volume volume;

@@ -17,7 +17,7 @@ Precision kernel_precision(const Operator& op, Precision precision, const Kernel
   return bytes_per_element(precision) == 2.0 ? Precision::fp32 : precision;
 }
 
-// Whether queries of one context rank meet the keys of others one after the other.
+// Tells whether queries of one context rank meet the keys of others one after the other.
 bool rings_attention(const Layout& layout) {
   return layout.context_parallel_size > 1 && layout.cp_comm_type != ContextParallelAlgorithm::a2a;
 }

@@ -13,12 +13,12 @@ namespace meshwright {
 // All that one stage does for one micro-batch.
 struct StageCost {
   Cost forward, backward, recompute, tensor, context, expert;
-  Seconds forward_time, backward_time;  // of the device
-  Seconds forward_host, backward_host;  // what the host's launches add
-  Seconds hidden_exchange;              // of tokens, beside another micro-batch
+  Seconds forward_time, backward_time;  // seconds of the device, per micro-batch
+  Seconds forward_host, backward_host;  // time that the host's launches add
+  Seconds hidden_exchange;  // seconds of token exchange, overlapped with another micro-batch
   WireTime forward_wires, backward_wires;
   [[nodiscard]] Seconds host() const { return forward_host + backward_host; }
-  // As long as a micro-batch takes each way: what other traffic can hide behind.
+  // Seconds of a micro-batch's pass each way; other traffic can be overlapped with it.
   [[nodiscard]] Seconds forward_span() const { return forward_time + forward_host; }
   [[nodiscard]] Seconds backward_span() const { return backward_time + backward_host; }
   // Part of that span in which one kind of link is free. A phase lasts at least as long as all axes

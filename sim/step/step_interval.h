@@ -24,7 +24,7 @@ struct RegimeSpread {
   // scaled inverse chi-squared with this scale and these degrees of freedom (0: known to be
   // between_layouts).
   double between_layouts = 0.0, between_degrees = 0.0;
-  int sets = 0;  // that it was fitted on
+  int sets = 0;  // number of data sets of the fit
 };
 
 // The shipped one; models with experts have their own.

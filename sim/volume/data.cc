@@ -17,8 +17,8 @@ namespace {
 struct Shard {
   Group group = Group::data;
   double parameters = 0;      // with gradients
-  double fp8_parameters = 0;  // of them gathered in one byte
-  double frozen_bytes = 0;    // of LoRA's base, which only ZeRO-3 and FSDP gather
+  double fp8_parameters = 0;  // parameters that are gathered in one byte
+  double frozen_bytes = 0;    // bytes of LoRA's base weights, which only ZeRO-3 and FSDP gather
   double held = 0;            // parameters with the base's
   int group_size = 1;
   int shard_size = 1;  // ranks that share one copy of the sharded state

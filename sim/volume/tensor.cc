@@ -19,7 +19,7 @@ using transfer_names::kSharedExpert;
 
 constexpr std::string_view kHiddenFormula = "b*s*h*w/c";
 
-// How often a block runs in a micro-batch.
+// Number of times that a block runs per micro-batch.
 struct Times {
   double forward = 0;
   double recompute = 0;
