@@ -3,9 +3,9 @@
 // from them, and whether the intervals that they make hold on a set that they were not made from.
 //
 // A set is runs of one publication, software and kind of model. Its errors are e = ln(measured /
-// predicted). What they share is their median b. Sets are few, so that a new set's b lies within
-// mean(b) -+ t s sqrt(1 + 1/n) with 90 % probability: t the 95 % quantile of Student's distribution
-// with n - 1 degrees, s the standard deviation of b over n sets, each weighing the same.
+// predicted). Their median b is the shared error. Sets are few, so a new set's b lies within
+// mean(b) -+ t s sqrt(1 + 1/n) with 90 % probability. t is the 95 % quantile of Student's
+// distribution with n - 1 degrees, and s the standard deviation of b over n sets of equal weight.
 #pragma once
 
 #include <optional>
@@ -21,11 +21,11 @@ namespace meshwright::planner {
 struct SetErrors {
   std::string set;        // its row of the accuracy list
   std::string file;       // sets of one file are left out together
-  std::string framework;  // that the runs were predicted with
+  std::string framework;  // framework with which the runs were predicted
   bool experts = false;
   IntervalRegime regime = IntervalRegime::known_chip;
   std::vector<double> errors;       // ln(measured / predicted)
-  std::vector<double> parts;        // what the terms' own spreads add up to, a run
+  std::vector<double> parts;        // per run: sum of the terms' own spreads in quadrature
   std::vector<std::string> groups;  // of each run: layouts of one model on one cluster
 };
 

@@ -35,7 +35,8 @@ struct AtHostSpeed {
 
 struct LayoutComparison {
   Observation observation;
-  Estimate predicted;  // of what was run (run_layout, run_layers), on as many devices
+  Estimate
+      predicted;  // prediction of the executed run (run_layout, run_layers), on as many devices
   double error = 0.0;  // predicted / measured - 1
   bool inside_interval = false;
   // The same of a prediction times the observation's host_time_ratio; none: it has none.

@@ -270,7 +270,7 @@ std::vector<SwitchEffect> undone(CostTable& table, const Layout& layout) {
   for (const Fields fields : switches_between(layout, plain)) {
     Layout without = with_fields(layout, plain, fields);
     Evaluation evaluation = evaluate(table, without, MemoryLimit::reported);
-    if (!starts(evaluation)) {  // what follows from the switch goes with it
+    if (!starts(evaluation)) {  // fields that follow from the switch change with it
       set_overlaps(without, layout.overlap_grad_reduce, table.cluster().framework.limits);
       if (!without.sequence_parallel) without.tp_comm_overlap = false;
       evaluation = evaluate(table, without, MemoryLimit::reported);

@@ -20,9 +20,9 @@ namespace meshwright::planner {
 
 struct SwitchEffect {
   std::vector<FieldDifference> fields;     // turned together; a: of `layout`, b: of `versus`
-  Seconds time;                            // that `layout` takes longer because of it
-  std::array<Seconds, kNumTerms> terms{};  // that add up to it
-  Bytes memory;                            // that its peak is larger by
+  Seconds time;                            // step time that it adds to `layout`; negative: saves
+  std::array<Seconds, kNumTerms> terms{};  // parts of `time` by term; they add up to it
+  Bytes memory;                            // peak memory that it adds to `layout`; negative: saves
   std::optional<Violation> broken;         // undone() alone: without it this rule is broken
 };
 

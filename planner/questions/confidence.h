@@ -28,7 +28,7 @@ struct AgainstRunnerUp {
   double probability_winner_is_faster = 0.5;
   Seconds difference;      // runner-up - winner
   Seconds deviation;       // one standard deviation of the difference
-  double correlation = 0;  // of the two layouts' errors
+  double correlation = 0;  // correlation of the two layouts' errors, -1 to 1
   // Expected saving by trying the runner-up and keeping the better: E[max(0, winner - runner-up)].
   Seconds expected_gain;
   // Runs of each of the two that tell them apart, were the difference as predicted; 0: their
@@ -43,9 +43,9 @@ struct ProposedRun {
 };
 
 struct Confidence {
-  double probability_best = 1.0;    // that the winner is the fastest of the contenders
+  double probability_best = 1.0;    // probability that the winner is the fastest contender, 0 to 1
   double expected_regret = 0.0;     // share of a step that choosing it loses on average
-  double relative_deviation = 0.0;  // of the winner's step time
+  double relative_deviation = 0.0;  // one standard deviation of the winner's step, relative to it
   std::vector<AgainstRunnerUp> against;
   std::vector<ProposedRun> proposed_runs;  // empty: no run would change the choice
 };
@@ -58,7 +58,7 @@ struct ConfidenceOptions {
   double run_spread = 0.01;
   double settled = 0.95;             // probability at which a question counts as answered
   double gain_that_matters = 0.005;  // share of a step
-  int most_runs = 10;                // of one layout
+  int most_runs = 10;                // most trial runs of one layout
 };
 
 // The share of a record's variance that all layouts have in common: the input's own error. The rest

@@ -32,7 +32,7 @@ struct Crossover {
 
 struct CrossoverOptions {
   double lowest_factor = 0.25, highest_factor = 4.0;
-  int steps = 4;  // of the grid, on each side
+  int steps = 4;  // grid points on each side of the current value
   // Layouts that the searches which confirm crossovers may look at in total; 0: only the contenders
   // are compared, whatever is turned.
   std::int64_t affordable_layouts = 1'500'000;

@@ -42,7 +42,8 @@ struct PlanDiff {
   bool winner_changes = false;
   // Change of the best layout, after / before - 1; empty if one plan has none.
   std::optional<double> step_time, peak_memory;
-  std::vector<LayoutChange> layouts;  // of both rankings: by rank after, then those that left
+  std::vector<LayoutChange>
+      layouts;  // layouts of both rankings: by place in the later one, then those that it lacks
 };
 
 PlanDiff diff(const PlanSide& before, const PlanSide& after);

@@ -19,7 +19,7 @@ namespace meshwright::planner {
 namespace {
 
 constexpr int kNodesDrawn = 4;
-constexpr double kWorthALine = 1e-6;  // of a step
+constexpr double kWorthALine = 1e-6;  // share of a step from which a line is printed
 
 // Bandwidth that one rank gets of a link for a transfer.
 BytesPerSecond rate_of(Tier tier, const Transfer& transfer, const Placement& placement,

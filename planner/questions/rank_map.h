@@ -23,7 +23,7 @@ struct AxisPlace {
   Placement placement;
   std::string link;          // its name
   Bytes sent_per_step;       // over that link, by one rank of the busiest stage
-  double share_of_step = 0;  // that the link is busy with it
+  double share_of_step = 0;  // share of the step in which the transfer uses the link, 0 to 1
 };
 
 // A rank's place along an axis, from 0: tensor, context, data, pipeline.

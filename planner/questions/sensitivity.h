@@ -17,7 +17,7 @@ namespace meshwright::planner {
 struct Perturbed {
   double factor = 1.0;
   double value = 0.0;  // in the parameter's unit
-  Seconds step_time;   // of the base winner
+  Seconds step_time;   // step of the base winner
   Layout best;         // the winner there
   Seconds best_step_time;
 };

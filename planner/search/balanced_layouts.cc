@@ -99,7 +99,7 @@ Layers filled(int num_layers, const Chunks& chunks, const std::vector<double>& e
   return layers;
 }
 
-// Which chunk holds the first layers is known once the chunks are.
+// Balances the layers. The chunks must be known to tell which of them hold the first layers.
 Layers balanced(const Model& model, const PartWeights& weights, const Chunks& chunks,
                 const std::vector<double>& layer_weight) {
   constexpr int kRounds = 3;

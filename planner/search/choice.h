@@ -9,9 +9,9 @@
 
 namespace meshwright::planner {
 
-// No reason to choose it once a better one is at hand: the same tensor, pipeline, context and
-// expert sizes and micro-batch, and less than 5 % less memory. (What is left are model chunks,
-// recompute, ZeRO stage and overlap: flags of the same arrangement.)
+// Tells whether a layout is a near-duplicate of a better one: the same tensor, pipeline, context
+// and expert sizes and micro-batch, and less than 5 % less memory. Only model chunks, recompute,
+// ZeRO stage and overlap may differ: flags of the same arrangement.
 bool near_duplicate(const Estimate& estimate, const Estimate& better);
 
 struct LeftOutOfChoice {

@@ -53,10 +53,10 @@ inline constexpr double kDefaultHeadroom = 0.05;
 double default_headroom(const MemoryFacts& facts);
 
 struct Limits {
-  std::optional<Bytes> max_memory;  // of a device, whatever it has
+  std::optional<Bytes> max_memory;  // limit per device, instead of the device's own memory
   std::optional<double> headroom;   // share of the device's memory to leave free
   std::optional<Seconds> max_step;
-  std::optional<double> max_cost;  // of the whole training, in the price's currency
+  std::optional<double> max_cost;  // limit for the whole training, in the price's currency
 };
 // The share that is to be left free: the one that is named, none beside max_memory, or the default.
 double asked_headroom(const Limits& limits, const MemoryFacts& facts);

@@ -23,12 +23,12 @@ constexpr std::size_t kClosest = 3;
 // State that the searches of all parallel sizes share.
 struct SharedSearch {
   const SearchOptions& options;
-  Bytes limit;            // of memory a device
-  bool front = true;      // whether the Pareto front is wanted
+  Bytes limit;            // bytes per device
+  bool front = true;      // true: collect the Pareto front
   Bytes known;            // up to here no layout is priced
   bool unproven = false;  // the user's space names a dispatcher
-  // No layout that is slower can be among the fastest: the worst step time of the
-  // first list that is full. Which one set it changes the work, not the answer.
+  // Slowest step of the first full list: a slower layout cannot be among the fastest. The list that
+  // sets it first changes the work, not the answer.
   std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
   SearchWork work{options};
 };
@@ -139,7 +139,7 @@ bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
   return fastest.value() > bound_ && (!search_.front || result_.pareto.covers(fastest, smallest));
 }
 
-// How many of the legal data settings the launcher can say with a stage setting.
+// Counts the valid data settings that the launcher can express with a stage setting.
 std::size_t SizesSearch::mark_expressible(const Layout& stage) {
   if (!search_.options.target.refusal) {
     expressible_.resize(legal_.size(), 1);

@@ -24,7 +24,7 @@ struct SearchResult {
   SearchStatistics statistics;
   RejectionTally rejections;
   NotExpressible not_expressible;
-  TopList top;  // of each pipeline setting without near-duplicates
+  TopList top;  // best layouts; near-duplicates are omitted within each pipeline setting
   ParetoFront pareto;
   TopList closest;  // legal, but too large, least memory first; only when nothing fits
 };
