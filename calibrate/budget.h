@@ -25,7 +25,7 @@ class Budget {
 
   // Index of the next point. Without time left, only what no profile can do without.
   [[nodiscard]] std::optional<std::size_t> next(bool time_left) const;
-  // No profile can do without it.
+  // Tells whether a profile needs this point.
   [[nodiscard]] bool is_needed(std::size_t point) const;
   // Seconds for this point out of the `remaining` ones: an even share of its kind's part.
   [[nodiscard]] double even_share(std::size_t point, double remaining) const;

@@ -20,12 +20,12 @@
 namespace meshwright::calibrate {
 
 struct CalibrationOptions {
-  double budget_seconds = 60.0;          // of measuring; what does not fit is left out, with a note
-  Workload workload{};                   // what a model needs; measured before the general grid
+  double budget_seconds = 60.0;  // of measuring; what does not fit is left out, with a note
+  Workload workload{};  // GEMMs and collectives of a model; measured before the general grid
   Bytes largest_payload = gibibytes(1);  // or what memory and budget allow
   MeasureOptions measure{};
   std::optional<std::vector<MeasuredPoint>> only{};  // these instead of a sweep
-  std::optional<Cluster> onto{};  // what is not measured stays as this cluster says it
+  std::optional<Cluster> onto{};  // numbers that are not measured stay those of this cluster
   // Points of an earlier, interrupted run of the same calibration. They are not measured again, and
   // their time counts. Only those of rank 0 are read.
   std::vector<MeasuredPoint> known{};

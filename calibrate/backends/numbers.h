@@ -22,7 +22,7 @@ struct Numbers {
   Numbers(float* numbers) : data(numbers) {}  // NOLINT(google-explicit-constructor): the usual
   Numbers(void* numbers, Precision of) : data(numbers), format(of) {}
 
-  // Those from the index on.
+  // Numbers from the index on.
   [[nodiscard]] Numbers from(std::int64_t index) const {
     return {
         static_cast<std::byte*>(data) + static_cast<std::size_t>(index) * size_of_number(format),

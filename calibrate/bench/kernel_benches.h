@@ -23,7 +23,7 @@ std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes
 std::unique_ptr<KernelBench> cross_entropy_bench(Compute& compute, const KernelSizes& sizes);
 std::unique_ptr<KernelBench> adam_bench(Compute& compute, const KernelSizes& sizes);
 
-// As many parameters as one layer's MLP has.
+// Number of parameters of one layer's MLP.
 inline std::int64_t adam_parameters(const KernelSizes& s) { return 2 * s.hidden * s.ffn; }
 
 }  // namespace meshwright::calibrate

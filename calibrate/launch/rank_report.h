@@ -23,7 +23,7 @@ struct RankReport {
   std::string host;
   std::uint64_t operations = 0;  // begun and ended so far
   bool waits = false;            // for other ranks, in a transfer
-  double slow_seconds = 0.0;     // what the operation may take on a slow machine
+  double slow_seconds = 0.0;     // time that the operation may take on a slow machine
   std::string operation;         // "in all_reduce of 1 MiB"
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that was measured, as a profile keeps it: enough to judge a number later. Of the
-// environment only NCCL's own variables are part of it.
+// The machine that was measured, as a profile keeps it: enough to judge a number later. NCCL's
+// variables are the only part of the environment that is kept.
 #pragma once
 
 #include <string>

@@ -29,14 +29,14 @@ Summary summarise(const std::vector<double>& samples);
 using Clock = std::function<double()>;  // seconds, never backwards
 double steady_clock_seconds();
 
-// How long a piece of work takes on this rank, and how much time goes by.
+// Clocks of a piece of work: its own time on this rank, and the elapsed time.
 struct Timer {
   Clock clock = steady_clock_seconds;
   // Seconds of the work; it need not be over when `work` returns, but when this does.
   std::function<double(const std::function<void()>& work)> seconds_of;
 };
 Timer host_timer(Clock clock);  // for work that is over when its call returns
-// By the device's own marks: the host's way to the device and back is no part of it.
+// Times by marks on the device, without the host's way to it and back.
 Timer device_timer(Compute& compute);
 
 struct MeasureOptions {

@@ -39,7 +39,7 @@ struct GroupCall {
   int groups_per_node = 0;  // of such groups, at work at once on each node
   int stride = 1;           // from one rank of a group to the next, inside a node
   bool cold = false;        // several messages in turn, so that each is met in memory
-  std::string algorithm{};  // what the library chose, where it says so: "ring simple"
+  std::string algorithm{};  // the library's choice, if it states one: "ring simple"
   bool operator==(const GroupCall&) const = default;
 };
 

@@ -74,7 +74,7 @@ Kind<unsigned long long> throttle_bits() {
           .schema = kind::integer({0, 0x1FF}).schema};
 }
 
-// Which kind of point: the name of the variant's alternative. Reading makes an empty one.
+// Kind of a point: the name of the variant's alternative. Reading makes an empty one.
 template <typename... T>
 Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
   using V = std::variant<T...>;

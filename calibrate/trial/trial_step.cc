@@ -143,7 +143,7 @@ void TrialStep::run() {
   recorder_.end_step();
 }
 
-// Those that are whole for a unit at a time are zeroed with it.
+// Gradients that are whole for one unit at a time are zeroed with it.
 void TrialStep::zero_gradients() {
   const TermScope scope(recorder_, TermKind::optimizer);
   for (const ParameterUnit& unit : store_.units()) {

@@ -44,7 +44,7 @@ class TrialStep {
   // after the last step.
   void gather_weights();
 
-  // Whether this rank's stage has the model's head.
+  // Tells whether this rank's stage has the model's head.
   [[nodiscard]] bool has_loss() const;
   // Mean over the global batch before the last step's update; 0 where the head is elsewhere.
   [[nodiscard]] double loss() const { return loss_; }

@@ -82,7 +82,7 @@ std::uint16_t port_of(const Socket& listener) {
   return ntohs(bound.sin6_port);
 }
 
-// By which address this side of a connection is reached.
+// Address under which this side of a connection is reached.
 std::string own_address(const Socket& connection) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;

@@ -59,7 +59,7 @@ ncclResult_t plugin_destroy(void* /*context*/) { return ncclSuccess; }
 
 }  // namespace
 
-// As NCCL reads it: a name, then its functions.
+// Plugin in the form that NCCL reads: a name, then its functions.
 struct TunerPlugin {
   const char* name;
   ncclResult_t (*init)(std::size_t, std::size_t, void*, void**);

@@ -45,8 +45,8 @@ struct TrialContext {
   [[nodiscard]] std::int64_t local_rows() const {
     return layout.sequence_parallel ? rows() / layout.tensor_parallel_size : rows();
   }
-  // Where in its sequence the i-th of the rank's positions is. Of 2c chunks a context rank has the
-  // r-th and the r-th from the end.
+  // Position in its sequence of the rank's i-th token. A context rank r has the r-th of 2c chunks,
+  // and the r-th from the end.
   [[nodiscard]] std::int64_t position(std::int64_t i) const {
     const std::int64_t c = layout.context_parallel_size, rank = groups.at.context;
     if (c == 1) return first_position + i;

@@ -16,7 +16,7 @@
 
 namespace meshwright::calibrate {
 
-// Whether numbers of this format are stored and sent in 16 bits.
+// Tells whether numbers of this format are stored and sent in 16 bits.
 constexpr bool has_sixteen_bits(Precision format) { return bytes_per_element(format) == 2.0; }
 
 // The trial's own, which no ledger has: the sum of squared differences.

@@ -12,7 +12,7 @@ namespace {
 // A color that ranks share exactly when they share these two coordinates.
 int color(int a, int size_a, int b) { return b * size_a + a; }
 
-// Which of the groups of this kind the rank is in, and where in it.
+// Group of this kind that contains the rank, and the rank's place in it.
 struct Member {
   int group = 0, place = 0, groups = 1;
 };

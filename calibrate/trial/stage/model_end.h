@@ -36,7 +36,7 @@ class ModelEnd {
   ModelEnd(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
            Parameter* words);
 
-  // Whether the chunk has any of it.
+  // Tells whether the chunk has any of it.
   static bool is_in(const Model& model, const Chunk& chunk) {
     return chunk.head || has_final_norm(model, chunk);
   }

@@ -9,7 +9,7 @@ namespace {
 
 std::size_t size_of(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); }
 
-// As Compute::adam, on the host's own memory (Kingma 2015, arXiv 1412.6980, algorithm 1; the
+// Does Compute::adam on the host's own memory (Kingma 2015, arXiv 1412.6980, algorithm 1; the
 // efficient order at the end of its section 2).
 void adam(const HostStates& s, std::int64_t count, const AdamStep& step) {
   const auto t = static_cast<double>(step.step);

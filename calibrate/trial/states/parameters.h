@@ -70,7 +70,7 @@ struct ParameterUnit {
   void take_gradients(Arena& arena);
 };
 
-// How states are kept from the first micro-batch of a step to the last.
+// Storage of states from the first micro-batch of a step to the last.
 struct KeptStates {
   Shards dense, expert;  // of the moments, and of what is not whole
   bool whole_weights = true, whole_gradients = true;
@@ -91,7 +91,7 @@ class ParameterStore {
   void allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed);
 
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
-  // By unit the dense one, and that of the experts where there are any here.
+  // Units of parameters. Each has a dense part, and one of the experts if any are here.
   [[nodiscard]] const std::deque<ParameterUnit>& units() const { return units_; }
   [[nodiscard]] std::deque<ParameterUnit>& units() { return units_; }
 

@@ -15,8 +15,8 @@
 
 namespace meshwright::calibrate {
 
-// Whether a layout's states are gathered and reduced by unit. PyTorch keeps those below pipelines
-// whole for a step, and Megatron-LM's distributed optimizer always.
+// Tells whether a layout's states are gathered and reduced by unit. PyTorch keeps those below
+// pipelines whole for a step, and Megatron-LM's distributed optimizer always.
 bool shards_by_unit(const Layout& layout);
 // Tells whether such gradients are whole from the first micro-batch to the last.
 bool defers_gradients(const Layout& layout);
