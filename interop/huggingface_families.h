@@ -31,7 +31,7 @@ int optional_size(ObjectReader& config, std::initializer_list<std::string_view> 
 // hidden_size, num_hidden_layers, num_attention_heads and vocab_size under any of their names. What
 // the model holds already is the class's default.
 void read_shape(ObjectReader& config, Model& model);
-// As many key-value heads as heads, hidden / heads wide.
+// Reads a model with as many key-value heads as heads, each hidden / heads wide.
 void read_even_heads(ObjectReader& config, Model& model);
 // num_key_value_heads (absent: as many as heads) and head_dim (absent: hidden / heads).
 void read_grouped_heads(ObjectReader& config, Model& model);

@@ -68,8 +68,8 @@ void say_search(const planner::Plan& plan, std::chrono::duration<double> elapsed
                 reports::count_text(s.legal), reports::count_text(s.fitting), plan.pareto.size())));
 }
 
-// Whether a trial of its layouts on this machine says something about the cluster: as many ranks,
-// on the same kind of device.
+// Tells whether a trial of its layouts on this machine says something about the cluster: as many
+// ranks, on the same kind of device.
 bool runs_here(const Cluster& cluster) {
   if (cluster.num_gpus() > calibrate::usable_cores()) return false;
   const std::vector<std::string>& built = calibrate::built_modules();
@@ -166,7 +166,7 @@ Question question_of(const PlanOptions& options, const Call& call) {
 
 struct Answer {
   planner::Plan full;  // with the near-duplicates
-  planner::Plan plan;  // what is shown and kept
+  planner::Plan plan;  // the layouts that are shown and kept
   planner::LeftOutOfChoice left_out;
   std::optional<planner::Answers> answers;
   std::optional<reports::Capacity> capacity;

@@ -165,7 +165,7 @@ std::vector<int> counts_of(const planner::Scaling& scaling) {
   return counts;
 }
 
-// As the plan's command named it, so that commands of what-ifs find it.
+// Returns the cluster as the plan's command named it, so that commands of what-ifs find it.
 std::string cluster_of(const Call& made) {
   for (std::size_t i = 0; i < made.arguments.size(); ++i) {
     const std::string& word = made.arguments[i];

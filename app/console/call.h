@@ -10,7 +10,7 @@
 
 namespace meshwright::app {
 
-// How the program was called.
+// Command line of this call.
 struct Call {
   std::vector<std::string> arguments;  // without the program's name
 

@@ -56,7 +56,7 @@ void add_imported(calibrate::Profile& profile, const calibrate::MeasuredPoint& p
   }
 }
 
-// As many nodes and ranks as the largest imported groups had.
+// Gives the cluster as many nodes and ranks as the largest imported groups have.
 void widen(Cluster& cluster, const calibrate::MeasuredPoint& p) {
   const auto* collective = p.as<calibrate::timed::CollectiveCall>();
   if (collective == nullptr) return;

@@ -33,13 +33,13 @@ struct Inputs : Scenario {
   // "framework".
   std::vector<std::string> defaults{};
   planner::CapacitySection capacity{};  // of the job file
-  std::string note{};  // what the cluster's profile has no measurement of; empty: nothing missing
+  std::string note{};  // measurements that the cluster's profile lacks; empty: none
 };
 
 // The cluster that an answer is about, under the software that was asked for.
 struct AskedCluster {
   Cluster cluster{};
-  std::vector<std::string> not_measured{};  // what its profile has no measurement of
+  std::vector<std::string> not_measured{};  // measurements that its profile lacks
 };
 // Without `framework` the software is the cluster's, which its file may only assume; a named one is
 // stated. Every command that reads a cluster for predictions reads it here.
@@ -66,8 +66,8 @@ Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
                    reports::Origin* origin = nullptr);
 // --job, --seq-length, --precision and --train-tokens.
 void add_job_options(Command& command, InputOptions& options);
-// Whether `option` is one that add_input_options adds, or --layout: what `estimate` and `volume` of
-// one question share.
+// Tells whether `option` is one that add_input_options adds, or --layout: what `estimate` and
+// `volume` of one question share.
 bool is_input_option(const std::string& option);
 // --framework, for commands that read a cluster in another way.
 void add_framework_option(Command& command, std::string& framework);

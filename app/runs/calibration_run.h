@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part in `meshwright calibrate`: opens its backend, measures with the others; rank 0
-// writes each point as it comes to FILE.partial.jsonl and the finished profile to FILE. What an
-// earlier run of the same left in that journal is not measured again.
+// One rank's part in `meshwright calibrate`: opens its backend and measures with the others. Rank 0
+// writes each point at once to FILE.partial.jsonl, and the finished profile to FILE. Points that an
+// earlier run of the same calibration left in that journal are not measured again.
 #pragma once
 
 #include <string>

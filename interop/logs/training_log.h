@@ -48,8 +48,8 @@ struct TrainingLog {
   std::optional<double> parameters;  // of the whole model; some software prints two digits only
   std::optional<int> seq_length;
   std::optional<std::string> device;  // "NVIDIA H100 80GB HBM3"
-  // By tensor and pipeline rank (Megatron-LM). Their sum counts what ranks have in common as often
-  // as there are ranks.
+  // Parameters by tensor and pipeline rank (Megatron-LM). Their sum counts a parameter that several
+  // ranks hold once for each.
   std::map<std::pair<int, int>, double> parameters_on_rank;
 };
 

@@ -241,7 +241,7 @@ void list_nemo_unmodelled(LaunchReading& r) {
   }
 }
 
-// No cost hangs on these: data, learning rate, checkpoints, kernels that are the release's.
+// Marks keys without a cost: data, learning rate, checkpoints, and kernels that the release fixes.
 void pass_over_nemo(Values& nemo) {
   for (const char* section : {"trainer.max_",
                               "trainer.log",

@@ -19,7 +19,8 @@ void require_olmo(LaunchReading& r, int& target, const char* field, const std::s
   if (!r.integer(target, field, key, kModelSizes)) throw InputError(file, "", key + " is missing");
 }
 
-// Whether a switch is on; `otherwise` where it is not there (olmo/config.py has the defaults).
+// Tells whether a switch is on; `otherwise` where it is not there (olmo/config.py has the
+// defaults).
 bool olmo_switch(LaunchReading& r, const char* field, const std::string& key, bool otherwise) {
   bool on = otherwise;
   r.flag(on, field, key);

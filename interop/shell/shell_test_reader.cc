@@ -31,7 +31,7 @@ class TestReader {
   }
 
  private:
-  // Whether there is one: ]] ends them.
+  // Tells whether there is one: ]] ends them.
   bool read_word() {
     c_.skip_blanks();
     if (c_.done()) return true;

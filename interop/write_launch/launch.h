@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout in the words of the frameworks that would run it. What a framework cannot express is
-// refused with the reason, never approximated.
+// Writes a layout in the options of the frameworks that would run it. A layout that a framework
+// cannot express is refused with the reason, never approximated.
 //
 // Names are those of the frameworks' sources at the commit in `names_of`; nothing here was run.
 #pragma once

@@ -93,7 +93,7 @@ std::vector<std::size_t> fitting(const Comparison& comparison) {
   return places;
 }
 
-// Whose steps cannot be told from the fastest one's.
+// Names the reports whose steps cannot be told from the fastest one's.
 std::string overlaps(const Comparison& comparison, const std::vector<std::size_t>& places) {
   std::string names;
   for (std::size_t i = 1; i < places.size(); ++i) {

@@ -28,11 +28,11 @@ struct Decision {
   bool tokens_are_the_jobs = false;  // else a round number stands for them
   std::optional<double> price_per_gpu_hour{};
   std::string currency{};  // empty: not stated
-  std::string range{};     // what the low and high ends of time and cost mean
+  std::string range{};     // meaning of the low and high ends of time and cost
   std::string verdict{}, recommendation{};
 };
 
-// How sure the answer is: one statement.
+// One statement on the certainty of the answer.
 struct CertaintyItem {
   std::string id{}, label{}, text{};
 };
@@ -235,7 +235,7 @@ struct MeasuredSeries {
   std::vector<MeasuredTime> points{};
 };
 
-// Who measured, when, and how much.
+// Machine, time and extent of the measurements.
 struct ProfileFacts {
   std::optional<std::string> created{}, tool_version{}, command{};
   std::optional<std::int64_t> measured_points{};
@@ -321,7 +321,7 @@ struct Report {
   std::string verdict{};
   std::vector<CertaintyItem> certainty{};
   std::vector<RestsOn> rests_on{};      // the network first
-  std::vector<std::string> left_out{};  // what the model does not know
+  std::vector<std::string> left_out{};  // effects that the model does not contain
   std::optional<Summary> summary{};
   Model model{};
   Job job{};

@@ -145,7 +145,8 @@ constexpr std::size_t kMostRows = 200;  // of a table; the record has all, and t
 constexpr std::size_t kNameColumn = 1;
 constexpr std::size_t kSourceColumn = 8;
 
-// As HTML: the name with the full one under the mouse, the weakest provenance before its share.
+// Row as HTML: the short name with the full one as a tooltip, and the weakest provenance before its
+// share.
 html::TableRow ranking_row(const RankedLayout& ranked) {
   const auto texts = ranking_texts(ranked);
   html::TableRow row;
