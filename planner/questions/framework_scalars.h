@@ -17,8 +17,8 @@ double start_of(FrameworkScalar scalar, const Framework& framework);
 
 // Prior spread of the scalars around their start values, and of a run around its prediction.
 struct RefitPrior {
-  double factor_deviation =
-      0.3;  // prior standard deviation of a factor's logarithm; that of times is proportional
+  // Prior standard deviation of a factor's logarithm; that of times is proportional.
+  double factor_deviation = 0.3;
   double residual_scale = 0.05;  // a prediction so far off counts as one standard deviation
 };
 // Standard deviations of the scalars' logarithms.

@@ -24,8 +24,8 @@ struct ScalePoint {
   double tokens_per_second_per_gpu = 0;
   double model_flops_utilization = 0;
   double efficiency = 0;  // tokens a second a GPU, beside the first count that fits
-  std::optional<double> cost, device_energy_kwh;  // cost in the price's currency and device energy
-                                                  // in kWh of the whole training
+  // Of the whole training: cost in the currency of the price, energy of the devices in kWh.
+  std::optional<double> cost, device_energy_kwh;
   double objective = 0;
 };
 

@@ -14,8 +14,8 @@ namespace meshwright {
 struct WireUse {
   WireKind kind = WireKind::node;
   int wires = 0;  // number of links of this kind that the axis uses
-  double most_used =
-      0.0;  // load of the most used link's busier direction, as a share of the sustained bandwidth
+  // Load of the most used link's busier direction, as a share of the sustained bandwidth.
+  double most_used = 0.0;
 };
 
 struct GroupLoad {

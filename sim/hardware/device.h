@@ -78,8 +78,8 @@ struct KernelRate {
 struct AttentionRate {
   int head_dim = 128;
   int version = 0;  // version of FlashAttention; 0: the fastest available kernel
-  double forward_fraction =
-      0.5;  // share of the GEMM peak with long sequences and many heads, 0 to 1
+  // Share of the GEMM peak with long sequences and many heads, 0 to 1.
+  double forward_fraction = 0.5;
   double backward_fraction = 0.4;
   double ramp_keys = 0.0;
   double forward_tail_waves = 0.0;
@@ -106,8 +106,8 @@ struct Device {
   Bytes context_memory;         // part of `memory`, per rank: CUDA's context and its loaded kernels
   Bytes communicator_memory;    // part of `memory`: NCCL's buffers of one communicator
   BytesPerSecond memory_bandwidth;
-  double memory_bandwidth_fraction =
-      0.8;  // share of the datasheet's bandwidth that streaming kernels reach, 0 to 1
+  // Share of the datasheet's bandwidth that streaming kernels reach, 0 to 1.
+  double memory_bandwidth_fraction = 0.8;
   Provenance memory_provenance = Provenance::datasheet;
   Seconds kernel_launch;  // device-side cost of one more kernel
   Seconds host_launch;    // host time to submit one kernel; wins when larger than the kernel

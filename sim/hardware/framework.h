@@ -138,8 +138,8 @@ struct Framework {
   KernelFacts kernels;
   MemoryFacts memory;
   ExpertFacts experts;
-  double relative_spread =
-      0.0;  // residual after the fit: one standard deviation, relative to the step
+  // Residual after the fit: one standard deviation, relative to the step.
+  double relative_spread = 0.0;
   FrameworkDefaults defaults;
   FeatureLimits limits;
   FrameworkFit fit;

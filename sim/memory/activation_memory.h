@@ -61,8 +61,7 @@ struct LogitsBytes {
   Bytes kept;             // from forward to backward
   Bytes beside;           // a second copy while the loss runs, forward or backward
   Bytes gradient;         // bytes of the logits' gradient
-  Bytes weight_gradient;  // bytes of the output matrix's gradient, before it is added to the main
-                          // gradient
+  Bytes weight_gradient;  // bytes of the output matrix's gradient; it is then added to the main one
 };
 // Unfused, Megatron's cross-entropy keeps fp32 probabilities (4sbV/t) and casts from and to the
 // activations' format (2sbV/t); fused (cross_entropy_loss_fusion) it turns the logits into their

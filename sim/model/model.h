@@ -93,8 +93,8 @@ struct Model {
   double activation_func_clamp_value = 0.0;  // the gate is clamped before it is activated; 0: not
   bool tied_embeddings = true;               // the head uses the embedding's matrix
   int sliding_window = 0;                    // 0: every layer attends to all positions
-  int sliding_window_interval =
-      1;                   // n: of n layers, n - 1 use the window and one is full; 1: all use it
+  // Number n: of n layers, n - 1 use the window and one is full; 1: all use it.
+  int sliding_window_interval = 1;
   int mtp_num_layers = 0;  // multi-token-prediction layers (DeepSeek-V3)
 
   std::optional<MixtureOfExperts> moe;

@@ -21,9 +21,9 @@ struct Estimate {
   Layout layout;
   Seconds step_time;
   Seconds step_time_low, step_time_high;  // nominal 90 % interval
-  IntervalRegime interval_regime =
-      IntervalRegime::unknown_chip;  // calibration level of the interval
-  std::string narrowed_by;           // advice to narrow it; empty: none known
+  // Calibration level of the interval.
+  IntervalRegime interval_regime = IntervalRegime::unknown_chip;
+  std::string narrowed_by;  // advice to narrow it; empty: none known
   Terms terms{};
   std::vector<StageMemory> memory;  // per pipeline stage
   Volume volume;

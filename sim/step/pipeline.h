@@ -39,13 +39,13 @@ struct PipelinePart {
 // Costs of a step other than those of its units and shape.
 struct PipelineInput {
   PipelineSchedule schedule = kDefaultSchedule;
-  double micro_batches =
-      1;  // micro-batches that pass each chunk; half of all if stages are mirrored
+  // Micro-batches that pass each chunk; half of all if stages are mirrored.
+  double micro_batches = 1;
   int all_micro_batches = 1;
   SendCost send;    // one message
   Seconds offload;  // activations to the host, or back, of one micro-batch
-  int recomputed_layers =
-      0;  // layers of each stage that are recomputed whole; their time is spread evenly
+  // Layers of each stage that are recomputed whole; their time is spread evenly.
+  int recomputed_layers = 0;
   [[nodiscard]] double recomputed_share(int stage_layers) const {
     if (stage_layers == 0) return 0.0;
     return static_cast<double>(std::min(recomputed_layers, stage_layers)) / stage_layers;
