@@ -13,9 +13,9 @@
 namespace meshwright::calibrate {
 
 struct Decision {
-  std::size_t point = 0;
-  double limit = 0.0;  // seconds
-  bool stop = false;   // there is no point
+  std::size_t point = 0;  // index into the points to measure
+  double limit = 0.0;     // seconds
+  bool stop = false;      // there is no point
 };
 
 class Agenda {

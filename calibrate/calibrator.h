@@ -29,7 +29,7 @@ struct CalibrationOptions {
   // Points of an earlier, interrupted run of the same calibration. They are not measured again, and
   // their time counts. Only those of rank 0 are read.
   std::vector<MeasuredPoint> known{};
-  double used_seconds = 0.0;
+  double used_seconds = 0.0;  // seconds of the budget that an earlier run used
 };
 
 // Called on rank 0 only.

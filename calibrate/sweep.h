@@ -27,9 +27,9 @@ struct GemmDemand {
 };
 struct CollectiveDemand {
   Collective collective = Collective::all_reduce;
-  int group_size = 2;
+  int group_size = 2;  // number of ranks
   Bytes payload;
-  double calls = 1.0;
+  double calls = 1.0;  // calls per step
 };
 
 // GEMMs and collectives that a model's layouts will run. Without it, only a general grid is
@@ -45,7 +45,7 @@ struct Workload {
 struct SweepLimits {
   Bytes memory;  // of one rank
   DeviceKind device = DeviceKind::cpu;
-  double budget_seconds = 60.0;
+  double budget_seconds = 60.0;  // time for the whole calibration
   Bytes largest_payload = mebibytes(64);
   std::function<bool(Precision)> supports = [](Precision) { return true; };
 };

@@ -10,8 +10,8 @@
 namespace meshwright::calibrate {
 
 struct DeviceState {
-  double clock_mhz = 0.0;  // of the multiprocessors; 0: not known
-  double power_watts = 0.0;
+  double clock_mhz = 0.0;                   // of the multiprocessors; 0: not known
+  double power_watts = 0.0;                 // 0: not known
   unsigned long long throttle_reasons = 0;  // bits, as NVML's nvmlClocksThrottleReasons
   bool operator==(const DeviceState&) const = default;
 };

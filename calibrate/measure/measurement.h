@@ -18,7 +18,7 @@ namespace meshwright::calibrate {
 
 struct Summary {
   Seconds median, min, p10, p90;
-  int count = 0;
+  int count = 0;  // number of samples
   double relative_spread = 0.0;
   bool operator==(const Summary&) const = default;
 };
@@ -41,7 +41,7 @@ Timer device_timer(Compute& compute);
 
 struct MeasureOptions {
   StopOptions stop{};
-  int warmup = 2;
+  int warmup = 2;                  // calls before the first sample
   double warmup_seconds = 0.0;     // and at least as long, samples of full length without a pause
   double shortest_sample = 50e-6;  // seconds; what is shorter is repeated within a sample
   double noisy_above = 0.15;       // relative spread that is measured again, and flagged

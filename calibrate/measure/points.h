@@ -34,7 +34,7 @@ struct Product {
 struct GroupCall {
   Collective collective = Collective::all_reduce;
   Tier tier = Tier::intra_node;
-  int group_size = 1;
+  int group_size = 1;       // number of ranks
   int ranks_per_node = 0;   // of a group; 0: not recorded (older profiles)
   int groups_per_node = 0;  // of such groups, at work at once on each node
   int stride = 1;           // from one rank of a group to the next, inside a node

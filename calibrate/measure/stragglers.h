@@ -42,7 +42,7 @@ struct Straggler {
   int rank = 0;
   int other = -1;              // the other end of a link
   double relative_time = 1.0;  // over the median
-  double score = 0.0;
+  double score = 0.0;          // modified z-score; reported above 3.5
   std::string sentence{};
   bool operator==(const Straggler&) const = default;
 };

@@ -16,8 +16,8 @@
 namespace meshwright::calibrate {
 
 struct TrialOptions {
-  int warmup_steps = 2;
-  int steps = 5;
+  int warmup_steps = 2;  // steps before the timed ones
+  int steps = 5;         // timed steps
   int most_repeats = 2;  // of the timed steps, on a noisy host; the observation has all of them
   double learning_rate = 1e-3;
   std::uint64_t seed = 1234;  // of weights and tokens; the same weights for every layout

@@ -17,8 +17,8 @@ namespace meshwright::interop {
 class LogPattern;
 
 struct LogStep {
-  int iteration = 0;
-  int line = 0;
+  int iteration = 0;          // as the log counts
+  int line = 0;               // line of the log, from 1
   int global_batch_size = 0;  // 0: not said
   // One of these, as the software prints it.
   std::optional<Seconds> time;
@@ -39,7 +39,7 @@ struct TrainingLog {
   std::vector<std::size_t> starts;  // indices of steps at which training began again
   std::optional<Bytes> peak_allocated, peak_reserved;  // the most that any line says
   bool out_of_memory = false;
-  int out_of_memory_line = 0;
+  int out_of_memory_line = 0;  // line of the log, from 1; 0: none
   // Megatron-LM's timers: most seconds of any rank an iteration, one value a report.
   std::map<std::string, std::vector<Seconds>> timers;
   std::optional<int> world_size, padded_vocab_size, vocab_size;
@@ -67,7 +67,7 @@ struct MeasuredSteps {
   int used = 0, warm_up = 0, other_batch = 0;
   int global_batch_size = 0;     // 0: the log does not say
   bool batch_by_tokens = false;  // it follows from tokens, not from a number of the log
-  int restarts = 0;
+  int restarts = 0;              // starts after the first
 };
 
 // Sizes that turn printed rates into step times: tokens per sequence, sequences per step, devices.

@@ -32,7 +32,7 @@ struct HereDocument {
 // ${NAME:-8}: taken, though the environment may say otherwise.
 struct TakenDefault {
   std::string name, value;
-  int line = 0;
+  int line = 0;  // line of the script, from 1
 };
 
 // Words that a variable would gain under a condition whose result is unknown: ARGS+=(--bf16),

@@ -21,7 +21,7 @@ struct PredictedRun {
   std::optional<Violation> violation;     // predicted not to fit or not legal
   std::optional<Estimate> estimate;       // also for a run that is predicted not to fit in memory
   std::optional<double> step_time_error;  // predicted / measured - 1
-  std::optional<double> memory_error;
+  std::optional<double> memory_error;     // predicted / measured - 1
   bool inside_interval = false;
 };
 

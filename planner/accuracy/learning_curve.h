@@ -20,7 +20,7 @@ struct CurvePoint {
 };
 struct LearningCurve {
   std::string set;
-  int runs = 0;
+  int runs = 0;                             // of the set
   std::vector<CurvePoint> telling, random;  // random: means over the seeds
 };
 

@@ -30,8 +30,8 @@ JudgedChoices judged_choices(const MeasuredSet& set);
 struct ReliabilityBin {
   double from = 0.0, to = 1.0;  // probabilities, the upper end within the last bin only
   int count = 0;
-  double mean_probability = 0.0;
-  double frequency = 0.0;  // share of the cases in which it was, 0 to 1
+  double mean_probability = 0.0;  // mean of the predicted probabilities, 0 to 1
+  double frequency = 0.0;         // share of the cases in which it was, 0 to 1
 };
 struct Reliability {
   std::vector<ReliabilityBin> bins;

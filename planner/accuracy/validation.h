@@ -50,14 +50,14 @@ struct LayoutComparison {
 
 struct Validation {
   std::vector<LayoutComparison> layouts;
-  std::vector<std::string> skipped;  // observations that failed, and why
-  double median_absolute_error = 0.0;
-  double worst_absolute_error = 0.0;
+  std::vector<std::string> skipped;    // observations that failed, and why
+  double median_absolute_error = 0.0;  // of |predicted / measured - 1|
+  double worst_absolute_error = 0.0;   // the largest of these errors
   double kendall_tau = 0.0;  // rank agreement, when three or more layouts were run; else 0
   // The layout predicted fastest, measured, over the one measured fastest, - 1.
   double regret = 0.0;
-  double median_absolute_memory_error = 0.0;
-  double interval_coverage = 0.0;  // share of layouts measured inside their interval
+  double median_absolute_memory_error = 0.0;  // of the peak memory
+  double interval_coverage = 0.0;             // share of layouts measured inside their interval
   // Error and coverage of the layouts whose runs measured the host's speed; nothing if no run did.
   std::optional<double> median_absolute_error_at_host_speed, interval_coverage_at_host_speed;
 };

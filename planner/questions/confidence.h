@@ -24,11 +24,11 @@
 namespace meshwright::planner {
 
 struct AgainstRunnerUp {
-  std::size_t rank = 0;  // index into Plan::ranked
-  double probability_winner_is_faster = 0.5;
-  Seconds difference;      // runner-up - winner
-  Seconds deviation;       // one standard deviation of the difference
-  double correlation = 0;  // correlation of the two layouts' errors, -1 to 1
+  std::size_t rank = 0;                       // index into Plan::ranked
+  double probability_winner_is_faster = 0.5;  // 0 to 1
+  Seconds difference;                         // runner-up - winner
+  Seconds deviation;                          // one standard deviation of the difference
+  double correlation = 0;                     // correlation of the two layouts' errors, -1 to 1
   // Expected saving by trying the runner-up and keeping the better: E[max(0, winner - runner-up)].
   Seconds expected_gain;
   // Runs of each of the two that tell them apart, were the difference as predicted; 0: their
@@ -38,7 +38,7 @@ struct AgainstRunnerUp {
 
 struct ProposedRun {
   std::size_t rank = 0;  // index into Plan::ranked
-  int runs = 1;
+  int runs = 1;          // runs of this layout to make
   std::string reason;
 };
 
@@ -51,7 +51,7 @@ struct Confidence {
 };
 
 struct ConfidenceOptions {
-  int runner_ups = 9;
+  int runner_ups = 9;  // layouts that are compared with the winner
   // Runner-ups after the last that beats the winner with this probability are not compared.
   double could_win = 0.0;
   // Two runs of the same layout differ by this (one standard deviation).

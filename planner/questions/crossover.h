@@ -18,10 +18,10 @@ namespace meshwright::planner {
 
 struct Crossover {
   WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
-  bool below = true;    // the other layout wins below `at`, else above it
-  double factor = 1.0;  // at / today's value
-  double at = 0.0;      // in the parameter's unit
-  double today = 0.0;
+  bool below = true;        // the other layout wins below `at`, else above it
+  double factor = 1.0;      // at / today's value
+  double at = 0.0;          // in the parameter's unit
+  double today = 0.0;       // current value, in the input's unit
   Layout layout;            // the best beyond
   double end_value = 0;     // the end of the range that was looked at
   Layout end_layout;        // the best there
@@ -31,7 +31,7 @@ struct Crossover {
 };
 
 struct CrossoverOptions {
-  double lowest_factor = 0.25, highest_factor = 4.0;
+  double lowest_factor = 0.25, highest_factor = 4.0;  // range of the search, x current value
   int steps = 4;  // grid points on each side of the current value
   // Layouts that the searches which confirm crossovers may look at in total; 0: only the contenders
   // are compared, whatever is turned.

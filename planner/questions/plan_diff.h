@@ -56,7 +56,7 @@ std::string sentence_of(const PlanDiff& diff);
 // fails each.
 struct Gate {
   enum class Kind { step_time, peak_memory, winner } kind = Kind::winner;
-  double share = 0.0;
+  double share = 0.0;  // largest allowed increase: 0.03 is 3 %
   std::string text;
 };
 // Throws InputError that says what is allowed.

@@ -22,8 +22,8 @@ struct ScalePoint {
   Bytes peak_memory;
   double memory_headroom = 0;  // share of the device's memory
   double tokens_per_second_per_gpu = 0;
-  double model_flops_utilization = 0;
-  double efficiency = 0;  // tokens a second a GPU, beside the first count that fits
+  double model_flops_utilization = 0;  // 0 to 1
+  double efficiency = 0;               // tokens a second a GPU, beside the first count that fits
   // Of the whole training: cost in the currency of the price, energy of the devices in kWh.
   std::optional<double> cost, device_energy_kwh;
   double objective = 0;

@@ -18,7 +18,7 @@ namespace meshwright::planner {
 
 struct Change {
   WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
-  double factor = 1.0;
+  double factor = 1.0;               // on the input's current value
   double before = 0.0, after = 0.0;  // in the parameter's unit
 };
 

@@ -15,8 +15,8 @@ namespace meshwright::planner {
 bool near_duplicate(const Estimate& estimate, const Estimate& better);
 
 struct LeftOutOfChoice {
-  std::int64_t near_duplicates = 0;
-  std::int64_t over_limits = 0;
+  std::int64_t near_duplicates = 0;  // number of omitted near-duplicates
+  std::int64_t over_limits = 0;      // number of layouts that exceed a limit
   std::string nearest;  // the fastest layout that a limit left out, in words; empty: none
 };
 

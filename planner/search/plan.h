@@ -17,9 +17,9 @@ namespace meshwright::planner {
 // Layouts that fell to one rule.
 struct Rejection {
   Rule rule = Rule::memory_capacity;
-  std::int64_t count = 0;
-  Infeasible nearest;    // the one that missed by least, relative to what was needed
-  std::string sentence;  // sentence with the numbers of that violation
+  std::int64_t count = 0;  // number of layouts that the rule rejected
+  Infeasible nearest;      // the one that missed by least, relative to what was needed
+  std::string sentence;    // sentence with the numbers of that violation
   std::string
       smallest_change;  // the smallest single change that would admit it; empty if none is known
 };

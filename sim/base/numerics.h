@@ -107,6 +107,7 @@ struct Numerics {
   // Tokens of the rank whose experts get most of them over the mean. Megatron-LM's benchmarks force
   // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.
   double moe_load_imbalance = 1.01;
+  // The vocabulary is padded to a multiple of this x tensor size.
   int make_vocab_size_divisible_by = 128;
   // Rank of LoRA's adapters; 0: all weights are trained. Adapters are 16-bit weights beside frozen
   // ones, which have neither weight gradients nor optimizer states.

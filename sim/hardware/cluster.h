@@ -41,12 +41,12 @@ struct CollectivePoint {
 // One measured sweep: a collective over group_size ranks of one tier. Points sorted by payload.
 struct CollectiveCurve {
   Collective collective = Collective::all_reduce;
-  int group_size = 2;
+  int group_size = 2;  // number of ranks
   std::vector<CollectivePoint> points;
   // Placement of the ranks, as in Placement. 0: not stated (older files: nodes are filled one after
   // the other, and one group alone runs across nodes).
   int ranks_per_node = 0;
-  int groups_per_node = 0;
+  int groups_per_node = 0;  // groups of a node that run at the same time
   bool operator==(const CollectiveCurve&) const = default;
 };
 
@@ -113,7 +113,7 @@ struct MachineFit {
 struct HostPace {
   std::string framework;  // its name; empty: nothing is known
   std::string source;
-  double expert_launch_time_factor = 1.0;
+  double expert_launch_time_factor = 1.0;  // above 1: slower
   bool operator==(const HostPace&) const = default;
 };
 
@@ -138,10 +138,10 @@ struct Cluster {
   int nics_per_node = 0;    // 0: one per device
   int nodes_per_leaf = 32;  // nodes below one leaf switch (of each rail)
   int nodes_per_pod = 0;    // nodes below one set of spine switches; 0: one set for all (2 levels)
-  double spine_oversubscription = 1.0;  // leaf ports down / up
-  double core_oversubscription = 1.0;   // spine ports down / up; counts between pods
-  std::optional<double> price_per_gpu_hour;
-  Framework framework;  // training software and its costs
+  double spine_oversubscription = 1.0;       // leaf ports down / up
+  double core_oversubscription = 1.0;        // spine ports down / up; counts between pods
+  std::optional<double> price_per_gpu_hour;  // in the currency of the price list
+  Framework framework;                       // training software and its costs
   // Nobody said that this framework runs here: the file takes it as the likeliest.
   bool framework_assumed = false;
   MachineFit fit;

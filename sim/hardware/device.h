@@ -76,11 +76,11 @@ struct KernelRate {
 // of 128 queries a multiprocessor.
 // Libraries carry FlashAttention's versions for years: a device may have rates for older ones.
 struct AttentionRate {
-  int head_dim = 128;
-  int version = 0;  // version of FlashAttention; 0: the fastest available kernel
+  int head_dim = 128;  // width of a head
+  int version = 0;     // version of FlashAttention; 0: the fastest available kernel
   // Share of the GEMM peak with long sequences and many heads, 0 to 1.
   double forward_fraction = 0.5;
-  double backward_fraction = 0.4;
+  double backward_fraction = 0.4;  // the same for the backward pass
   double ramp_keys = 0.0;
   double forward_tail_waves = 0.0;
   double backward_tail_waves = 0.0;
@@ -128,8 +128,8 @@ struct Device {
   // work on its host. The waits of ranks that exchange something in every layer follow from it
   // (sim/kernel_time/slowest.h). 0: not measured; a GPU serves only its job.
   double time_jitter = 0.0;
-  std::optional<double> power_watts;
-  FeatureLimits limits;  // features that it does not support under any software
+  std::optional<double> power_watts;  // rating of one device
+  FeatureLimits limits;               // features that it does not support under any software
   bool operator==(const Device&) const = default;
 };
 

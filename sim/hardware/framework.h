@@ -129,10 +129,10 @@ struct Framework {
   std::string source;             // source of these numbers
   double gemm_time_factor = 1.0;  // factor on the time of GEMMs and fused attention
   double kernel_time_factor = 1.0;  // factor on the time of memory-bound kernels and the optimizer
-  double collective_time_factor = 1.0;
-  Seconds host_launch;           // host time a kernel, when larger than the device's own
-  Seconds micro_batch_overhead;  // once a micro-batch and stage: schedule, data, bookkeeping
-  Seconds step_overhead;         // once a step: gradient clipping, loss scaling, logging
+  double collective_time_factor = 1.0;  // factor on the time of collectives
+  Seconds host_launch;                  // host time a kernel, when larger than the device's own
+  Seconds micro_batch_overhead;         // once a micro-batch and stage: schedule, data, bookkeeping
+  Seconds step_overhead;                // once a step: gradient clipping, loss scaling, logging
   DataParallelFacts data_parallel;
   PipelineFacts pipeline;
   KernelFacts kernels;

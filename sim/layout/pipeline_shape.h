@@ -51,7 +51,7 @@ struct PipelineShape {
   std::vector<ChunkKind> chunks;
   std::vector<StageRun> runs;  // first stage to last
   int num_stages = 1;
-  int chunks_per_stage = 1;
+  int chunks_per_stage = 1;  // virtual pipeline size
   // Kinds of the model's chunks, in its order, where those of a stage differ by more than that the
   // embedding or the loss takes the place of a layer; else empty.
   std::vector<int> uneven_chunks;

@@ -13,7 +13,7 @@ namespace meshwright {
 // One model chunk: a run of consecutive layers. A stage holds virtual_pipeline_parallel_size of
 // them.
 struct Chunk {
-  int first_layer = 0;
+  int first_layer = 0;  // index in the model, from 0
   int num_layers = 0;
   bool embedding = false;  // the very first chunk
   bool head = false;       // the very last chunk: final norm, logits, loss

@@ -10,8 +10,8 @@
 namespace meshwright {
 
 struct LayerSplit {
-  int set_stages = 0;
-  int even_stages = 0;
+  int set_stages = 0;   // stages whose number of layers is set
+  int even_stages = 0;  // stages that share the other layers evenly
   int even_layers = 0;  // with the stand-ins for embedding and loss
   [[nodiscard]] bool leaves_enough() const { return even_stages > 0 && even_layers >= even_stages; }
 };

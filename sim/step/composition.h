@@ -36,7 +36,7 @@ std::vector<Bytes> fixed_memory(const CostTable& table, const Layout& layout,
 // Exposed data-parallel communication, for the group of identical stages that waits longest.
 struct LongestWait {
   Seconds time;
-  std::size_t run = 0;
+  std::size_t run = 0;  // index into PipelineShape::runs
   ExposedData exposed;
 };
 inline LongestWait longest_wait(const PipelinePart& pipeline, const DataPart& data) {

@@ -45,7 +45,7 @@ Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& co
 // Whether the communication of each kind hides behind compute, and how much it slows it.
 struct DataOverlap {
   bool reduce = false, gather = false, forward_gather = false, backward_gather = false;
-  double slowdown = 0;
+  double slowdown = 0;  // relative slowdown of overlapped compute
   // Shares of a layer's weights and GEMMs in each unit that ZeRO-3 gathers and computes. Empty: all
   // units are alike.
   std::array<double, kLinears> linears{};

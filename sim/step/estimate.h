@@ -28,7 +28,7 @@ struct Estimate {
   std::vector<StageMemory> memory;  // per pipeline stage
   Volume volume;
   Provenance provenance = Provenance::measured;  // the weakest of all terms that matter
-  double tokens_per_second_per_gpu = 0;
+  double tokens_per_second_per_gpu = 0;          // tokens of the global batch / step / devices
   double model_flops_utilization =
       0;  // of the device's peak for the job's precision; causal attention half
   [[nodiscard]] Bytes peak_memory() const;

@@ -42,10 +42,10 @@ struct Observation {
   int run_num_moe_experts = 0;             // experts of them; 0: the model's
   int run_global_batch_size = 0;           // sequences per step that were executed; 0: the job's
   std::optional<Precision> run_precision;  // none: the job's
-  int ranks = 0;
-  int steps = 0;
-  bool complete = true;              // everything of the plan's layout was run
-  std::vector<std::string> not_run;  // parts that were not executed, in words
+  int ranks = 0;                           // ranks that ran
+  int steps = 0;                           // timed steps
+  bool complete = true;                    // everything of the plan's layout was run
+  std::vector<std::string> not_run;        // parts that were not executed, in words
   Seconds step_time;  // median over steps of the slowest rank; a prompt, or one decoded position
   Seconds step_time_p10, step_time_p90, step_time_min;
   double step_time_drift = 0.0;  // median of the later half of the steps over the earlier's, less 1

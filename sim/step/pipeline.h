@@ -41,9 +41,9 @@ struct PipelineInput {
   PipelineSchedule schedule = kDefaultSchedule;
   // Micro-batches that pass each chunk; half of all if stages are mirrored.
   double micro_batches = 1;
-  int all_micro_batches = 1;
-  SendCost send;    // one message
-  Seconds offload;  // activations to the host, or back, of one micro-batch
+  int all_micro_batches = 1;  // micro-batches per step of one data rank
+  SendCost send;              // one message
+  Seconds offload;            // activations to the host, or back, of one micro-batch
   // Layers of each stage that are recomputed whole; their time is spread evenly.
   int recomputed_layers = 0;
   [[nodiscard]] double recomputed_share(int stage_layers) const {

@@ -64,8 +64,8 @@ inline Cost offload_cost(Seconds each_way, const StageCost& stage) {
 // One message between neighbouring stages.
 struct SendCost {
   Cost message;
-  bool hidden = false;  // beside the compute of a chunk (overlap_p2p_comm)
-  double slowdown = 0.0;
+  bool hidden = false;    // beside the compute of a chunk (overlap_p2p_comm)
+  double slowdown = 0.0;  // relative slowdown of overlapped compute
   Tier tier = Tier::self;
   // Time that a stage waits for the message. `window` is the part of a chunk's pass in which other
   // axes do not use the same link.

@@ -33,7 +33,7 @@ struct Transfer {
   Group group = Group::tensor;
   Collective collective = Collective::all_reduce;
   Phase phase = Phase::forward;
-  int group_size = 1;
+  int group_size = 1;                // number of ranks
   double times_per_step = 0;         // calls by one rank of this stage
   Bytes payload;                     // bytes per call
   bool overlappable = false;         // the layout's switches (or the framework always) compute
@@ -49,7 +49,7 @@ struct Transfer {
 Bytes bytes_sent(Collective collective, Bytes payload, int group_size);
 
 struct StageVolume {
-  int stage = 0;
+  int stage = 0;                    // pipeline stage, from 0
   std::vector<Transfer> transfers;  // groups of size 1 are left out
   [[nodiscard]] Bytes sent(Group group) const;
   [[nodiscard]] Bytes sent() const;
