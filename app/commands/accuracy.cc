@@ -226,9 +226,9 @@ void add_accuracy(Commands& commands) {
                              "Exit with 1 if a row exceeds a limit of the list");
   command.options()
       .add_option("--leave-out", options->leave_out,
-                  "Print the data behind the intervals: predict each data set with its "
-                  "framework, cluster or device held out, or groups of runs from a fit on the "
-                  "other groups. all runs the four")
+                  "Print the errors behind the intervals, with each data set's framework, cluster "
+                  "or device held out, or each of its groups of runs. Values: framework, cluster, "
+                  "device, groups, all")
       ->check(CLI::IsMember({"framework", "cluster", "device", "groups", "all"}).description(""));
   command.writes("--spreads-out", options->spreads_out,
                  "Write the spread of each calibration level to this file, in the form of "

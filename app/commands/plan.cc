@@ -346,7 +346,8 @@ void add_plan(Commands& commands) {
                    "rejected");
   add_input_options(command, options->inputs, true, GpuCounts::several);
   command.options()
-      .add_option("--top", options->top, "Number of layouts to show. The plan keeps at least 20")
+      .add_option("--top", options->top,
+                  "Number of layouts to show. The plan keeps at least 20. Default: 10")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
   command.options().add_flag(

@@ -247,7 +247,7 @@ void add_review(Commands& commands) {
                    "layouts");
   add_run_options(command, options->run);
   command.options()
-      .add_option("--top", options->top, "Number of faster layouts to show")
+      .add_option("--top", options->top, "Number of faster layouts to show. Default: 3")
       ->check(CLI::Range(1, 20).description(""))
       ->capture_default_str();
   command.options().add_flag("--json", options->json, "Same as --format json");

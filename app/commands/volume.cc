@@ -106,7 +106,7 @@ void add_volume(Commands& commands) {
   Command& command =
       commands.add("volume",
                    "Print every collective of one layout with its bytes, compared with published "
-                   "orders");
+                   "orders of magnitude");
   add_input_options(command, options->inputs, false);
   command
       .reads("--layout", options->layout,

@@ -478,7 +478,7 @@ inline constexpr std::tuple kRows{
         .read(placement, send, data)
         .axis(SearchLevel::parallel_sizes, "--rank-order",
               "Order of ranks, the fastest axis first. Default: the first value; the second "
-              "is --use-tp-pp-dp-mapping")};
+              "is Megatron-LM's --use-tp-pp-dp-mapping")};
 
 }  // namespace layout_fields
 
