@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // System noise: time that other processes take from ranks on a host's cores. A median of short
-// samples leaves it out; a step has all of it, and where ranks meet in every layer each waits for
-// the noise of the others (Hoefler, Schneider and Lumsdaine, Characterizing the Influence of System
-// Noise on Large-Scale Applications by Simulation, SC 2010). Pure.
+// samples excludes it, but a step contains all of it. If ranks synchronise in every layer, each
+// also waits for the noise of the others (Hoefler, Schneider and Lumsdaine, Characterizing the
+// Influence of System Noise on Large-Scale Applications by Simulation, SC 2010). Pure.
 #pragma once
 
 #include <string>

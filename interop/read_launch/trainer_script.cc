@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that fine-tune with Hugging Face's Trainer: a program and its options, axolotl,
-// LLaMA-Factory and TRL, with the YAML that they name, and the files of DeepSpeed or accelerate
-// that say the sharding, or here-documents of the script that write them.
+// Commands that fine-tune with Hugging Face's Trainer: a program and its options, or axolotl,
+// LLaMA-Factory and TRL with the YAML that they name. The sharding is in files of DeepSpeed or
+// accelerate, or in here-documents of the script that write them.
 #include <algorithm>
 #include <array>
 

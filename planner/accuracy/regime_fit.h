@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spreads of a regime from sets of measured runs that were predicted without what had been learnt
-// from them, and whether the intervals that they make hold on a set that they were not made from.
+// Fits the spreads of a calibration level on sets of measured runs, each predicted without the fits
+// made on it. Also tests the resulting intervals on sets that were held out.
 //
 // A set is runs of one publication, software and kind of model. Its errors are e = ln(measured /
 // predicted). Their median b is the shared error. Sets are few, so a new set's b lies within

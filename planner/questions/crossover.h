@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the answer flips: the value of an input below or above which another layout is the best.
 //
-// The winner among the contenders is followed on a grid of factors from 1/4 to 4 of today's value
-// (shares of a peak up to 1), away from 1 on both sides; where it changes first, bisection in the
-// logarithm finds the place. Memory alone needs no grid: the layouts' own memory says where each
-// begins to fit. Where that is affordable a new search looks at every layout on both
-// sides of the place, and what it finds joins the contenders until both agree: such a crossover is
-// `exact`.
+// Method: the winner among the contenders is computed on a grid of factors from 1/4 to 4 of the
+// current value (shares of a peak up to 1), away from 1 on both sides. At the first change of the
+// winner, bisection in the logarithm finds the factor. Memory needs no grid: the memory of each
+// layout gives the place where it begins to fit. If the time allows, a new search evaluates every
+// layout on both sides of the place. Its results join the contenders until both agree; such a
+// crossover is `exact`.
 #pragma once
 
 #include <vector>

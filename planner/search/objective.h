@@ -44,9 +44,9 @@ double objective_value(Objective objective, const Scenario& scenario, Seconds st
                        Bytes peak_memory);
 bool better_value(Objective objective, double a, double b);
 
-// Left free where nobody names a limit: SimuMax's 22 published Megatron runs on B200 have 1.056 to
-// 1.063 bytes reserved, median 1.060, for each byte allocated at the peak (docs/b200, release 1.2),
-// which is 5 % of a device whose other memory is outside the allocator.
+// Memory to leave free if the user states no limit. SimuMax's 22 published Megatron runs on B200
+// reserve 1.056 to 1.063 bytes (median 1.060) for each byte allocated at the peak (docs/b200,
+// release 1.2). That is 5 % of a device whose other memory is outside the allocator.
 inline constexpr double kDefaultHeadroom = 0.05;
 // The share that is left free unasked: where a framework prints what its allocator reserves, as
 // much as that is more than what is allocated, so that nothing has to be handed back.

@@ -132,9 +132,10 @@ void SizesSearch::count_illegal_data_settings(const Layout& stage) {
   }
 }
 
-// No pair that takes as long or longer and holds as much or more can enter the list of the fastest,
-// which is full of faster ones, or the front, on which one stands that is as fast and as small. A
-// step takes least_step() and, never less than nothing, its waits for data ranks and its optimizer.
+// Tells whether no pair can be useful whose step is at least `fastest` and whose memory is at least
+// `smallest`. The full list of the fastest has only faster ones, and the front has a layout as fast
+// and as small. A step takes at least least_step(); its other parts (waits for data ranks, optimizer)
+// are never negative.
 bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
   return fastest.value() > bound_ && (!search_.front || result_.pareto.covers(fastest, smallest));
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a layout, a row each: what it is called, which values it takes, where a search
-// varies it, and which parts of the cost read it. Made from these rows: a layout's JSON and its
-// name in a line, the search space with its options and JSON, the keys under which costs are
-// remembered (layout_key.h), and every list of what two layouts differ in.
+// The fields of a layout, one row each: its names and values, the search level that varies it, and
+// the parts of the cost that read it. These rows define:
+// - the JSON of a layout and its name in one line;
+// - the search space with its options and JSON;
+// - the keys under which costs are cached (layout_key.h);
+// - every list of differences between two layouts.
 //
-// A field that a part reads and its row does not name is a wrong price out of a cache:
+// If a part reads a field that its row does not name, a cache returns a wrong cost.
 // tests/unit/sim/step/cost_parts_test.cc changes every field and compares every part.
 #pragma once
 

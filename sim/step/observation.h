@@ -75,9 +75,9 @@ Model model_as_run(Model model, const Observation& o);
 // sample, with sigma = (p90 - p10) / 2.563. 0 for fewer than 4 steps, which give no estimate.
 double step_time_error(const Observation& o);
 
-// On a host that does something else at the same time, a run says little about its layout: the
-// median may be off by half of the 10 % that a prediction may be, the steps become slower or
-// faster by all of it, or the host be slower or faster by as much than when it was calibrated.
+// Limits of a disturbed run, which tells little about its layout. The error of the median may be
+// half of the 10 % that a prediction may be off. The drift of the steps, and the change of the
+// host's speed since calibration, may be all of these 10 %.
 inline constexpr double kMostStepTimeError = 0.05;
 inline constexpr double kMostStepTimeDrift = 0.1;
 inline constexpr double kMostHostDrift = 0.1;

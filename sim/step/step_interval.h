@@ -36,9 +36,9 @@ RegimeSpread step_spread(const Cluster& cluster, bool experts);
 // Spread of the terms in quadrature, relative to the step: terms err independently.
 double spread_of_parts(const Terms& terms, Seconds step);
 
-// The least time of a step of so many FLOPs (the model's, causal attention half) on so many
-// devices, at the fastest rate that the device's file or profile has for GEMMs or fused attention,
-// and that fitted factors below 1 say it passes. 0 where no rate is known.
+// Shortest possible time of a step of so many FLOPs (the model's, causal attention half) on so many
+// devices. The rate is the fastest one that the device's file or profile has for GEMMs or fused
+// attention, raised by fitted factors below 1. 0 if no rate is known.
 Seconds least_step_time(Flops step, const Cluster& cluster, Precision precision, int gpus);
 
 struct StepInterval {

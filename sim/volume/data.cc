@@ -198,9 +198,9 @@ int linears_of_layer(const Model& model) {
   return is_gated(model.activation) ? 7 : 4;
 }
 
-// A rank that keeps only its piece of the gradients has to reduce them after every micro-batch
-// (DeepSpeed ZeRO-2), one that keeps only its piece of the weights has to gather them for every
-// forward and backward.
+// A rank with only its piece of the gradients must reduce them after every micro-batch (DeepSpeed
+// ZeRO-2). A rank with only its piece of the weights must gather them for every forward and backward
+// pass.
 void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk,
                         bool recomputed) {
   if (uses_fsdp(scope.layout)) {
