@@ -2,9 +2,9 @@
 // A layout drawn onto the machine: which axis stays inside a node and which crosses nodes, what
 // each sends over which link, and the link that is busiest.
 //
-// Load of a link by an axis = bytes / rate / step, 0 to 1. Bytes: those that one rank of the busiest
-// stage sends over the link in a step (sim/volume/crossing.h). Rate: inside a node the link's,
-// across nodes the rank's share of the NICs. A group over several nodes loads both.
+// Load of a link by an axis = bytes / rate / step, 0 to 1. Bytes: those that one rank of the
+// busiest stage sends over the link in a step (sim/volume/crossing.h). Rate: inside a node the
+// link's, across nodes the rank's share of the NICs. A group over several nodes loads both.
 #pragma once
 
 #include <array>

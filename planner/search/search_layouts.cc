@@ -134,8 +134,8 @@ void SizesSearch::count_illegal_data_settings(const Layout& stage) {
 
 // Tells whether no pair can be useful whose step is at least `fastest` and whose memory is at least
 // `smallest`. The full list of the fastest has only faster ones, and the front has a layout as fast
-// and as small. A step takes at least least_step(); its other parts (waits for data ranks, optimizer)
-// are never negative.
+// and as small. A step takes at least least_step(); its other parts (waits for data ranks,
+// optimizer) are never negative.
 bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
   return fastest.value() > bound_ && (!search_.front || result_.pareto.covers(fastest, smallest));
 }
