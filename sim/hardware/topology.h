@@ -29,9 +29,9 @@ class Topology {
   // flow.
   [[nodiscard]] BytesPerSecond bisection_bandwidth() const;
   // Links that a message takes: inside an island its bridge, inside a node the node's switch, and
-  // between nodes the receiver's rail. If the sender is on another rail, a device of its node on the
-  // receiver's rail passes the message on (NCCL's PXN). The path goes up to the level where the two
-  // NICs meet.
+  // between nodes the receiver's rail. If the sender is on another rail, a device of its node on
+  // the receiver's rail passes the message on (NCCL's PXN). The path goes up to the level where the
+  // two NICs meet.
   [[nodiscard]] std::vector<DirectedWire> route(int from, int to) const;
   // Sustained bandwidth of every directed wire.
   [[nodiscard]] std::vector<BytesPerSecond> sustained() const;

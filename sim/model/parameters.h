@@ -11,7 +11,8 @@ namespace meshwright {
 // Parameters of one layer, split by their treatment in tensor parallelism.
 // - sharded: divided by the tensor size (column- and row-parallel linears, biases of
 //   column-parallel ones).
-// - replicated: whole on each tensor rank (norms, biases of row-parallel linears, router, MLA's down
+// - replicated: whole on each tensor rank (norms, biases of row-parallel linears, router, MLA's
+// down
 //   projections).
 // - expert: divided by expert x expert-tensor size.
 struct LayerParameters {
