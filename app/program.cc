@@ -118,7 +118,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
   return text;
 }
 
-// What is typed stands in what is written, and that is UTF-8.
+// Arguments are copied into outputs, which are UTF-8, so they must be UTF-8 too.
 void check_arguments(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (!first_byte_not_utf8(argv[i])) continue;

@@ -12,7 +12,7 @@ namespace {
 constexpr double kShortestPoint = 0.02, kLongestPoint = 1.0;  // seconds
 // A point may take this much more than an even share: most stop early, when they are steady.
 constexpr double kGenerous = 2.0;
-// Of the budget: a collective that is expected to take more than this is left out.
+// Share of the budget. A collective that is expected to take longer is skipped.
 constexpr double kLargestShare = 1.0 / 60.0;
 
 }  // namespace
@@ -47,7 +47,8 @@ Decision Agenda::next(const std::vector<MeasuredPoint>& points, double used) {
   }
 }
 
-// Of all its samples, as much longer than the nearest smaller payload's as there is more to move.
+// Expected seconds of all samples: those of the nearest smaller payload, scaled by the bytes to
+// move.
 double Agenda::expected_seconds(const MeasuredPoint& task,
                                 const std::vector<MeasuredPoint>& points) const {
   if (!task.is<timed::CollectiveCall>()) return 0.0;

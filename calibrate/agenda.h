@@ -13,9 +13,9 @@
 namespace meshwright::calibrate {
 
 struct Decision {
-  std::size_t point = 0;
-  double limit = 0.0;  // seconds
-  bool stop = false;   // there is no point
+  std::size_t point = 0;  // index into the points to measure
+  double limit = 0.0;     // seconds
+  bool stop = false;      // there is no point
 };
 
 class Agenda {
@@ -24,7 +24,7 @@ class Agenda {
   Agenda(const CalibrationOptions& options, const std::vector<MeasuredPoint>& tasks)
       : options_(options), tasks_(tasks), budget_(tasks) {}
 
-  // What an earlier run measured, at about the time that it took; how many points.
+  // Skips the points of an earlier run and charges their time to the budget. Returns their number.
   std::size_t pass_over_known();
   // `points`: measured so far; `used`: seconds of the budget.
   [[nodiscard]] Decision next(const std::vector<MeasuredPoint>& points, double used);

@@ -9,8 +9,8 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Of the budget, and how many points (of each tier) a profile cannot do without: the models of a
-// link and of products want four.
+// Share of the budget for one kind, and the fewest points (for each tier) that a profile needs. The
+// models of a link and of GEMMs need four.
 struct Part {
   double share;
   std::size_t fewest;
@@ -26,7 +26,7 @@ constexpr std::array<Part, kNumBudgetKinds> kParts{{
 
 std::size_t index(BudgetKind kind) { return static_cast<std::size_t>(kind); }
 
-// What communicates nothing counts as of the first.
+// A point without communication counts as of the first tier.
 std::size_t tier_index(const MeasuredPoint& point) {
   const GroupCall* call = call_of(point.subject);
   return static_cast<std::size_t>(call == nullptr ? Tier::intra_node : call->tier);

@@ -25,9 +25,9 @@ class Budget {
 
   // Index of the next point. Without time left, only what no profile can do without.
   [[nodiscard]] std::optional<std::size_t> next(bool time_left) const;
-  // No profile can do without it.
+  // Tells whether a profile needs this point.
   [[nodiscard]] bool is_needed(std::size_t point) const;
-  // Of the seconds that remain, for this point: an even share of its kind's part.
+  // Seconds for this point out of the `remaining` ones: an even share of its kind's part.
   [[nodiscard]] double even_share(std::size_t point, double remaining) const;
   [[nodiscard]] std::size_t num_left() const;
   // It is not asked for again. Not measured: left out.

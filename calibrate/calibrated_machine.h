@@ -26,20 +26,20 @@ Cluster measured_cluster(const RankSlots& slots, const DeviceDescription& device
 // Throws SystemError where this machine is none of `base`.
 void check_onto(const Cluster& base, const Cluster& measured);
 
-// Whether all ranks, each of which NCCL reads them for, have the same. Collective.
+// Tells whether all ranks, each of which NCCL reads them for, have the same. Collective.
 bool same_nccl_variables(Communicator& world, const MachineDescription& machine);
 
 // One sentence where points were measured while a device was held back; else empty.
 std::string throttled_words(const std::vector<MeasuredPoint>& points);
-// How many points are noisy, and which most; empty: none.
+// Sentence on the number of noisy points and the noisiest one; empty: none.
 std::string noisy_words(const std::vector<MeasuredPoint>& points);
 
 // One sentence where all-reduces over neighbours take much less time than over ranks that are none:
 // pairs have wires of their own. Else empty.
 std::string neighbours_words(const std::vector<MeasuredPoint>& points);
 
-// Whether NCCL's tuner let switches reduce (NVLS): "chosen by NCCL", "not chosen"; empty where it
-// did not say what it chose.
+// Tells whether NCCL's tuner let switches reduce (NVLS): "chosen by NCCL", "not chosen"; empty
+// where it did not say what it chose.
 std::string reduction_in_switch(const std::vector<MeasuredPoint>& points);
 
 }  // namespace meshwright::calibrate

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a machine: all ranks work at once, as a job would, and the slowest one counts.
 //
-// What is measured and in which order: calibrate/sweep.h. Each result is checked before its time is
-// believed; each point is handed over as it comes; a point that is noisy twice is kept and flagged.
-// Every rank's own times are compared, and every link's: who is slow is named.
+// calibrate/sweep.h chooses the points and their order. Each result is checked before its time
+// counts, and each point is passed on at once. A point that is noisy twice is kept and flagged. The
+// times of all ranks and links are compared, and slow ones are named.
 #pragma once
 
 #include <functional>
@@ -20,16 +20,16 @@
 namespace meshwright::calibrate {
 
 struct CalibrationOptions {
-  double budget_seconds = 60.0;          // of measuring; what does not fit is left out, with a note
-  Workload workload{};                   // what a model needs; measured before the general grid
+  double budget_seconds = 60.0;  // of measuring; what does not fit is left out, with a note
+  Workload workload{};  // GEMMs and collectives of a model; measured before the general grid
   Bytes largest_payload = gibibytes(1);  // or what memory and budget allow
   MeasureOptions measure{};
   std::optional<std::vector<MeasuredPoint>> only{};  // these instead of a sweep
-  std::optional<Cluster> onto{};  // what is not measured stays as this cluster says it
-  // Of an earlier run of the same that was ended: not measured again, and its time is spent. Rank
-  // 0's count.
+  std::optional<Cluster> onto{};  // numbers that are not measured stay those of this cluster
+  // Points of an earlier, interrupted run of the same calibration. They are not measured again, and
+  // their time counts. Only those of rank 0 are read.
   std::vector<MeasuredPoint> known{};
-  double used_seconds = 0.0;
+  double used_seconds = 0.0;  // seconds of the budget that an earlier run used
 };
 
 // Called on rank 0 only.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kProducts = 6, kKernels = 3;
 constexpr Seconds kShortest = milliseconds(0.1), kLongest = milliseconds(20);
-// As long as there is time: a disturbance is seen by its share of it.
+// Never reached, so measuring uses all its time: a disturbance is seen by its share of it.
 constexpr double kNeverSteady = 1e-6;
 constexpr int kManySamples = 10'000;
 constexpr double kSecondsEach = 0.12;

@@ -83,7 +83,7 @@ MeasureOptions PointMeasurer::options_for(const MeasuredPoint& task, double limi
   return options;
 }
 
-// Of all ranks' devices while they work: the least clock, the most power, all reasons.
+// State of all ranks' devices while they work: the lowest clock, the highest power, all reasons.
 DeviceState PointMeasurer::state_at_work(Bench* bench, int repetitions) {
   if (!is_gpu_) return {};
   if (bench != nullptr) bench->start(repetitions);

@@ -15,7 +15,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Of a rank's memory, for one copy bench's two arrays or one product.
+// Share of a rank's memory for the two arrays of one copy, or for one GEMM.
 constexpr double kBenchMemoryShare = 1.0 / 8.0;
 // Larger than any cache that one core may have to itself; a short budget does with less.
 constexpr Bytes kLargeCopy = mebibytes(256), kSmallestCopy = mebibytes(64);
@@ -115,7 +115,7 @@ class SweepPlanner {
     add(point_of(timed::MemoryCopy{}, size * 2.0));
     for (const HostDirection direction :
          {HostDirection::to_device, HostDirection::to_host, HostDirection::both}) {
-      // Of a core, host and device memory are the same.
+      // Host and device memory of a CPU core are the same.
       const bool apart = limits_.device == DeviceKind::gpu;
       if (direction != HostDirection::to_device && !apart) continue;
       add(point_of(timed::HostLink{direction}, size));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points a calibration measures, and in which order: what weighs most in a step first, so
-// that a short budget leaves out what matters least. Pure. Between the kinds of points the budget
-// decides (calibrate/budget.h).
+// Chooses the points of a calibration and their order. Points with the largest share of a step come
+// first, so a short budget omits those that matter least. Pure. The budget decides between the
+// kinds of points (calibrate/budget.h).
 //
 // Order: launch cost, memory, small products of each number format, kernels; then what the model
 // needs, products and collectives together, by their seconds a step at nominal rates; then the
@@ -27,13 +27,13 @@ struct GemmDemand {
 };
 struct CollectiveDemand {
   Collective collective = Collective::all_reduce;
-  int group_size = 2;
+  int group_size = 2;  // number of ranks
   Bytes payload;
-  double calls = 1.0;
+  double calls = 1.0;  // calls per step
 };
 
-// What a model's layouts will run; without it, a general grid alone is measured. The same thing may
-// be named often: calls add up.
+// GEMMs and collectives that a model's layouts will run. Without it, only a general grid is
+// measured. Repeated entries add up their calls.
 struct Workload {
   std::vector<GemmDemand> gemms{};
   std::vector<KernelSizes> kernels{};
@@ -41,11 +41,11 @@ struct Workload {
   std::vector<Precision> precisions{};  // that the model's job multiplies in
 };
 
-// What this machine can be asked for.
+// Limits of this machine.
 struct SweepLimits {
   Bytes memory;  // of one rank
   DeviceKind device = DeviceKind::cpu;
-  double budget_seconds = 60.0;
+  double budget_seconds = 60.0;  // time for the whole calibration
   Bytes largest_payload = mebibytes(64);
   std::function<bool(Precision)> supports = [](Precision) { return true; };
 };

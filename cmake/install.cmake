@@ -1,4 +1,4 @@
-# What `cmake --install` and the packages hold: program, modules, configs, documents. The program finds
+# Contents of `cmake --install` and of the packages: program, modules, configs, documents. The program finds
 # the rest from where it stands, so that a tree may be moved.
 include(GNUInstallDirs)
 set(own_libraries lib/meshwright)

@@ -1,4 +1,4 @@
-# What is built: decided once, here, and printed once, by feature_summary.
+# Decides which parts are built. feature_summary prints the decision.
 include(CheckLanguage)
 include(FeatureSummary)
 

@@ -79,7 +79,7 @@ function(meshwright_room_files room)
   endforeach()
 endfunction()
 
-# How a test's own code is compiled.
+# Compiler options of a test's own code.
 function(meshwright_is_test name)
   set_target_properties(${name} PROPERTIES MESHWRIGHT_IS_TEST ON)
   if(MESHWRIGHT_PRECOMPILED_HEADERS)

@@ -32,7 +32,7 @@ std::string name_from(ObjectReader& config, const std::string& file) {
   return says_nothing ? folder : path.stem().string();
 }
 
-// What a plain block is made from, and how the file at hand differs.
+// Hint: the keys of a plain transformer block, and how this file differs.
 std::string plain_block_hint(const ObjectReader& config) {
   constexpr std::array<std::string_view, 6> kPlain{"hidden_size",         "intermediate_size",
                                                    "num_hidden_layers",   "num_attention_heads",

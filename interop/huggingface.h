@@ -21,7 +21,8 @@ std::string without_non_numbers(const std::string& text);
 // An object with "model_type", itself or in its "text_config".
 bool looks_like_huggingface(const Json& config);
 
-// What of such a model is read and neither counted nor priced, in a sentence; empty: nothing.
+// Returns a sentence on parts of such a model that are read but neither counted nor predicted. It
+// is empty if there are none.
 std::string not_modelled_of_huggingface(const Json& config);
 
 // Named by "_name_or_path", else after the file (its folder when the file is config.json). Keys

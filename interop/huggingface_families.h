@@ -18,7 +18,8 @@ using HuggingFaceFamilyReader = void (*)(ObjectReader& config, Model& model);
 // The reader of a model_type, or nullptr.
 HuggingFaceFamilyReader huggingface_family(std::string_view model_type);
 std::vector<std::string> huggingface_model_types();
-// What of a family is read and not counted or priced; empty: nothing.
+// Returns the parts of a model family that are read but not counted or predicted. It is empty if
+// there are none.
 std::string_view huggingface_not_modelled(std::string_view model_type);
 
 namespace huggingface {
@@ -30,7 +31,7 @@ int optional_size(ObjectReader& config, std::initializer_list<std::string_view> 
 // hidden_size, num_hidden_layers, num_attention_heads and vocab_size under any of their names. What
 // the model holds already is the class's default.
 void read_shape(ObjectReader& config, Model& model);
-// As many key-value heads as heads, hidden / heads wide.
+// Reads a model with as many key-value heads as heads, each hidden / heads wide.
 void read_even_heads(ObjectReader& config, Model& model);
 // num_key_value_heads (absent: as many as heads) and head_dim (absent: hidden / heads).
 void read_grouped_heads(ObjectReader& config, Model& model);

@@ -23,7 +23,7 @@ struct HybridFamily {
   std::string_view word;    // of layer_types, layers_block_type or block_types
   std::string_view what;    // the layers that are not modelled, plural
   CountLayers count;        // where no such list is given
-  std::string_view others;  // what the rest are; empty where none are left
+  std::string_view others;  // kind of the other layers; empty: there are none
 };
 
 std::int64_t all(ObjectReader& /*config*/, std::int64_t layers) { return layers; }

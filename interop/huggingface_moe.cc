@@ -55,8 +55,8 @@ int same_for_all(ObjectReader& config, std::string_view key, int default_value) 
   return sizes[0].get<int>();
 }
 
-// What YaRN multiplies rotated queries and keys by (arXiv 2309.00071, 3.4): attention_factor, or
-// 0.1 ln(factor) + 1.
+// YaRN's factor on rotated queries and keys (arXiv 2309.00071, 3.4): attention_factor, or 0.1
+// ln(factor) + 1.
 double yarn_mscale(ObjectReader& config) {
   // transformers 5 calls it rope_parameters.
   const char* const key = config.has("rope_scaling") ? "rope_scaling" : "rope_parameters";

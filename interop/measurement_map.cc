@@ -20,7 +20,7 @@ using Pointer = Json::json_pointer;
 
 constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
 
-// How one field of a run is read from a row.
+// Rule that reads one field of a run from a row.
 struct Field {
   Pointer target;
   std::string pointer;
@@ -158,7 +158,7 @@ void complete(Json& run, std::size_t index) {
   if (measured.is_object() && !measured.contains("status")) measured["status"] = "ok";
 }
 
-// Whose values are a row's cells; the map's own mistakes are not the row's.
+// Builds a run from the cells of a row. Errors of the map itself are not reported for the row.
 Json run_of_row(const std::vector<Field>& fields, const Json& common,
                 const std::vector<std::optional<Json>>& values, const std::string& map_file) {
   Json run = common;

@@ -26,9 +26,10 @@ struct ConvertedTable {
   std::vector<std::string> places;  // of each run in the table: "row 2, line 3"
 };
 
-// A row is left out, with its place and why, that has another number of cells than the header, a
-// cell that its "values" do not list, or a cell to be scaled that is no number. Throws InputError:
-// an unknown column or another mistake of the map, or no row that can be read.
+// Converts the rows of a table. A row is skipped, with its place and reason, if it has another
+// number of cells than the header, a cell that its "values" do not list, or a cell to be scaled
+// that is no number. Throws InputError for an unknown column, another mistake of the map, or a
+// table without a readable row.
 ConvertedTable measurements_from_csv(const CsvTable& table, const std::string& table_file,
                                      const Json& map, const std::string& map_file);
 

@@ -20,7 +20,7 @@ struct FitChart {
   std::string title;     // "all_reduce over 2 ranks"
   std::string sentence;  // how far the model is from the points
   bool describes = true;
-  std::string x_axis;            // what x counts
+  std::string x_axis;            // quantity and unit of x
   bool curve = false;            // a line through the modelled times; else a mark a point
   std::vector<FitPoint> points;  // by x; one or more
 };

@@ -89,7 +89,8 @@ reports::AccuracyResult result_of(const planner::AccuracyRow& row, const std::st
   return result;
 }
 
-// What is wrong with a set is told with the row that names it.
+// Judges one data set against its limits. Errors in a set name the row of the list that contains
+// it.
 reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::string& file,
                                const std::string& list) {
   try {
@@ -126,7 +127,7 @@ std::vector<Device> shipped_devices() {
   return devices;
 }
 
-// What the intervals rest on; the spreads of it as a file.
+// Prints the errors behind the intervals, and writes their spreads to a file if one is named.
 int print_regimes(const AccuracyOptions& options, const std::string& list,
                   const std::string& command) {
   const std::vector<planner::ListedSet> sets = listed_sets(list, options);
@@ -156,7 +157,7 @@ int print_regimes(const AccuracyOptions& options, const std::string& list,
   return kDone;
 }
 
-// Of every machine of every set with ten runs and more.
+// Prints learning curves for each machine of each data set that has ten runs or more.
 int print_learning(const AccuracyOptions& options, const std::string& list) {
   constexpr std::size_t kFewestRuns = 10;
   const std::vector<planner::ListedSet> sets = listed_sets(list, options);
@@ -225,9 +226,9 @@ void add_accuracy(Commands& commands) {
                              "Exit with 1 if a row exceeds a limit of the list");
   command.options()
       .add_option("--leave-out", options->leave_out,
-                  "Print the data behind the intervals: predict each data set with its "
-                  "framework, cluster or device held out, or groups of runs from a fit on the "
-                  "other groups. all runs the four")
+                  "Print the errors behind the intervals, with each data set's framework, cluster "
+                  "or device held out, or each of its groups of runs. Values: framework, cluster, "
+                  "device, groups, all")
       ->check(CLI::IsMember({"framework", "cluster", "device", "groups", "all"}).description(""));
   command.writes("--spreads-out", options->spreads_out,
                  "Write the spread of each calibration level to this file, in the form of "

@@ -66,7 +66,7 @@ Framework learn(const BacktestOptions& options) {
   return found.framework;
 }
 
-// By model, or by the release that an id begins with: "26.04 MXFP8".
+// Groups runs by model, or by the release at the start of an id: "26.04 MXFP8".
 void regroup(planner::MeasuredSet& set, const std::string& group_by) {
   for (planner::MeasuredRun& run : set.runs) {
     if (group_by == "model") run.group = run.model.name;

@@ -57,13 +57,13 @@ void say_devices(const CalibrateOptions& options, int ranks) {
       ranks, devices_here(options.ranks));
 }
 
-// What the model's layouts over these ranks would run.
+// Returns the work that the model's layouts over these ranks would run.
 calibrate::Workload workload(const Model& model, const Job& job, int ranks) {
   const Job measured = calibrate::as_trials_run_it(job);
   return calibrate::workload_of(model, measured, planner::candidates(model, measured, ranks));
 }
 
-// What the devices' own names and sizes will tell is asked later, by the ranks.
+// Returns the cluster as the options describe it. The ranks read names and sizes of devices later.
 Cluster known_cluster(const CalibrateOptions& options) {
   Cluster cluster = load_cluster(options.onto);
   const bool measures_cores = options.ranks.backend == "cpu";

@@ -13,7 +13,7 @@
 namespace meshwright::app {
 namespace {
 
-// What each sum of the verdict is the product of.
+// Explains the verdict's cost: the factors whose product it is.
 std::string costs_note(const reports::Capacity& capacity) {
   std::string note;
   const reports::CapacityRow* front = capacity.front();

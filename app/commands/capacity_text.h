@@ -11,7 +11,7 @@ namespace meshwright::app {
 Paragraph capacity_verdict(const reports::Capacity& capacity);
 // The verdict and the grid; where the time goes.
 void print_capacity(const reports::Capacity& capacity, DeviceKind kind);
-// What moves it, and what it rests on.
+// Prints the levers, and the inputs on which the answer rests.
 void print_capacity_basis(const reports::Capacity& capacity, DeviceKind kind);
 
 }  // namespace meshwright::app

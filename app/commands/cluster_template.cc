@@ -26,7 +26,7 @@ constexpr std::size_t kWidth = 96;
 constexpr double kBitsPerByte = 8.0;
 constexpr double kCommonNicGbit = 400.0;
 
-// Where people find the value of a key. What the key means is in the record.
+// Places where users find the value of a key. The record has the meaning of the key.
 const std::map<std::string_view, std::string_view>& places() {
   static const std::map<std::string_view, std::string_view> all{
       {"schema", "Kind and version of this file; leave it as it is."},

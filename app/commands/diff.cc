@@ -69,7 +69,7 @@ void add_diff(Commands& commands) {
   Command& command =
       commands.add("diff", "Compare two plans: inputs, best layout, ranking, time and memory");
   command.reads("before", options->before, "Earlier plan, a file from meshwright plan")->required();
-  command.reads("after", options->after, "A later one")->required();
+  command.reads("after", options->after, "Later plan, a file from meshwright plan")->required();
   command.options().add_option(
       "--fail-if", options->gates,
       "Exit with 1 if a condition holds: step_time>3%, peak_memory>5% (increase of "

@@ -95,7 +95,8 @@ reports::Table terms_side_by_side(const planner::Explanation& e, const std::stri
   return table;
 }
 
-// What a user named: an estimate, or the exit code after the reason was printed.
+// Estimates the layout that the user named. Returns an exit code instead after printing why it
+// cannot run.
 std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable& table,
                                         const NamedLayout& meant) {
   if (!meant.layout) return explain_none(meant);
@@ -158,7 +159,7 @@ int explain_layout(const ExplainOptions& options, const reports::PlanFile& plan)
                          versus.rank ? rank_name(*versus.rank) : "the other");
 }
 
-// What each choice of the winner is worth alone.
+// Lists the gain of each choice of the best layout alone.
 std::string choices_text(CostTable& table, const Estimate& winner) {
   std::string text;
   for (const planner::SwitchEffect& effect : planner::undone(table, winner.layout)) {

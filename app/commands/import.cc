@@ -31,7 +31,7 @@ int run_import(const ImportOptions& options) {
   const interop::CsvTable table = interop::read_csv(read_text_file(options.table), options.table);
   const interop::ConvertedTable converted = interop::measurements_from_csv(
       table, options.table, read_json_file(options.map), options.map);
-  // What is written must be readable again: each run's model, cluster, job and layout are checked.
+  // The written file must be readable, so each run's model, cluster, job and layout are checked.
   planner::MeasuredSet read = measurements_from_json(
       converted.set, fmt::format("{} as {} says", options.table, options.map));
   Json set = converted.set;
@@ -66,7 +66,7 @@ struct ImportedClusterOptions {
   bool force = false;
 };
 
-// What the tools' file said of the machine, beside where the cluster came from.
+// Writes the facts that the tools' files state, and the source of the cluster.
 int import_cluster(const ImportedClusterOptions& options, const Call& call) {
   std::vector<interop::ClusterFacts> all;
   reports::Origin origin = call.origin();

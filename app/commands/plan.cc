@@ -68,8 +68,8 @@ void say_search(const planner::Plan& plan, std::chrono::duration<double> elapsed
                 reports::count_text(s.legal), reports::count_text(s.fitting), plan.pareto.size())));
 }
 
-// Whether a trial of its layouts on this machine says something about the cluster: as many ranks,
-// on the same kind of device.
+// Tells whether a trial of its layouts on this machine says something about the cluster: as many
+// ranks, on the same kind of device.
 bool runs_here(const Cluster& cluster) {
   if (cluster.num_gpus() > calibrate::usable_cores()) return false;
   const std::vector<std::string>& built = calibrate::built_modules();
@@ -117,7 +117,7 @@ struct Question {
   std::optional<planner::CapacityQuestion> capacity;  // where the job says its tokens
 };
 
-// Of the launcher the costs, unless the user names them.
+// The costs are those of the launcher's software, unless the user names another framework.
 InputOptions inputs_of(const PlanOptions& options) {
   InputOptions inputs = options.inputs;
   if (options.target.empty() || !inputs.framework.empty()) return inputs;
@@ -166,7 +166,7 @@ Question question_of(const PlanOptions& options, const Call& call) {
 
 struct Answer {
   planner::Plan full;  // with the near-duplicates
-  planner::Plan plan;  // what is shown and kept
+  planner::Plan plan;  // the layouts that are shown and kept
   planner::LeftOutOfChoice left_out;
   std::optional<planner::Answers> answers;
   std::optional<reports::Capacity> capacity;
@@ -309,7 +309,7 @@ void say_why_none(const Question& question, const Answer& answer, const Call& ca
   }
 }
 
-// What to do next is no part of the result.
+// Prints the next command to standard error; it is no part of the result.
 int say_what_next(const PlanOptions& options, const Question& question, const Answer& answer,
                   const Call& call) {
   if (answer.plan.ranked.empty()) {
@@ -346,7 +346,8 @@ void add_plan(Commands& commands) {
                    "rejected");
   add_input_options(command, options->inputs, true, GpuCounts::several);
   command.options()
-      .add_option("--top", options->top, "Number of layouts to show. The plan keeps at least 20")
+      .add_option("--top", options->top,
+                  "Number of layouts to show. The plan keeps at least 20. Default: 10")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
   command.options().add_flag(

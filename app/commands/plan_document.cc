@@ -87,7 +87,7 @@ std::string notes_text(const planner::Plan& plan) {
   return text;
 }
 
-// How much of each part is shown: as much as kShortLines hold.
+// Number of lines of each block, which together fit in kShortLines.
 struct Shares {
   std::size_t layouts = 5;
   std::size_t flags = 3;

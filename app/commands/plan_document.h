@@ -26,11 +26,11 @@ struct PlanDocument {
   int top = 10;
 };
 
-// What near-duplicates and limits left out, in lines.
+// Lines about layouts that were omitted as near-duplicates or because of limits.
 std::string left_out_text(const planner::LeftOutOfChoice& left_out);
 
-// Standard error takes up to 6 lines beside these 54. What the user asks for by an option (--gpus,
-// --what-if, --runs-to-make) is printed in full, whatever its length.
+// Standard error takes up to 6 lines in addition to these 54. Blocks that the user asks for by an
+// option (--gpus, --what-if, --runs-to-make) are printed in full, whatever their length.
 inline constexpr std::size_t kShortLines = 54;
 // The winner, the fastest layouts, three red flags and three rejections.
 void print_short(const PlanDocument& document);

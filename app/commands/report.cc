@@ -165,7 +165,7 @@ std::vector<int> counts_of(const planner::Scaling& scaling) {
   return counts;
 }
 
-// As the plan's command named it, so that commands of what-ifs find it.
+// Returns the cluster as the plan's command named it, so that commands of what-ifs find it.
 std::string cluster_of(const Call& made) {
   for (std::size_t i = 0; i < made.arguments.size(); ++i) {
     const std::string& word = made.arguments[i];
@@ -175,8 +175,8 @@ std::string cluster_of(const Call& made) {
   return "";
 }
 
-// What the plan's file does not answer: a plan without a training length has no capacity answer,
-// and one that no layout fits has none on the counts where one does.
+// Adds the capacity answers that the plan's file lacks. A plan without a training length has none,
+// and a plan that no layout fits has none for the GPU counts at which a layout fits.
 void add_capacity(reports::ReportContents& contents, const reports::PlanFile& plan,
                   const std::string& file) {
   const bool fits = !contents.plan.ranked.empty();
@@ -205,7 +205,7 @@ void add_capacity(reports::ReportContents& contents, const reports::PlanFile& pl
   }
 }
 
-// What must be said of the trials, or nothing.
+// Adds the trials. Returns a warning about them, or an empty string.
 std::string add_trials(reports::ReportContents& contents, const ReportOptions& options) {
   if (options.trials.empty()) return "";
   const Json trials = read_input("trials", options.trials, contents.origin);

@@ -98,7 +98,7 @@ std::optional<reports::LogFacts> facts_of_log(const LaunchedRun& run) {
 
 using Changes = std::vector<interop::LaunchChange>;
 
-// Of each better layout, relative to what the user typed, so that his other options stay.
+// Lists the options that each better layout changes in the user's launch; all others stay.
 std::vector<Changes> changes_of(const LaunchedRun& run, const planner::Review& review) {
   const auto settings_of = [&](const Layout& layout) {
     return interop::settings_for(run.launch.target, {run.scenario, layout});
@@ -247,7 +247,7 @@ void add_review(Commands& commands) {
                    "layouts");
   add_run_options(command, options->run);
   command.options()
-      .add_option("--top", options->top, "Number of faster layouts to show")
+      .add_option("--top", options->top, "Number of faster layouts to show. Default: 3")
       ->check(CLI::Range(1, 20).description(""))
       ->capture_default_str();
   command.options().add_flag("--json", options->json, "Same as --format json");

@@ -131,7 +131,7 @@ TrialRun describe_trial(TrialOptions& options, const Call& call) {
                      "holds no layout that the trial can run: " +
                          unsupported(plan, plan.ranked.front().layout, options.trial));
   }
-  // What was calibrated is what is tried.
+  // The trial runs on the kind of device that was calibrated.
   choose_backend(options.ranks, only_device(plan.cluster).kind == DeviceKind::gpu);
   TrialRun run;
   run.plan = options.plan;
@@ -149,7 +149,7 @@ TrialRun describe_trial(TrialOptions& options, const Call& call) {
   return run;
 }
 
-// No more ranks than the largest of the layouts needs, nor than there are devices.
+// Number of ranks: at most that of the largest layout, and at most one per device.
 int trial_ranks(const RankOptions& options, const TrialRun& run) {
   if (options.ranks > 0) return options.ranks;
   int needed = 1;

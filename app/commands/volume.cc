@@ -29,7 +29,7 @@ struct VolumeOptions {
   int stage = -1;  // the busiest
 };
 
-// Which link a group uses is a matter of the cluster.
+// Table of the ledger. The link of a group depends on the cluster, which may be missing.
 reports::Table ledger(const StageVolume& stage, const Layout& layout, const Inputs& inputs) {
   reports::Table table = reports::volume_table(stage, layout, inputs.cluster);
   if (inputs.has_cluster) return table;
@@ -106,7 +106,7 @@ void add_volume(Commands& commands) {
   Command& command =
       commands.add("volume",
                    "Print every collective of one layout with its bytes, compared with published "
-                   "orders");
+                   "orders of magnitude");
   add_input_options(command, options->inputs, false);
   command
       .reads("--layout", options->layout,

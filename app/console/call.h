@@ -10,7 +10,7 @@
 
 namespace meshwright::app {
 
-// How the program was called.
+// Command line of this call.
 struct Call {
   std::vector<std::string> arguments;  // without the program's name
 
@@ -24,7 +24,7 @@ struct Call {
                         const std::function<bool(const std::string& option)>& keeps) const;
   // With more words behind.
   [[nodiscard]] Call with(const std::vector<std::string>& words) const;
-  // Of what this call makes; inputs are added as they are read.
+  // Origin of the files that this call writes. Inputs are added as they are read.
   [[nodiscard]] reports::Origin origin() const;
 };
 

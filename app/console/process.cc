@@ -10,7 +10,7 @@
 namespace meshwright::app {
 namespace {
 
-// What is added to a signal's number in the exit code of a process that it ended, as shells count.
+// Shells add this to a signal's number to form the exit code of a process that the signal ended.
 constexpr int kSignalled = 128;
 
 void end(int signal) { ::_exit(interrupted(signal)); }
@@ -18,7 +18,7 @@ void end(int signal) { ::_exit(interrupted(signal)); }
 // A handler, not SIG_IGN: the programs that we start get their default back.
 void pass_over(int) {}
 
-// Without it the first file that is opened would become standard output. What is opened for
+// Without it the first file that is opened would become standard output. A file that is opened for
 // reading only refuses a write, as a closed stream does.
 void keep_open(int fd) {
   if (::fcntl(fd, F_GETFD) >= 0) return;

@@ -25,7 +25,7 @@ std::size_t terminal_width();
 // On a terminal in colour, unless NO_COLOR is set to something (no-color.org) or TERM is "dumb".
 enum class Style { plain, heading, good, warning };
 void print_styled(Style style, std::string_view text);
-// What print_styled() sends out where `colours` says whether there are any.
+// Returns the text that print_styled() writes; `colours` tells whether colours are on.
 std::string styled(Style style, std::string_view text, bool colours);
 
 template <typename... Values>
@@ -37,8 +37,8 @@ void say(fmt::format_string<Values...> text, Values&&... values) {
   say_text(fmt::format(text, std::forward<Values>(values)...));
 }
 
-// How far the work is: a line of standard error that the next one replaces, and an empty one takes
-// away. Nothing where that is no terminal.
+// Shows progress as a line of standard error that the next one replaces; an empty text removes it.
+// Does nothing if standard error is no terminal.
 void show_progress(std::string_view text);
 
 // Sends out what is buffered. 0, or the errno of the first write to standard output that failed.

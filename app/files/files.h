@@ -29,7 +29,8 @@ Json read_input(const std::string& name, const std::string& file, reports::Origi
 
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path, reports::Origin* origin = nullptr);
-// What of a cluster may stand in a file of its own, beside it or in `folder` of the configs.
+// Part of a cluster that may be in a file of its own, next to the cluster or in `folder` of
+// configs.
 struct ClusterPart {
   const char* key;
   const char* folder;
@@ -41,24 +42,23 @@ inline constexpr ClusterPart kFrameworkPart{"framework", "frameworks"};
 std::string file_of_part(const std::string& name, const ClusterPart& part,
                          const std::string& cluster_file);
 
-// A cluster file (its "device" and "framework" may name files beside it) or a measured profile. A
-// bare name such as h100-512 is looked for in configs/clusters. `not_measured` gets what a profile
-// says that it has no measurement of.
-// What people read in place of a cluster that was asked for by its file: the name of the machine.
-// Empty for a shipped name, which they know.
+// Name of the machine, shown in place of a cluster's file. Empty for a shipped name.
 std::string cluster_label(const std::string& path, const Cluster& cluster);
+// Reads a cluster file, whose "device" and "framework" may name files next to it, or a measured
+// profile. A bare name such as h100-512 is searched in configs/clusters. `not_measured` gets the
+// measurements that a profile lacks.
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr,
                      reports::Origin* origin = nullptr);
 // A framework file, a name from configs/frameworks, or none: software that nothing is known of.
 inline constexpr std::string_view kUnknownSoftware = "none";
 Framework load_framework(const std::string& path, reports::Origin* origin = nullptr);
 Json read_job(const std::string& path, reports::Origin* origin = nullptr);
-// What the file does not say is as in `defaults`: Framework::defaults.
+// Reads a job. Values that the file does not state are those of `defaults` (Framework::defaults).
 Job load_job(const std::string& path, const Job& defaults = {});
 
 // A layout file, or text such as "tp=8,pp=4".
 planner::StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults);
-// What a message about such a layout names: its file, or the option.
+// Name of such a layout in messages: its file, or the option.
 std::string layout_source(const std::string& path_or_text);
 
 }  // namespace meshwright::app

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is wrong with it is said when it is read for its content.
+// Reads JSON, or returns null for an unreadable file. Errors are reported when its content is read.
 Json json_or_null(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return nullptr;

@@ -8,9 +8,9 @@
 
 namespace meshwright::app {
 
-// Of a cluster: its device and its framework.
+// Files that a cluster names: its device and its framework.
 std::vector<std::string> files_in_cluster(const std::string& path);
-// Of measured runs: their models, frameworks, clusters and what those name.
+// Files that measured runs name: models, frameworks, clusters, and the files that those name.
 std::vector<std::string> files_in_measurements(const std::string& path);
 
 }  // namespace meshwright::app

@@ -18,13 +18,14 @@ void check_writable(const std::string& path);
 // The same, and refuses a path that exists: for what must never replace an older file.
 void check_new_file(const std::string& path);
 
-// Whether what is written to `path` can be read there again: no device, no pipe, not "-".
+// Tells whether what is written to `path` can be read there again: no device, no pipe, not "-".
 bool is_kept(const std::string& path);
 
-// Whether `path` is there and newer than `begin`, so that no message names an older run's file.
+// Tells whether `path` is there and newer than `begin`, so that no message names an older run's
+// file.
 bool written_since(const std::string& path, std::filesystem::file_time_type begin);
 
-// Whether what is written to one would be in the other, through links and other spellings. A
+// Tells whether what is written to one would be in the other, through links and other spellings. A
 // device such as /dev/null keeps nothing, so it is no file.
 bool same_file(const std::string& a, const std::string& b);
 

@@ -29,8 +29,9 @@ struct JournalContent {
 // Throws InputError when something is there that is no journal: it is never written over.
 void check_journal(const std::string& path);
 
-// What an earlier run left, if it is this owner's and not older than a day; else nothing, and
-// `refused` says why. It ends before a line that was cut off, or is no point.
+// Reads the points of an earlier run if they are this owner's and not older than a day. Otherwise
+// returns nothing, and `refused` has the reason. Reading ends before a cut-off line or one that is
+// no point.
 JournalContent read_journal(const std::string& path, const JournalOwner& owner,
                             std::string& refused);
 

@@ -56,7 +56,7 @@ void add_imported(calibrate::Profile& profile, const calibrate::MeasuredPoint& p
   }
 }
 
-// As many nodes and ranks as the largest imported groups had.
+// Gives the cluster as many nodes and ranks as the largest imported groups have.
 void widen(Cluster& cluster, const calibrate::MeasuredPoint& p) {
   const auto* collective = p.as<calibrate::timed::CollectiveCall>();
   if (collective == nullptr) return;
@@ -99,7 +99,7 @@ bool across_trays(const Cluster& cluster, calibrate::MeasuredPoint& point) {
   return true;
 }
 
-// Of a file that a tool wrote: where its ranks sat in this cluster.
+// Sets where the ranks of a tool's file were in this cluster, whose hosts are trays.
 void seat_on_trays(calibrate::Profile& profile, calibrate::Imported& imported) {
   int moved = 0;
   for (calibrate::MeasuredPoint& point : imported.points) {
@@ -142,8 +142,8 @@ bool is_profile(const std::string& onto) {
   return json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1";
 }
 
-// What a cluster takes without a profile of its devices: products, links between devices, and the
-// host's link.
+// Tells whether a cluster accepts this point without a profile of its devices: GEMMs, links between
+// devices, and the link of the host.
 bool a_cluster_takes(const calibrate::MeasuredPoint& point) {
   return point.is<calibrate::timed::CollectiveCall>() || point.is<calibrate::timed::Gemm>() ||
          point.is<calibrate::timed::SustainedGemm>() || point.is<calibrate::timed::HostLink>();

@@ -23,7 +23,8 @@ std::filesystem::path numbered(const std::filesystem::path& target, int number) 
 
 bool lock(const Descriptor& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0; }
 
-// Whether the path still names what was opened: another process may have removed or replaced it.
+// Tells whether the path still names what was opened: another process may have removed or replaced
+// it.
 bool names(const std::filesystem::path& path, const Descriptor& file) {
   struct stat opened {};
   struct stat named {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file beside the one that it will become: written whole, then renamed onto it.
 //
-// It is locked (flock) while it is written. What a killed run left has a free lock, so the next
-// write of the same name removes it; one that another process writes is left alone, in this
-// container or in another.
+// It is locked (flock) while it is written. The file of a killed run has a free lock, so the next
+// write of the same name removes it. A file that another process writes is kept, in this container
+// or in another.
 #pragma once
 
 #include <filesystem>

@@ -42,8 +42,9 @@ void add_money_options(Command& command, MoneyOptions& money);
 // Throws InputError that names the flag.
 planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts, reports::Origin& origin);
 
-// Of a plan, whose cluster, job and search are known: its GPU counts, or half, all and twice its
-// own. Nothing when the job says no train_tokens.
+// Returns the capacity question of a plan, whose cluster, job and search are known. GPU counts are
+// those of the plan, or half, all and twice its own. Returns nothing if the job states no
+// train_tokens.
 std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inputs,
                                                               const InputOptions& asked,
                                                               const MoneyOptions& money,

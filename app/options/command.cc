@@ -38,7 +38,7 @@ std::vector<NamedFile> named_files(const Files& files) {
   return named;
 }
 
-// Of a job's ranks the first one writes; the others may be on hosts without the folder.
+// Only the first rank of a job writes files; the others may be on hosts without the folder.
 bool is_writing_rank() {
   const auto place = calibrate::find_rank_place(calibrate::process_environment());
   return !place || place->rank == 0;

@@ -29,27 +29,28 @@ struct InputOptions {
 
 struct Inputs : Scenario {
   bool has_cluster = true;
-  // What was not asked for: "gpus", "seq_length", "global_batch_size", "precision", "framework".
+  // Values that the user did not set: "gpus", "seq_length", "global_batch_size", "precision" or
+  // "framework".
   std::vector<std::string> defaults{};
   planner::CapacitySection capacity{};  // of the job file
-  std::string note{};  // what the cluster's profile has no measurement of; empty: nothing missing
+  std::string note{};  // measurements that the cluster's profile lacks; empty: none
 };
 
 // The cluster that an answer is about, under the software that was asked for.
 struct AskedCluster {
   Cluster cluster{};
-  std::vector<std::string> not_measured{};  // what its profile has no measurement of
+  std::vector<std::string> not_measured{};  // measurements that its profile lacks
 };
 // Without `framework` the software is the cluster's, which its file may only assume; a named one is
 // stated. Every command that reads a cluster for predictions reads it here.
 AskedCluster load_asked_cluster(const std::string& cluster, const std::string& framework,
                                 reports::Origin* origin = nullptr);
-// What the profile has no measurement of, in a sentence; GEMMs in the job's number format among it.
-// Empty: nothing is missing.
+// Returns a sentence on measurements that the profile lacks, among them GEMMs in the job's number
+// format. It is empty if none is missing.
 std::string note_of(const AskedCluster& asked, const Job& job);
 
-// What a reader must know of an answer: what was not measured, the part of NVLink domains that is
-// used, and what the layout, if there is one, uses that is unproven there.
+// Returns notes for the reader of an answer: missing measurements, the used part of NVLink domains,
+// and features of the layout, if there is one, that are unproven on this cluster.
 std::vector<std::string> notes_of(const std::string& note, const Scenario& scenario,
                                   const Layout* layout = nullptr);
 
@@ -65,8 +66,8 @@ Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
                    reports::Origin* origin = nullptr);
 // --job, --seq-length, --precision and --train-tokens.
 void add_job_options(Command& command, InputOptions& options);
-// Whether `option` is one that add_input_options adds, or --layout: what `estimate` and `volume` of
-// one question share.
+// Tells whether `option` is one that add_input_options adds, or --layout: what `estimate` and
+// `volume` of one question share.
 bool is_input_option(const std::string& option);
 // --framework, for commands that read a cluster in another way.
 void add_framework_option(Command& command, std::string& framework);

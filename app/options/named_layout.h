@@ -14,8 +14,8 @@
 namespace meshwright::app {
 
 struct NamedLayout {
-  std::optional<Layout> layout;                // nothing: no layout with these sizes runs
-  std::string note;                            // what was left open, or which rank; empty: as typed
+  std::optional<Layout> layout;  // nothing: no layout with these sizes runs
+  std::string note;  // fields that the text leaves open, or the layout's number; empty: as typed
   std::vector<planner::Rejection> rejections;  // then: of the search over what was open
   std::optional<std::size_t> rank;             // place in the plan
 };

@@ -110,7 +110,7 @@ constexpr std::array kOptions{OptionSynonym{"tensor-parallel", "--tp"},
                               OptionSynonym{"json", "--format", "json"},
                               OptionSynonym{"csv", "--format", "csv"}};
 
-// What has no option of its own, and how it is said.
+// Option of another program that has no equal here, and advice on how to state it.
 struct Advice {
   std::string_view typed, means;
 };

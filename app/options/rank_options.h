@@ -44,8 +44,8 @@ void check_crowding(const RankOptions& options, int ranks, int cores);
 // Throws InputError when they are too many.
 calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
                                      const std::vector<std::string>& program, double time_limit);
-// Of a job that did not end well: 128 + signal where somebody interrupted it, else throws
-// SystemError. `job`: "calibration"; `kept`: what is left of it, as a sentence.
+// Handles a job that did not end well. Returns 128 + signal if the user interrupted it, else throws
+// SystemError. `job`: "calibration"; `kept`: a sentence on the results that are kept.
 int failed_job(const calibrate::LaunchOutcome& outcome, const std::string& job,
                const std::string& kept);
 

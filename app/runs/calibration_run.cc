@@ -163,7 +163,7 @@ void print_drift(const calibrate::DriftReport& report) {
   print("{}\n", report.sentence());
 }
 
-// Whether the profile holds; all ranks know.
+// Tells whether the profile holds; all ranks know.
 bool check_machine(const CalibrationRun& run, calibrate::Compute& compute,
                    calibrate::Communicator& world) {
   const calibrate::Profile before = load_profile(run.check);

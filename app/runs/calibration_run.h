@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part in `meshwright calibrate`: opens its backend, measures with the others; rank 0
-// writes each point as it comes to FILE.partial.jsonl and the finished profile to FILE. What an
-// earlier run of the same left in that journal is not measured again.
+// One rank's part in `meshwright calibrate`: opens its backend and measures with the others. Rank 0
+// writes each point at once to FILE.partial.jsonl, and the finished profile to FILE. Points that an
+// earlier run of the same calibration left in that journal are not measured again.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct CalibrationRun {
   double max_drift = 0.15;  // relative
 };
 
-// What a rank of ours exits with when a check found drift: mpirun itself may exit with 1.
+// Exit code of a rank whose check found drift. It is not 1, because mpirun itself may exit with 1.
 inline constexpr int kRankSawDrift = 10;
 
 std::string partial_file(const std::string& out);

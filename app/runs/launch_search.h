@@ -16,7 +16,7 @@ namespace meshwright::app {
 // Throws InputError: --target, and which there are.
 const interop::LaunchTarget& require_launch_target(const std::string& name);
 
-// What a search asks of a launcher; one that nothing is known of says nothing at all.
+// Returns the conditions that a launcher sets for a search. An unknown launcher sets none.
 planner::SearchTarget search_target(const std::string& name, const Scenario& scenario);
 
 }  // namespace meshwright::app

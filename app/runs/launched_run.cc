@@ -56,7 +56,7 @@ void assume(interop::LaunchRecord& launch, const std::string& field, const std::
   launch.assumed.push_back({field, value, why, {}});
 }
 
-// What the launch says, and the rest as the framework has it.
+// Returns the job that the launch states; the framework's defaults fill the rest.
 Job job_of(const interop::LaunchRecord& launch, const Framework& framework) {
   Job job =
       job_record().overlay(framework.defaults.job, launch.job, launch.job_fields, "the launch");

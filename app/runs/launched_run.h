@@ -31,7 +31,7 @@ struct LaunchedRun {
   std::optional<interop::TrainingLog> log;
   std::optional<interop::MeasuredSteps> steps;
   planner::MeasuredStep measured;
-  bool memory_is_reserved = false;  // what the framework prints
+  bool memory_is_reserved = false;  // the framework prints reserved memory
   // Why the log was not used; empty: it was, or there is none.
   std::string log_refused{};
   std::vector<std::string> notes{};  // notes_of (app/options/inputs.h)
@@ -46,7 +46,7 @@ Layout launched_layout(const interop::LaunchRecord& launch, const Framework& fra
 // Reads the files; fingerprints go into `origin`. Throws InputError.
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin);
 
-// As a set of one run ("meshwright.measurements/1"), for backtest and validate.
+// Writes the run as a set of one ("meshwright.measurements/1"), for backtest and validate.
 Json measurements_of(const LaunchedRun& run, const std::string& cluster, const std::string& from);
 
 }  // namespace meshwright::app

@@ -19,7 +19,8 @@ std::string why_log_is_anothers(const interop::TrainingLog& log, const Scenario&
 // divide. Empty: they may be.
 std::string why_steps_are_anothers(const interop::MeasuredSteps& steps, const Scenario& scenario,
                                    const Layout& layout);
-// What a log that is not used says: "; it says 1.814 s a step (27 steps), 61.2 GiB allocated".
+// Returns the contents of a log that is not used: "; it says 1.814 s a step (27 steps), 61.2 GiB
+// allocated".
 std::string what_log_says(const interop::TrainingLog& log);
 // Why no such devices can be so fast; empty: they can.
 std::string why_step_is_impossible(const Estimate& estimate, Seconds measured);

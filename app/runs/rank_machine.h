@@ -24,8 +24,8 @@ struct RankMachine {
 int on_rank_machine(const std::string& backend, const calibrate::RankPlace& place, Seconds timeout,
                     const std::function<int(RankMachine&)>& work);
 
-// What a launcher started is what MPI sees, or one sentence that says so: without a common process
-// manager each task is a job of its own.
+// Compares the ranks that a launcher started with those that MPI sees; returns a sentence if they
+// differ. Without a common process manager each task is a job of its own.
 std::string wrong_world(const calibrate::RankPlace& place, int world_size);
 
 }  // namespace meshwright::app

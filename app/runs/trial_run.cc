@@ -78,7 +78,7 @@ void write_trace(const TrialRun& run, const std::vector<Observation>& observatio
   say("wrote {}; ui.perfetto.dev and chrome://tracing open it\n", run.trace);
 }
 
-// What lies between two looks at the host's speed has both.
+// Geometric mean of the checks of the host speed before and after a run; nothing if one is missing.
 std::optional<double> between(std::optional<double> before, std::optional<double> after) {
   if (!before || !after) return std::nullopt;
   return std::sqrt(*before * *after);

@@ -13,7 +13,7 @@
 
 namespace meshwright::calibrate {
 
-// Who brings the ranks together. torchrun says only where rank 0 is.
+// Software that connects the ranks. torchrun states only the address of rank 0.
 enum class Starter { mpi, torchrun };
 
 class Backend {

@@ -34,8 +34,8 @@ struct Message {
 
 class Communicator : public HostRanks {
  public:
-  // As split_ranks, of which it is the whole. A rank of color kNoGroup takes part in the call and
-  // gets nothing: no device memory is spent on a group that never works.
+  // Does the same as split_ranks, of which it is the whole. A rank of color kNoGroup takes part in
+  // the call and gets nothing, so an unused group takes no device memory.
   [[nodiscard]] virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
   [[nodiscard]] std::unique_ptr<HostRanks> split_ranks(int color, int key) final {
     return split(color, key);
@@ -47,7 +47,7 @@ class Communicator : public HostRanks {
   virtual void reduce_scatter(ConstNumbers in, Numbers out,
                               std::int64_t count_per_rank) = 0;  // sum
   virtual void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) = 0;
-  // Of any sizes: so many numbers to and from each rank, without gaps.
+  // Sends and receives any numbers of values to and from each rank, stored without gaps.
   virtual void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts,
                             Numbers out, const std::vector<std::int64_t>& receive_counts) = 0;
   virtual void broadcast(Numbers data, std::int64_t count, int root) = 0;
@@ -56,8 +56,8 @@ class Communicator : public HostRanks {
   virtual void send(ConstNumbers data, std::int64_t count, int to) = 0;
   virtual void receive(Numbers data, std::int64_t count, int from) = 0;
   virtual void wait_sends() = 0;
-  // How many of the oldest sends are through that were not when this was asked last: their buffers
-  // are free. 0 where nobody knows before wait_sends().
+  // Number of the oldest sends that finished since the last call; their buffers are free. 0 if this
+  // is only known after wait_sends().
   [[nodiscard]] virtual std::size_t finished_sends() { return 0; }
   // All of them at once: none waits for another. Two ranks list the messages between them in the
   // same order.
@@ -70,19 +70,21 @@ class Communicator : public HostRanks {
     }
     wait_sends();
   }
-  // Those that are only noted start now (QueuedCommunicator); nobody waits.
+  // Starts sends that are only noted (QueuedCommunicator), without a wait.
   virtual void start_sends() {}
   // A send goes through while this rank waits for other messages, before wait_sends().
   [[nodiscard]] virtual bool sends_alone() const { return true; }
 
-  // Whether a collective is over when its call returns. Else it may run while the host goes on.
+  // Tells whether a collective is over when its call returns. Else it may run while the host goes
+  // on.
   [[nodiscard]] virtual bool calls_block() const { return true; }
   // From now on collectives do not wait for what the compute backend was asked, nor that for them;
   // wait_beside_compute() ends them. To measure what both cost at once.
   virtual void run_beside_compute(bool /*beside*/) {}
   virtual void wait_beside_compute() {}
 
-  // What the library chose for the last collective ("ring simple"); empty where it does not say.
+  // Algorithm that the library chose for the last collective ("ring simple"); empty if it does not
+  // state one.
   [[nodiscard]] virtual std::string chosen_algorithm() const { return ""; }
 };
 

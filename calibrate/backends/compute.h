@@ -85,7 +85,7 @@ class Compute {
   virtual void download(void* host, const void* device, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;  // device to device
   virtual void fill_zero(void* device, std::size_t bytes) = 0;
-  // How many of `count` numbers of a are not b's. Waits.
+  // Counts the numbers of a that differ from those of b, of `count`. Waits.
   [[nodiscard]] virtual std::int64_t num_different(const float* a, const float* b,
                                                    std::int64_t count) = 0;
   virtual void synchronize() = 0;
@@ -112,8 +112,7 @@ class Compute {
   // Memory of the host that the device reads and writes by itself (pinned).
   virtual void* allocate_host(std::size_t bytes) { return std::malloc(bytes); }
   virtual void release_host(void* pointer) { std::free(pointer); }
-  // As download, but with the rest of what is asked: done at the next synchronize(). `host` is from
-  // allocate_host.
+  // Starts a download, which is done at the next synchronize(). `host` is from allocate_host.
   virtual void start_download(void* host, const void* device, std::size_t bytes) {
     download(host, device, bytes);
   }

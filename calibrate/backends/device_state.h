@@ -10,8 +10,8 @@
 namespace meshwright::calibrate {
 
 struct DeviceState {
-  double clock_mhz = 0.0;  // of the multiprocessors; 0: not known
-  double power_watts = 0.0;
+  double clock_mhz = 0.0;                   // of the multiprocessors; 0: not known
+  double power_watts = 0.0;                 // 0: not known
   unsigned long long throttle_reasons = 0;  // bits, as NVML's nvmlClocksThrottleReasons
   bool operator==(const DeviceState&) const = default;
 };
@@ -33,7 +33,7 @@ inline constexpr std::array kThrottleReasons{
     ThrottleReason{0x080, "hw_power_brake_slowdown", true},
     ThrottleReason{0x100, "display_clock_setting", false}};
 
-// Of all bits: idling and chosen clocks are none of a device that is held back.
+// Tells whether a device is throttled. Idling and clocks that the user chose do not count.
 constexpr bool is_throttled(unsigned long long reasons) {
   for (const ThrottleReason& reason : kThrottleReasons) {
     if (reason.slows && (reasons & reason.bit) != 0) return true;
@@ -52,7 +52,7 @@ inline std::string throttle_names(unsigned long long reasons) {
   return names.empty() ? "none" : names;
 }
 
-// Of several devices: the least known clock, the most power, all reasons.
+// State of several devices: the lowest known clock, the highest power, all reasons.
 inline DeviceState combined(const std::vector<DeviceState>& states) {
   DeviceState all;
   for (const DeviceState& s : states) {

@@ -12,7 +12,7 @@
 
 namespace meshwright::calibrate {
 
-// Of this process.
+// Name of this process's host.
 inline std::string host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown-host";

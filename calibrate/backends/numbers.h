@@ -9,7 +9,7 @@
 
 namespace meshwright::calibrate {
 
-// Of one number: 4, or 2 (fp16, bf16).
+// Bytes of one number: 4, or 2 (fp16, bf16).
 constexpr std::size_t size_of_number(Precision format) {
   return static_cast<std::size_t>(bytes_per_element(format));
 }
@@ -22,7 +22,7 @@ struct Numbers {
   Numbers(float* numbers) : data(numbers) {}  // NOLINT(google-explicit-constructor): the usual
   Numbers(void* numbers, Precision of) : data(numbers), format(of) {}
 
-  // Those from the index on.
+  // Numbers from the index on.
   [[nodiscard]] Numbers from(std::int64_t index) const {
     return {
         static_cast<std::byte*>(data) + static_cast<std::size_t>(index) * size_of_number(format),

@@ -26,7 +26,7 @@ class Bench {
     start(repetitions);
     compute_.synchronize();
   }
-  // How many of the thing that is timed one repetition does.
+  // Number of timed operations per repetition.
   [[nodiscard]] virtual double units() const { return 1.0; }
   // Its operands may lie in a cache although a step would not find them there: they are too small,
   // or the device's memory is.
@@ -49,7 +49,7 @@ inline constexpr std::size_t kMostCopies = 1024;
   return static_cast<std::size_t>(
       std::clamp(std::min(wanted, room), 1.0, static_cast<double>(kMostCopies)));
 }
-// Whether so many copies are still in the cache when their turn comes.
+// Tells whether so many copies are still in the cache when their turn comes.
 [[nodiscard]] inline bool stays_in_cache(Bytes footprint, std::size_t copies,
                                          const DeviceDescription& device) {
   const double others = static_cast<double>(copies - 1);

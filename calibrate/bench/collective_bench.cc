@@ -97,7 +97,7 @@ class CollectiveBench : public Bench {
     }
   }
 
-  // What `rank` holds from its entry `first` on, on this device.
+  // Fills `to` with the values that `rank` has from its entry `first` on, on this device.
   void fill(float* to, int rank, std::int64_t first, std::int64_t count) {
     std::vector<float> period(kBlock);
     for (std::size_t i = 0; i < period.size(); ++i) {
@@ -117,7 +117,7 @@ class CollectiveBench : public Bench {
     fill_repeated(compute_, to, static_cast<std::size_t>(count), period);
   }
 
-  // What this rank's result must be, into memory that it no longer needs; returns its length.
+  // Writes this rank's expected result into memory that it no longer needs; returns its length.
   std::int64_t fill_expected(float* to) {
     const int n = group_.size(), me = group_.rank();
     switch (collective_) {

@@ -19,8 +19,8 @@ std::size_t aligned(double bytes) {
   return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// What a product leaves in memory: a gradient that is added to stays in fp32, as Megatron's
-// main_grad; anything else has the width of activations, where the backend can write that.
+// Format in which a GEMM writes its result. A gradient that is added to stays in fp32, as
+// Megatron's main_grad. Other results have the width of activations, if the backend can write that.
 Precision result_of(const Compute& compute, const GemmVariant& variant, Precision precision) {
   const bool sixteen = activation_bytes(precision) == 2.0;
   if (!sixteen || variant.accumulate || !compute.writes_sixteen_bits()) return Precision::fp32;
@@ -105,7 +105,7 @@ class GemmBench : public Bench {
   [[nodiscard]] std::size_t b_count() const {
     return static_cast<std::size_t>(shape_.batch * shape_.k * shape_.n);
   }
-  // Of one copy, rounded up so that every copy is aligned as the first one is.
+  // Bytes of one copy, rounded up so that every copy is aligned like the first one.
   [[nodiscard]] std::size_t operand_bytes(std::int64_t edge) const {
     return aligned(bytes_per_element(precision_) *
                    static_cast<double>(shape_.batch * edge * shape_.k));

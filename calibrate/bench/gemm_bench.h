@@ -12,14 +12,14 @@
 
 namespace meshwright::calibrate {
 
-// What the second operand of a product is: attention scores q k^T have it transposed in forward.
+// Second operand of a GEMM. Attention scores q k^T have it transposed in the forward pass.
 enum class GemmOperand { weight, activation, transposed_activation };
 
 // The three products of a forward shape, as a step runs them.
 std::vector<GemmVariant> training_variants(GemmShape s, GemmOperand second = GemmOperand::weight);
 
-// As Transformer Engine multiplies fp8: forward sums fast, both gradients in fp32 (its
-// _2X_ACC_FPROP, _2X_ACC_DGRAD, _2X_ACC_WGRAD).
+// Tells whether Transformer Engine accumulates this fp8 GEMM fast: forward yes, both gradients in
+// fp32 (its _2X_ACC_FPROP, _2X_ACC_DGRAD, _2X_ACC_WGRAD).
 bool accumulates_fast(const GemmVariant& variant, Precision precision);
 
 // How far a right result may be from the double-precision one.

@@ -26,7 +26,7 @@ class KernelBench : public Bench {
     for (int i = 0; i < repetitions; ++i) once();
   }
   virtual void once() = 0;
-  // Of all its arrays.
+  // Bytes of all its arrays.
   [[nodiscard]] Bytes footprint() const { return bytes(static_cast<double>(footprint_)); }
 
  protected:

@@ -20,7 +20,7 @@ struct KernelCase {
   int launches = 1;         // that the model charges for it
 };
 
-// What can be measured at these sizes.
+// Kernels that can be measured at these sizes.
 std::vector<KernelCase> kernel_cases(const KernelSizes& sizes);
 
 std::unique_ptr<Bench> make_kernel_bench(Compute& compute, std::string_view kernel,

@@ -9,7 +9,7 @@
 
 namespace meshwright::calibrate {
 
-// Of a transformer layer.
+// Kernels of a transformer layer.
 std::unique_ptr<KernelBench> layer_norm_bench(Compute& compute, const KernelSizes& sizes);
 std::unique_ptr<KernelBench> rms_norm_bench(Compute& compute, const KernelSizes& sizes);
 std::unique_ptr<KernelBench> rotary_bench(Compute& compute, const KernelSizes& sizes);
@@ -18,12 +18,12 @@ std::unique_ptr<KernelBench> softmax_bench(Compute& compute, const KernelSizes& 
 std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& sizes);
 std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes);
 
-// Of the vocabulary, and of the optimizer.
+// Kernels of the vocabulary and of the optimizer.
 std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes& sizes);
 std::unique_ptr<KernelBench> cross_entropy_bench(Compute& compute, const KernelSizes& sizes);
 std::unique_ptr<KernelBench> adam_bench(Compute& compute, const KernelSizes& sizes);
 
-// As many parameters as one layer's MLP has.
+// Number of parameters of one layer's MLP.
 inline std::int64_t adam_parameters(const KernelSizes& s) { return 2 * s.hidden * s.ffn; }
 
 }  // namespace meshwright::calibrate

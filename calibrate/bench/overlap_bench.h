@@ -13,7 +13,7 @@
 
 namespace meshwright::calibrate {
 
-// How often each runs when both are together.
+// Number of calls of each while both run together.
 struct OverlapCalls {
   int products = 1, collectives = 1;
 };

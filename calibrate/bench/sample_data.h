@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers to measure with: normally distributed, since zeros draw less power and let a GPU clock
-// higher (a GEMM of zeros is some 15 % faster than one of normal numbers), and multiples of 1/64
-// within +-4, which fp32, tf32, bf16 and fp16 all hold exactly, so that references are exact too.
+// Numbers for measurements. They are normally distributed: zeros draw less power, so a GPU clocks
+// higher, and a GEMM of zeros is some 15 % faster. They are multiples of 1/64 within +-4, which
+// fp32, tf32, bf16 and fp16 all hold exactly, so that references are also exact.
 #pragma once
 
 #include <cstddef>

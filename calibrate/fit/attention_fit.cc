@@ -120,7 +120,8 @@ Fit fit_one(Device& device, int head_dim, int version, const OfOneKernel& times)
     rate.backward_fraction = fit.parameters[0];
     spread = std::max(spread, fit.relative_spread);
   }
-  // What a cluster file may state; times that are no attention's ask for more.
+  // Limits a fraction to the range that a cluster file may state; times of another kernel would ask
+  // for more.
   for (double* fraction : {&rate.forward_fraction, &rate.backward_fraction}) {
     *fraction = std::clamp(*fraction, kLeastAttentionFraction, kLargestAttentionFraction);
   }

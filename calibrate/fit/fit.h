@@ -17,7 +17,7 @@ namespace meshwright::calibrate {
 struct FittedParameter {
   std::string name;  // with its unit
   double value = 0.0;
-  double standard_error = 0.0;
+  double standard_error = 0.0;  // in the unit of `value`
   bool operator==(const FittedParameter&) const = default;
 };
 
@@ -25,7 +25,7 @@ struct Fit {
   std::string what;  // "gemm fp32", "link intra_node"
   std::vector<FittedParameter> parameters;
   double relative_spread = 0.0;  // of the residuals
-  int points = 0;
+  int points = 0;                // number of fitted points
   bool operator==(const Fit&) const = default;
 };
 

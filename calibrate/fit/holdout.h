@@ -13,10 +13,10 @@
 namespace meshwright::calibrate {
 
 struct Holdout {
-  int predicted = 0;     // points
-  int within_noise = 0;  // of them
-  double median_error = 0.0, p90_error = 0.0;
-  double median_noise = 0.0;  // two standard deviations, relative
+  int predicted = 0;                           // points
+  int within_noise = 0;                        // of them
+  double median_error = 0.0, p90_error = 0.0;  // of |predicted / measured - 1|
+  double median_noise = 0.0;                   // two standard deviations, relative
   [[nodiscard]] std::string sentence() const;
 };
 

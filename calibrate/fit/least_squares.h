@@ -18,7 +18,7 @@ struct LogFit {
   std::vector<double> parameters;
   std::vector<double> standard_errors;  // of the parameters, same units
   double relative_spread = 0.0;         // of the residuals, one standard deviation
-  std::size_t points = 0;
+  std::size_t points = 0;               // number of fitted points
   bool converged = false;
 };
 

@@ -292,7 +292,7 @@ class TraceReader {
     }
   }
 
-  // How the group sits on hosts of as many devices as the trace lists; none: it does not say.
+  // Placement of the group on hosts of as many devices as the trace lists; none: not stated.
   std::optional<GroupCall> call_of_group(const CollectiveArgs& args, Collective collective) const {
     const int size = args.group_size;
     if (size < 2 || devices_ < 2 || static_cast<int>(args.ranks.size()) != size) {

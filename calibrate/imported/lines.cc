@@ -33,7 +33,7 @@ std::size_t bracket_end(const std::string& line, std::size_t start) {
   return number ? close + 1 : 0;
 }
 
-// What a launcher puts before a line: a bracket, or "0: " of srun --label. Empty: nothing.
+// Label that a launcher puts before a line: a bracket, or "0: " of srun --label. Empty: none.
 std::string label_of(const std::string& line) {
   const std::size_t start = std::min(line.find_first_not_of(" \t"), line.size());
   if (start == line.size()) return "";

@@ -10,8 +10,9 @@
 
 namespace meshwright::calibrate {
 
-// "[1,0]<stdout>: 8 2 float" (mpirun --tag-output), "[0] 8 2 float" (mpiexec -l) and "0: 8 2 float"
-// (srun -l) become "8 2 float", also where the label stands once more inside the line.
+// Lines of a log without the labels of launchers, also inside a line. "[1,0]<stdout>: 8 2 float"
+// (mpirun --tag-output), "[0] 8 2 float" (mpiexec -l) and "0: 8 2 float" (srun -l) become
+// "8 2 float".
 std::vector<std::string> log_lines(const std::string& text);
 // The whole word as a number.
 std::optional<double> number_in(const std::string& word);

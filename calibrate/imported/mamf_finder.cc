@@ -95,7 +95,7 @@ class MamfReader {
       const bool mean = contains(line, "mean") && contains(line, "median");
       table_ = mean ? Table::scout : Table::other;
     }
-    // What stands behind " | best:" repeats an older row.
+    // The text after " | best:" repeats an older row.
     words.erase(
         std::find_if(words.begin(), words.end(), [](const std::string& w) { return w == "best:"; }),
         words.end());

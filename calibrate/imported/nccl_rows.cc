@@ -45,7 +45,7 @@ bool better(const TimedRow& a, const TimedRow& b) {
 }
 bool alike(const TimedRow& a, const TimedRow& b) { return !better(a, b) && !better(b, a); }
 
-// What was measured together, by what it is of and its size.
+// Rows that were measured together, by size.
 using Sweep = std::map<double, std::vector<TimedRow>>;
 using Sweeps = std::map<std::tuple<Collective, int, int, int>, Sweep>;
 
@@ -77,7 +77,7 @@ void note_cliff(const std::vector<TimedRow>& rows, Imported& result) {
   }
 }
 
-// Of a size that was measured several times the best type's median.
+// Median row of the preferred type, if a size was measured several times.
 TimedRow one_of(std::vector<TimedRow> rows) {
   std::stable_sort(rows.begin(), rows.end(), better);
   const auto end = std::find_if(rows.begin(), rows.end(),

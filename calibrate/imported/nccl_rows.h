@@ -14,7 +14,7 @@ namespace meshwright::calibrate {
 struct TimedRow {
   Collective collective = Collective::all_reduce;
   Placement place;
-  double size = 0.0, us = 0.0;
+  double size = 0.0, us = 0.0;  // bytes as nccl-tests counts them, microseconds
   std::string type{}, redop{};
 };
 

@@ -84,7 +84,7 @@ int groups_on(const std::string& host, const GroupSlots& groups) {
   }));
 }
 
-// Of the first group; the others are like it.
+// Placement of the first group; the others are like it.
 Placement placement_of(const GroupSlots& groups, const std::string& file) {
   const ReportedSlots slots = groups.empty() ? ReportedSlots{} : groups.begin()->second;
   if (slots.ranks < 2) {
@@ -262,7 +262,7 @@ class TextReader {
     return program_;
   }
 
-  // Of all collectives the all-reduce alone moves more over the bus than its payload.
+  // The all-reduce is the only collective whose bus rate exceeds its payload rate.
   const std::string& guessed_program() {
     if (!guess_.empty()) return guess_;
     constexpr double kMore = 1.2;

@@ -62,7 +62,8 @@ class SignalQueue {
   }
 
  private:
-  // By nohup, or a shell in the background. A blocked signal would arrive all the same.
+  // A signal is ignored under nohup, or in a shell's background job. A blocked signal would still
+  // arrive.
   static bool is_ignored(int signal) {
     struct sigaction now {};
     return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;

@@ -99,7 +99,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What the ranks and mpirun say while they run, and what is wrong with them.
+// Reads the output of the ranks and of mpirun while they run, and the errors in it.
 class Listener {
  public:
   Listener(int ranks, double timeout) : watch_(ranks, seconds(timeout), seconds_now()) {}

@@ -53,7 +53,7 @@ bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments);
 // Variables that the ranks must have on other hosts, too: mpirun hands on what it is told to.
 std::vector<std::string> forwarded_variables(const Environment& environment);
 
-// Whether launch_ranks started this process.
+// Tells whether launch_ranks started this process.
 bool started_by_us(const Environment& environment);
 
 // The whole command line, and what is special in the environment. Pure, for tests.

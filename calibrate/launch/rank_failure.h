@@ -16,8 +16,8 @@ struct RankFailure {
   std::string cause;  // a sentence without rank and host; empty: no failure was seen
 };
 
-// Takes stderr line by line. What a rank itself said wins over what mpirun saw of it, and the first
-// rank over those that it took down.
+// Reads stderr line by line. A rank's own message has priority over mpirun's, and the first rank's
+// over those of ranks that failed because of it.
 class RankFailureReader {
  public:
   void read_line(std::string_view line);

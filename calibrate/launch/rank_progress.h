@@ -10,7 +10,7 @@ namespace meshwright::calibrate {
 struct Operation {
   const char* name;      // read by another thread at any time: a literal
   Bytes amount{};        // zero: none
-  Seconds slow{};        // what it may take on a slow machine, beside the time without progress
+  Seconds slow{};        // allowance for a slow machine, added to the timeout
   bool waits = false;    // for other ranks
   bool is_over = false;  // nothing has been begun since
 };

@@ -15,7 +15,7 @@
 
 namespace meshwright::calibrate {
 
-// Of a line, so much is looked at: std::regex recurses, and a rank may print anything.
+// Longest line that is parsed, in bytes. std::regex recurses, so the length must be bounded.
 inline constexpr std::size_t kLongestRankLine = 4096;
 
 struct RankReport {
@@ -23,7 +23,7 @@ struct RankReport {
   std::string host;
   std::uint64_t operations = 0;  // begun and ended so far
   bool waits = false;            // for other ranks, in a transfer
-  double slow_seconds = 0.0;     // what the operation may take on a slow machine
+  double slow_seconds = 0.0;     // time that the operation may take on a slow machine
   std::string operation;         // "in all_reduce of 1 MiB"
 };
 

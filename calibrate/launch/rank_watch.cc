@@ -55,7 +55,7 @@ const RankWatch::Rank* RankWatch::rank_at_fault(double now) const {
   });
 }
 
-// What a stopped rank did in its last second, it could not report; who waits for it did.
+// A stopped rank cannot report its last second, but the ranks that wait for it can.
 std::string RankWatch::who_waits() const {
   const auto waiting =
       std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.report.waits; });

@@ -22,7 +22,7 @@ class RankWatch {
   // `now` here and below: seconds of one clock.
   RankWatch(int ranks, Seconds timeout, double now);
 
-  // Whether the line was a report.
+  // Tells whether the line was a report.
   bool read_line(std::string_view line, double now);
   // The rank at fault, once the job is stuck.
   [[nodiscard]] std::optional<RankFailure> stuck(double now) const;

@@ -29,7 +29,7 @@ class ScratchFolder {
   int lock_ = -1;
 };
 
-// What tells Open MPI 4 and 5 to use them.
+// Environment that tells Open MPI 4 and 5 to use these folders.
 std::vector<std::pair<std::string, std::string>> scratch_environment(const ScratchFolder& sessions,
                                                                      const ScratchFolder& memory);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that was measured, as a profile keeps it: enough to judge a number later. Of the
-// environment only NCCL's own variables are part of it.
+// The machine that was measured, as a profile keeps it: enough to judge a number later. NCCL's
+// variables are the only part of the environment that is kept.
 #pragma once
 
 #include <string>
@@ -24,7 +24,8 @@ struct MachineDescription {
 };
 
 MachineDescription describe_machine();
-// Of "NAME=value" entries those that are NCCL's, by name; what is not printable ASCII becomes '?'.
+// Selects NCCL's variables from "NAME=value" entries, sorted by name. Characters that are not
+// printable ASCII become '?'.
 std::vector<std::pair<std::string, std::string>> nccl_variables(
     const std::vector<std::string>& environment);
 // "2026-01-31T12:00:00Z"; honours SOURCE_DATE_EPOCH, so that files can be reproduced.

@@ -18,7 +18,7 @@ namespace meshwright::calibrate {
 
 struct Summary {
   Seconds median, min, p10, p90;
-  int count = 0;
+  int count = 0;  // number of samples
   double relative_spread = 0.0;
   bool operator==(const Summary&) const = default;
 };
@@ -29,19 +29,19 @@ Summary summarise(const std::vector<double>& samples);
 using Clock = std::function<double()>;  // seconds, never backwards
 double steady_clock_seconds();
 
-// How long a piece of work takes on this rank, and how much time goes by.
+// Clocks of a piece of work: its own time on this rank, and the elapsed time.
 struct Timer {
   Clock clock = steady_clock_seconds;
   // Seconds of the work; it need not be over when `work` returns, but when this does.
   std::function<double(const std::function<void()>& work)> seconds_of;
 };
 Timer host_timer(Clock clock);  // for work that is over when its call returns
-// By the device's own marks: the host's way to the device and back is no part of it.
+// Times by marks on the device, without the host's way to it and back.
 Timer device_timer(Compute& compute);
 
 struct MeasureOptions {
   StopOptions stop{};
-  int warmup = 2;
+  int warmup = 2;                  // calls before the first sample
   double warmup_seconds = 0.0;     // and at least as long, samples of full length without a pause
   double shortest_sample = 50e-6;  // seconds; what is shorter is repeated within a sample
   double noisy_above = 0.15;       // relative spread that is measured again, and flagged
@@ -54,8 +54,9 @@ struct Measurement {
   bool repeated = false;  // the first attempt was noisy; the calmer one is kept
   bool noisy = false;     // both were
   Seconds own_median;     // this rank's time, where `summary` has the slowest rank's
-  // Of the samples, with what disturbs a few of them, as it does a step: of each sample's slowest
-  // rank, and of this rank's own time. A calibrated point has the slowest rank's own.
+  // Means over the samples, which include rare disturbances as a training step does: of each
+  // sample's slowest rank, and of this rank's own time. A calibrated point has that of the slowest
+  // rank.
   Seconds mean, rank_mean;
   [[nodiscard]] double calls() const { return 1.0 * summary.count * repetitions; }
   bool operator==(const Measurement&) const = default;

@@ -10,8 +10,8 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Who meets number `i` of n in a round; -1: nobody. One number stays, the others turn around it; of
-// an odd count the one that would meet the missing number waits.
+// Partner of number `i` of n in a round; -1: none. One number stays and the others rotate around
+// it. With an odd n the partner of the missing number waits.
 int partner(int i, int n, int round) {
   const int even = n + n % 2, turning = even - 1;
   if (i == turning) return round;

@@ -36,7 +36,7 @@ std::string product_label(std::string_view kind, const Product& product) {
                      s.k);
 }
 
-// How a message was carried is no part of what was timed.
+// Key of a group call without the algorithm that the library chose.
 auto group_key(const GroupCall& c) {
   return std::make_tuple(c.collective, c.tier, c.group_size, c.ranks_per_node, c.groups_per_node,
                          c.stride);

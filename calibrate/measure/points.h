@@ -34,16 +34,16 @@ struct Product {
 struct GroupCall {
   Collective collective = Collective::all_reduce;
   Tier tier = Tier::intra_node;
-  int group_size = 1;
+  int group_size = 1;       // number of ranks
   int ranks_per_node = 0;   // of a group; 0: not recorded (older profiles)
   int groups_per_node = 0;  // of such groups, at work at once on each node
   int stride = 1;           // from one rank of a group to the next, inside a node
   bool cold = false;        // several messages in turn, so that each is met in memory
-  std::string algorithm{};  // what the library chose, where it says so: "ring simple"
+  std::string algorithm{};  // the library's choice, if it states one: "ring simple"
   bool operator==(const GroupCall&) const = default;
 };
 
-// What is timed: one struct for each kind of point, with the kind's name.
+// Subjects of a timing: one struct for each kind of point, with the kind's name.
 namespace timed {
 
 struct Gemm {
@@ -116,7 +116,7 @@ struct MeasuredPoint {
   bool in_cache = false;  // too small for its operands to be met in memory, as a step meets them
   std::string source{};   // empty: measured here; else the tool, file and hash it came from
 
-  // What was timed, where it is of this kind; else null.
+  // Returns the timed subject if it is of this kind, else null.
   template <typename T>
   [[nodiscard]] const T* as() const {
     return std::get_if<T>(&subject);

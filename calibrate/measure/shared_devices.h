@@ -14,7 +14,7 @@ namespace meshwright::calibrate {
 // A host and what names a device there.
 using DeviceId = std::pair<std::string, std::string>;
 
-// Of every rank; what is not said (empty) is taken for a device of its own.
+// Device of every rank. A rank that states none (empty) is assumed to have a device of its own.
 std::vector<DeviceId> device_ids(Communicator& world, const std::string& mine);
 
 // "ranks 0 and 2 share the GPU 0000:01:00.0 of node1 ..."; empty where every rank has its own.

@@ -20,7 +20,7 @@ struct StopOptions {
   double min_seconds = 0.02;   // before steadiness is believed
   double max_seconds = 0.5;    // then what there is has to do, but min_samples are always taken
   int min_samples = 5;         // at least 1
-  int max_samples = 200;
+  int max_samples = 200;       // limit of samples per point
 };
 
 enum class StopReason { go_on, steady, time_used_up, enough_samples };

@@ -3,8 +3,8 @@
 //
 // Modified z-score of log times: (x - median) / (1.4826 MAD), outliers above 3.5 (Iglewicz and
 // Hoaglin, How to Detect and Handle Outliers, 1993, 3.3); MAD is the median distance to the median.
-// It is taken as 1 % at least, which no machine repeats itself better than. What is named is also
-// at least 5 % slower, so that thousands of equal ranks do not name each other.
+// MAD is at least 1 %, the best repeatability of any machine. An outlier is also at least 5 %
+// slower, so that equal ranks, even thousands, are not reported.
 #pragma once
 
 #include <span>
@@ -42,7 +42,7 @@ struct Straggler {
   int rank = 0;
   int other = -1;              // the other end of a link
   double relative_time = 1.0;  // over the median
-  double score = 0.0;
+  double score = 0.0;          // modified z-score; reported above 3.5
   std::string sentence{};
   bool operator==(const Straggler&) const = default;
 };

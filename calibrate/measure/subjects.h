@@ -17,7 +17,7 @@ std::string subject_of(const MeasuredPoint& point);
 std::vector<std::string> not_measured(const std::vector<MeasuredPoint>& planned,
                                       const std::vector<MeasuredPoint>& measured);
 
-// Of these subjects, each once, those that no point is of.
+// Subjects, each once, that no point measures.
 std::vector<std::string> still_missing(const std::vector<std::string>& subjects,
                                        const std::vector<MeasuredPoint>& points);
 

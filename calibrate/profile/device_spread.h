@@ -19,7 +19,7 @@ struct DeviceSpread {
   std::vector<double> relative_times;  // of each device, around 1
   double sigma = 0.0;                  // standard deviation of their logarithms
   std::string slowest;                 // "number 3 on node7"
-  double slowest_time = 1.0;
+  double slowest_time = 1.0;           // its time, relative to the mean
   // "64 devices, sigma 1.8 %: ..."
   [[nodiscard]] std::string sentence() const;
 };

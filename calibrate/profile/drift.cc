@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kEveryNth = 10;
 constexpr int kFewestOfAGroup = 2;
 constexpr double kDriftDeviations = 3.0;
-// What no machine repeats itself better than, from one minute to the next.
+// Smallest assumed relative spread between two measurements on one machine a minute apart.
 constexpr double kLeastDriftSpread = 0.01;
 
 std::string drift_group_of(const MeasuredPoint& p) {
@@ -36,7 +36,7 @@ std::string drift_group_of(const MeasuredPoint& p) {
       p.subject);
 }
 
-// Of pairs of times: the ratio's logarithm, and the variance of its noise.
+// Statistics of pairs of times: the logarithm of their ratio, and the variance of its noise.
 struct Pairs {
   std::vector<double> log_ratios, variances;
 };

@@ -20,7 +20,7 @@ struct GroupDrift {
   std::string group;        // "gemm fp32", "all_reduce inter_node"
   double time_ratio = 1.0;  // new / old
   double noise = 0.0;       // three standard deviations of the ratio, relative
-  int points = 0;
+  int points = 0;           // number of compared points
   bool drifted = false;
 };
 

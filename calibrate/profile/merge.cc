@@ -55,7 +55,7 @@ std::vector<Times> times_of(const std::vector<Profile>& profiles) {
   return times;
 }
 
-// Of another job on other hosts; ranks count on.
+// Adds the ranks of another job on other hosts; their numbers continue.
 void add_ranks(Profile& to, const Profile& from) {
   const auto first = static_cast<int>(to.ranks.size());
   for (RankSpeed rank : from.ranks) {

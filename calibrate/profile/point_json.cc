@@ -74,7 +74,7 @@ Kind<unsigned long long> throttle_bits() {
           .schema = kind::integer({0, 0x1FF}).schema};
 }
 
-// Which kind of point: the name of the variant's alternative. Reading makes an empty one.
+// Kind of a point: the name of the variant's alternative. Reading makes an empty one.
 template <typename... T>
 Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
   using V = std::variant<T...>;
@@ -89,7 +89,7 @@ Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
           .schema = [] { return choice_schema(names); }};
 }
 
-// What of a point a row is about. Each returns null where a point of this kind has none.
+// Part of a point that a row describes. Each returns null if a point of this kind has none.
 const auto kProduct = [](auto& p) { return product_of(p.subject); };
 const auto kVariant = [](auto& p) {
   auto* product = kProduct(p);

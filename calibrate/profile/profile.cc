@@ -237,8 +237,8 @@ const CollectiveCurve* find_curve(const Link& link, const CollectiveCurve& like,
   return nullptr;
 }
 
-// How many NICs a node has, as far as its ranks can tell: groups of one rank a node, all at once,
-// take as much longer than one alone as they share a NIC. From the largest payload; 0: not seen.
+// Number of NICs of a node, from its ranks. Groups of one rank per node, all at once, take as much
+// longer than one alone as ranks share a NIC. Uses the largest payload; 0: not measured.
 int nics_seen(const Cluster& cluster) {
   for (const CollectiveCurve& all : cluster.inter_node.curves) {
     const int ranks = cluster.gpus_per_node;

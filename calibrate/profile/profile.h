@@ -33,9 +33,9 @@ struct Profile {
 
 // The cluster of measured points: the device with its GEMM points and kernel rates, the links with
 // their curves, and the models fitted to them. Several times of one shape (transposed operands) are
-// averaged; their difference counts as spread. What `cluster` already says and no point speaks of
-// stays: a datasheet's peak, attention, other kernels, latencies and reduction in the switch. Times
-// of CPU cores include the system noise of all points (system_noise.h).
+// averaged; their difference counts as spread. Numbers of `cluster` that no point measures stay: a
+// datasheet's peak, attention, other kernels, latencies and reduction in the switch. Times of CPU
+// cores include the system noise of all points (system_noise.h).
 struct Assembled {
   Cluster cluster;
   std::vector<Fit> fits;

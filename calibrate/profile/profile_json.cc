@@ -58,7 +58,7 @@ const Record<MachineDescription>& machine_record() {
   return record;
 }
 
-// What the points do not bound has no finite error: null.
+// A parameter that the points do not bound has no finite error: null.
 Kind<double> error_or_null() {
   Kind<double> error = kind::number();
   error.write = [](Json& json, const std::string& key, const double& value) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // System noise: time that other processes take from ranks on a host's cores. A median of short
-// samples leaves it out; a step has all of it, and where ranks meet in every layer each waits for
-// the noise of the others (Hoefler, Schneider and Lumsdaine, Characterizing the Influence of System
-// Noise on Large-Scale Applications by Simulation, SC 2010). Pure.
+// samples excludes it, but a step contains all of it. If ranks synchronise in every layer, each
+// also waits for the noise of the others (Hoefler, Schneider and Lumsdaine, Characterizing the
+// Influence of System Noise on Large-Scale Applications by Simulation, SC 2010). Pure.
 #pragma once
 
 #include <string>
@@ -26,16 +26,15 @@ struct SystemNoise {
   double time_jitter = 0.0;
 };
 
-// Of a calibration by `ranks` ranks. None where no point has means: other tools' times, older
-// profiles.
+// Noise during a calibration by `ranks` ranks. None if no point has means, as in other tools' times
+// and older profiles.
 SystemNoise system_noise(const std::vector<MeasuredPoint>& points, int ranks);
 
 // The points as a step meets them: times of collectives, and all others, as much longer.
 std::vector<MeasuredPoint> with_system_noise(std::vector<MeasuredPoint> points,
                                              const SystemNoise& noise);
 
-// What a profile's reader should know of it, of so many ranks; empty where it is less than a
-// hundredth.
+// Sentence on the noise of so many ranks for the reader of a profile; empty below 1 %.
 std::string system_noise_words(const SystemNoise& noise, int ranks);
 
 }  // namespace meshwright::calibrate

@@ -178,7 +178,7 @@ class Cutter {
     l.overlap_moe_expert_parallel_comm = l.delay_wgrad_compute = false;
   }
 
-  // As many layers as the stages that are run hold together.
+  // Keeps as many layers as the executed stages hold together.
   void cut_layers() {
     Layout& l = run_.layout;
     run_.num_layers = model_.num_layers;

@@ -62,8 +62,8 @@ PackedInterval packed(const RecordedInterval& interval) {
 
 }  // namespace
 
-// The rank that waited least is the one that the others waited for: its compute is the step's, and
-// its time in a collective the transfer's own. What is left until the last rank is done is at_end_.
+// The other ranks waited for the rank that waited least. Its compute is the step's, and its time in
+// a collective is that of the transfer. The remaining time until the last rank is done is at_end_.
 void Samples::add(const Recorder& recorder, Communicator& ranks, bool same_calls) {
   const std::vector<Recorder::Terms> all = of_all_ranks(recorder, ranks);
   double longest = 0.0;

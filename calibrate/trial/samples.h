@@ -21,7 +21,7 @@ class Samples {
   // Collective over `ranks`. `same_calls`: every rank makes the same transfers.
   void add(const Recorder& recorder, Communicator& ranks, bool same_calls);
   [[nodiscard]] bool empty() const { return step_.empty(); }
-  // As the observation would say (sim/step/observation.h).
+  // Tells whether the samples are noisy, by the rule of the observation (sim/step/observation.h).
   [[nodiscard]] bool is_noisy() const;
   // Times and terms; of each of `passes` that a step was made of.
   void describe(Observation& o, int passes) const;

@@ -115,8 +115,8 @@ std::string unsupported(const Model& model, const Job& job, const Layout& layout
   return inference_unsupported(model, job, layout, decoded);
 }
 
-// Of the two operands of the largest of a product and its gradients, m x k, k x n and m x n of
-// them. Those of a batch are also put together first.
+// Bytes for copies of both operands of a GEMM or of one of its gradients, whichever needs most: the
+// two largest of m x k, k x n and m x n. The operands of a batch are first copied into one array.
 Bytes operand_copies(const Operator& op) {
   const auto batch = static_cast<double>(op.batch);
   const double m = static_cast<double>(op.m), n = static_cast<double>(op.n);
@@ -158,8 +158,9 @@ Bytes copies_of_sixteen_bits(const Model& model, const Job& job, const Layout& l
   return most;
 }
 
-// Of the rank that has least. A full device would end the job, not this layout alone. What a trial
-// takes is at most a tenth more than the model says (tests/ranks/trial_account_test.cc).
+// Checks the rank with the least free memory. A full device would end the job, not only this
+// layout. A trial takes at most a tenth more than the model says
+// (tests/ranks/trial_account_test.cc).
 std::string too_large(Bytes needed, const Compute& compute, Communicator& world) {
   const Bytes free = bytes(-world.host_max(-compute.describe().free_memory.value()));
   constexpr double kMargin = 1.1;

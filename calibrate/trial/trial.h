@@ -16,8 +16,8 @@
 namespace meshwright::calibrate {
 
 struct TrialOptions {
-  int warmup_steps = 2;
-  int steps = 5;
+  int warmup_steps = 2;  // steps before the timed ones
+  int steps = 5;         // timed steps
   int most_repeats = 2;  // of the timed steps, on a noisy host; the observation has all of them
   double learning_rate = 1e-3;
   std::uint64_t seed = 1234;  // of weights and tokens; the same weights for every layout
@@ -34,7 +34,7 @@ struct TrialOptions {
   bool moe_router_force_load_balancing = true;
 };
 
-// Of the ranks' communicator.
+// Properties of the ranks' communicator.
 struct NetworkTraits {
   bool sends_alone = true;  // only then are sends beside computing
   // Only then are gradients reduced and weights gathered between the layers of a pass: calls that
@@ -42,9 +42,10 @@ struct NetworkTraits {
   bool calls_block = true;
 };
 
-// What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than
-// there are, else the same tensor size (or the largest that fits) with pipeline and data sizes cut
-// down, and as many layers as a stage holds. `not_run` says in words what was left out.
+// Part of a layout that the ranks at hand can run. It is the layout itself if it needs no more
+// ranks than there are. Otherwise it has the same tensor size (or the largest that fits), smaller
+// pipeline and data sizes, and as many layers as a stage holds. `not_run` names in words what was
+// omitted.
 struct RunnableLayout {
   Layout layout;
   int num_layers = 0;
@@ -55,13 +56,14 @@ struct RunnableLayout {
 RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks,
                                const NetworkTraits& network = {});
 
-// What is left of a layout for inference: its tensor ranks, and micro_batch_size sequences at once.
+// Part of a layout that inference uses: its tensor ranks, and micro_batch_size sequences at once.
 RunnableLayout runnable_inference_layout(const Model& model, const Job& job, const Layout& layout,
                                          int ranks);
 
-// What one rank of the fullest stage allocates at its peak when this is run: numbers of 4 bytes,
-// attention scores in memory, Adam's two moments and no second copy of the weights; with a job of
-// 16 bits also the copies of the largest product's operands, or of the largest message.
+// Bytes at the peak of one rank of the stage with the highest use when this is run. It counts
+// numbers of 4 bytes, attention scores in memory, Adam's two moments and no second copy of the
+// weights. A job of 16 bits adds the copies of the largest GEMM's operands, or of the largest
+// message.
 Bytes trial_memory(const Model& model, const Job& job, const Layout& layout);
 
 // Why the trial cannot run this model or layout at all; empty when it can.

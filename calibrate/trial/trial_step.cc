@@ -12,8 +12,8 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Of all stages. One stage alone works each micro-batch forward and backward, whatever the
-// schedule, as Megatron-LM without a pipeline.
+// Programs of all stages. A single stage runs each micro-batch forward and backward for every
+// schedule, as Megatron-LM does without a pipeline.
 std::vector<StageProgram> stage_programs(const Layout& layout, const Job& job) {
   const bool pipeline = layout.pipeline_parallel_size > 1;
   return pipeline_programs(pipeline ? layout.schedule : kDefaultSchedule,
@@ -143,7 +143,7 @@ void TrialStep::run() {
   recorder_.end_step();
 }
 
-// Those that are whole for a unit at a time are zeroed with it.
+// Gradients that are whole for one unit at a time are zeroed with it.
 void TrialStep::zero_gradients() {
   const TermScope scope(recorder_, TermKind::optimizer);
   for (const ParameterUnit& unit : store_.units()) {

@@ -44,7 +44,7 @@ class TrialStep {
   // after the last step.
   void gather_weights();
 
-  // Whether this rank's stage has the model's head.
+  // Tells whether this rank's stage has the model's head.
   [[nodiscard]] bool has_loss() const;
   // Mean over the global batch before the last step's update; 0 where the head is elsewhere.
   [[nodiscard]] double loss() const { return loss_; }
@@ -53,7 +53,7 @@ class TrialStep {
   [[nodiscard]] Recorder& recorder() { return recorder_; }
   // The most that was in use at once: weights, gradients, optimizer states, data, activations.
   [[nodiscard]] Bytes peak_memory() const { return arena_.peak(); }
-  // What the last step copied to the host and back.
+  // Copies of the last step to the host and back.
   [[nodiscard]] const HostStore& host() const { return host_; }
   [[nodiscard]] const RankGroups& groups() const { return groups_; }
 
@@ -66,7 +66,7 @@ class TrialStep {
   void zero_gradients();
   [[nodiscard]] bool runs_with_next(std::size_t instruction) const;
   void run(const Instruction& instruction);
-  // What the instruction makes of its input.
+  // Returns the result of the instruction on its input.
   [[nodiscard]] Tensor compute(const Instruction& instruction, Tensor input);
   void run_pair(const Instruction& forward, const Instruction& backward);
   [[nodiscard]] ForwardPass forward_pass(const Instruction& instruction, Tensor x);

@@ -12,7 +12,8 @@
 
 namespace meshwright::interop {
 
-// What a line is to a step: another's, the first of a step, or one more of the last step.
+// Relation of a line to a step: of another kind, first line of a step, or one more of the last
+// step.
 enum class LinePart { none, begins, continues };
 
 // `step` is the last step of this software and is changed by the line; one that begins a step

@@ -16,7 +16,7 @@ constexpr double kGibibyteOfLog = 1024.0 * kMebibyteOfLog;
 enum class PeakKind { allocated, reserved };
 
 struct MemoryLabel {
-  std::string_view line;  // what the line has besides; empty: nothing
+  std::string_view line;  // text that the line also contains; empty: none needed
   std::string_view label;
   double unit;
   PeakKind peak;

@@ -8,7 +8,7 @@
 
 namespace meshwright::interop {
 
-// Of one line; the most of all lines stays.
+// Reads the peak memory of one line; the largest value of all lines is kept.
 void read_peak_memory(std::string_view line, TrainingLog& log);
 
 }  // namespace meshwright::interop

@@ -16,8 +16,8 @@ class LogPattern {
   // Throws InputError that names --log-pattern.
   explicit LogPattern(const std::string& text);
 
-  // What a line says; nothing where it does not match, or its time is no number above 0. Steps
-  // without {step} are counted by the caller.
+  // Values of one line. Nothing if it does not match or its time is not above 0. The caller counts
+  // steps if the pattern has no {step}.
   struct Reading {
     LogStep step;
     bool numbered = false;

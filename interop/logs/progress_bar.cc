@@ -36,8 +36,8 @@ std::optional<Seconds> bar_time(std::string_view text) {
   return parts >= 2 ? std::optional(seconds(total)) : std::nullopt;
 }
 
-// Letters only, so that numbers of an epoch and a loss make no difference. What another bar, a
-// dictionary or a rank's prefix left of it is another's.
+// Keeps letters only, so that numbers of an epoch and a loss make no difference. A label that still
+// contains another bar, a dictionary or a rank's prefix belongs to another bar.
 std::string bar_label(std::string_view text) {
   const std::size_t other = text.find_last_of("]}");
   if (other != std::string_view::npos) text.remove_prefix(other + 1);
@@ -63,7 +63,7 @@ void read_bar_rate(std::string_view text, ProgressBar& bar) {
   bar.time_per_step = seconds(step_of_time ? *number : 1.0 / *number);
 }
 
-// What stands behind the drawn bar: " 12/400 [03:20<1:48:00, 16.73s/it".
+// Reads the text after a drawn bar: " 12/400 [03:20<1:48:00, 16.73s/it".
 std::optional<ProgressBar> bar_behind(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   ProgressBar bar;

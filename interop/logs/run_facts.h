@@ -9,7 +9,8 @@
 
 namespace meshwright::interop {
 
-// Of one line. A later line's number of parameters and sequence length hold, and the first device.
+// Reads the facts of one line. The last number of parameters and sequence length count, and the
+// first device.
 void read_run_facts(std::string_view line, TrainingLog& log);
 
 }  // namespace meshwright::interop

@@ -25,7 +25,7 @@ LogStep timed_step(int iteration, int line, double time) {
   return step;
 }
 
-// What bars of other work say: data, checkpoints, evaluation.
+// Tells whether a bar's label belongs to other work: data, checkpoints, evaluation.
 bool is_other_work(std::string_view label) {
   constexpr std::array kOthers{"map",    "load",    "download", "fetch",   "token",   "eval",
                                "valid",  "saving",  "generat",  "filter",  "pack",    "convert",

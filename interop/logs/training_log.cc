@@ -114,7 +114,7 @@ class LogReader {
     for (const auto& source : sources_) source->read(line, number_);
   }
 
-  // Of the software whose steps are most exact, unless it printed next to none.
+  // Takes the steps of the software that prints them most exactly, unless it printed almost none.
   void take_steps() {
     constexpr std::size_t kEnough = 3;
     if (pattern_) {

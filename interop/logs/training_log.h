@@ -17,8 +17,8 @@ namespace meshwright::interop {
 class LogPattern;
 
 struct LogStep {
-  int iteration = 0;
-  int line = 0;
+  int iteration = 0;          // as the log counts
+  int line = 0;               // line of the log, from 1
   int global_batch_size = 0;  // 0: not said
   // One of these, as the software prints it.
   std::optional<Seconds> time;
@@ -39,7 +39,7 @@ struct TrainingLog {
   std::vector<std::size_t> starts;  // indices of steps at which training began again
   std::optional<Bytes> peak_allocated, peak_reserved;  // the most that any line says
   bool out_of_memory = false;
-  int out_of_memory_line = 0;
+  int out_of_memory_line = 0;  // line of the log, from 1; 0: none
   // Megatron-LM's timers: most seconds of any rank an iteration, one value a report.
   std::map<std::string, std::vector<Seconds>> timers;
   std::optional<int> world_size, padded_vocab_size, vocab_size;
@@ -48,8 +48,8 @@ struct TrainingLog {
   std::optional<double> parameters;  // of the whole model; some software prints two digits only
   std::optional<int> seq_length;
   std::optional<std::string> device;  // "NVIDIA H100 80GB HBM3"
-  // By tensor and pipeline rank (Megatron-LM). Their sum counts what ranks have in common as often
-  // as there are ranks.
+  // Parameters by tensor and pipeline rank (Megatron-LM). Their sum counts a parameter that several
+  // ranks hold once for each.
   std::map<std::pair<int, int>, double> parameters_on_rank;
 };
 
@@ -60,17 +60,17 @@ TrainingLog read_training_log(std::string_view text, const LogPattern* pattern =
 // The names of all software whose steps are read: "Megatron-LM, torchtitan".
 std::string software_whose_logs_are_read();
 
-// Of steps of one global batch, those after the warm-up of each start: the first tenth, at least
-// one and at most ten, where three or more are left.
+// Steps of one global batch, after the warm-up of each start. Warm-up is the first tenth, at least
+// one and at most ten steps, if three or more remain.
 struct MeasuredSteps {
   Seconds median, p10, p90;
   int used = 0, warm_up = 0, other_batch = 0;
   int global_batch_size = 0;     // 0: the log does not say
   bool batch_by_tokens = false;  // it follows from tokens, not from a number of the log
-  int restarts = 0;
+  int restarts = 0;              // starts after the first
 };
 
-// What is needed where a log prints rates: tokens a sequence, sequences a step, devices.
+// Sizes that turn printed rates into step times: tokens per sequence, sequences per step, devices.
 struct StepSize {
   int seq_length = 0, global_batch_size = 0, gpus = 0;
 };

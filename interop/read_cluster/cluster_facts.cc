@@ -72,7 +72,7 @@ class Overlay {
         {"node_fabric", std::string(name_of(cluster_.node_fabric)), std::string(name_of(fabric))});
     cluster_.node_fabric = fabric;
   }
-  // Of one device: all NICs of a host over its devices.
+  // Sets the bandwidth per device, in GB/s: all NICs of a host divided by its devices.
   void set_network(double gb_per_s, const std::string& tool) {
     const double before = cluster_.inter_node.bandwidth / gigabytes_per_second(1);
     constexpr double kSame = 0.01;

@@ -27,7 +27,7 @@ struct ClusterFacts {
   std::optional<double> spine_oversubscription{}, core_oversubscription{};
   std::optional<int> compute_capability{};  // 90 for CUDA's 9.0
   std::vector<std::string> devices{};       // the tools' words for them, such as "h100"
-  std::vector<std::string> notes{};         // what was seen and is not modelled, or left out
+  std::vector<std::string> notes{};         // facts that are not modelled, or were excluded
 };
 
 // All of several tools. Throws InputError where two of them differ, by their names.
@@ -39,7 +39,7 @@ struct ClusterChange {
 struct OverlaidCluster {
   Cluster cluster;
   std::vector<ClusterChange> changes;
-  std::vector<std::string> notes;  // what of the facts was taken otherwise than it reads
+  std::vector<std::string> notes;  // facts that were changed before use, and why
 };
 // Tools see one host: where the cluster's NVLink domain spans hosts, it stays, and theirs are the
 // facts of a tray. Throws InputError: a device count that does not divide into domains; unless

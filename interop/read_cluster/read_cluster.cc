@@ -25,7 +25,8 @@ struct ClusterFormat {
   ClusterFacts (*read)(std::string_view text, const std::string& file);
 };
 
-// In the order in which a text is asked. What a text is of it is read, a document alone.
+// Formats in the order in which a text is tested. A matching text is read; a document has one
+// format only.
 constexpr ClusterFormat kClusterFormats[] = {
     {"NCCL topology", "NCCL's topology XML (NCCL_TOPO_DUMP_FILE)",
      [](std::string_view text) { return contains(text, "<system") && contains(text, "<cpu"); },

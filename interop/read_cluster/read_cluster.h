@@ -28,7 +28,7 @@ ClusterFacts read_rdma_ports(std::string_view text, const std::string& file);
 ClusterFacts read_ibnetdiscover(std::string_view text, const std::string& file);
 ClusterFacts read_nvidia_smi(std::string_view text, const std::string& file);
 
-// Whether a text holds one, anywhere.
+// Tells whether a text holds one, anywhere.
 bool has_nvidia_smi_topo(std::string_view text);
 bool has_rdma_ports(std::string_view text);
 bool has_ibnetdiscover(std::string_view text);

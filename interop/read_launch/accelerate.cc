@@ -31,7 +31,7 @@ void settle(LaunchReading& r, std::initializer_list<const char*> fields) {
   for (const char* field : fields) r.settle_layout(field);
 }
 
-// How keys and values travel, or Ulysses, which accelerate calls sequence parallelism.
+// Reads the exchange of keys and values, or Ulysses, which accelerate calls sequence parallelism.
 void read_accelerate_context(LaunchReading& r) {
   Layout& l = r.record().layout;
   const std::string key = "parallelism_config.parallelism_config_cp_comm_strategy";

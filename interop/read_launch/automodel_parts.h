@@ -20,7 +20,7 @@ const Value* automodel_value(LaunchReading& r, std::initializer_list<std::string
 // The same of a key in any of the sections of distribution.
 const Value* distributed_value(LaunchReading& r, const std::string& key);
 
-// By its name, or by the sizes of a configuration class of transformers.
+// Reads the model by its name, or by the sizes of a configuration class of transformers.
 void read_automodel_model(LaunchReading& r, const LaunchHints& hints);
 // Schedule and chunks, below a pipeline.
 void read_automodel_pipeline(LaunchReading& r);

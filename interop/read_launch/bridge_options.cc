@@ -38,7 +38,7 @@ constexpr OptionKey kKeys[] = {
     {"use_megatron_fsdp", "ddp.use_megatron_fsdp"},
     {"peft peft_scheme", "peft.scheme"}};
 
-// What is read elsewhere, or changes no cost.
+// Options that are read elsewhere, or do not change a cost.
 constexpr std::string_view kNoCost =
     "recipe mode task m model_family_name mr model_recipe_name ng num_gpus gn gpus_per_node g gpu "
     "c "

@@ -13,15 +13,15 @@
 
 namespace meshwright::interop {
 
-// Whether a text starts a recipe by its name.
+// Tells whether a text starts a recipe by its name.
 bool names_bridge_recipe(std::string_view text);
-// Whether a word is an option that names one.
+// Tells whether a word is an option that names one.
 bool is_bridge_recipe_option(std::string_view word);
 
 struct BridgeOptions {
   std::string recipe;  // empty: none is named
   Value said;          // the option that names it
-  Values overrides;    // what options say of sizes
+  Values overrides;    // sizes that options state
   std::vector<Value> others;
 };
 // Sorts a command's options; devices are set in the record.

@@ -89,7 +89,7 @@ std::string recipe_text(const Values& values) {
   return text;
 }
 
-// What the name says where neither table nor overrides do.
+// Adds values that the recipe's name states, where neither table nor overrides do.
 void add_named(const BridgeRecipeName& name, const BridgeRecipe& recipe, Values& values) {
   if (name.precision.empty() || values.has("mixed_precision")) return;
   Value precision = recipe.said;

@@ -24,7 +24,7 @@ struct BridgeRecipeName {
 // nothing: it is no name of a recipe.
 std::optional<BridgeRecipeName> bridge_recipe_name(std::string_view name);
 
-// What a command says of a recipe, beside its overrides.
+// Recipe that a command names, without its overrides.
 struct BridgeRecipe {
   Value said;                      // its key is the option, its word the name
   std::vector<std::string> nulls;  // keys that overrides set to null

@@ -313,7 +313,7 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
   for (Value& option : options_of(command, 0, script, file)) {
     const auto says = launcher_says(option.key);
     if (!says || (end > 0 && option.words.empty())) continue;
-    if (option.words.size() > 1) {  // what follows is the program, not the option's
+    if (option.words.size() > 1) {  // the next word is the program, not a value of the option
       option.words.resize(1);
       option.said = said_in_command(option, option.key);
     }

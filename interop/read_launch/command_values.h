@@ -15,12 +15,11 @@
 
 namespace meshwright::interop {
 
-// What a script is read with.
+// Returns the inputs with which a script is read.
 ShellInputs shell_inputs(const LaunchHints& hints, const ReadNamedFile& read);
 
-// The command with the most options of a program; nullptr: none has any. `is_option`: whether a
-// word such as "--num-layers" is one. What other commands have options of it is listed in the
-// record.
+// Returns the command with the most options of a program; nullptr: none has any. `is_option` tells
+// whether a word such as "--num-layers" is one. Options of other commands are listed in the record.
 const ShellCommand* launch_command(const ShellScript& script,
                                    const std::function<bool(std::string_view)>& is_option,
                                    const std::string& file, LaunchRecord& record);
@@ -28,7 +27,7 @@ const ShellCommand* launch_command(const ShellScript& script,
 // Words behind the program's name (script.py, or -m module); all of them where there is none.
 std::size_t first_program_word(const ShellCommand& command);
 
-// How many words an option takes; 0: it is a switch.
+// Number of words that an option takes; 0: it is a switch.
 using MostWords = std::function<std::size_t(std::string_view name)>;
 
 // Every "--name", "--name=value" and the words behind it, as typed, from `first` on. A variable
@@ -38,7 +37,7 @@ std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
                               const ShellScript& script, const std::string& file,
                               const MostWords& most_words = {});
 
-// Whether a word is the name of a YAML, TOML or JSON file.
+// Tells whether a word is the name of a YAML, TOML or JSON file.
 bool names_configuration(std::string_view word);
 // Lists the options and NAME=VALUE words behind the program as not read, but for names of files.
 void list_options_of_command(const ShellCommand& command, const ShellScript& script,

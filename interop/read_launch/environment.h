@@ -17,7 +17,8 @@ namespace meshwright::interop {
 std::optional<EnvironmentNote> environment_note(const std::string& name, const std::string& value,
                                                 const Place& place);
 
-// What a script exports, and what stands on its launch command (NAME=VALUE, -x NAME=VALUE, --env).
+// Reads the variables that a script exports or sets on its launch command (NAME=VALUE, -x
+// NAME=VALUE, --env).
 void read_environment(const ShellScript& script, const ShellCommand& command,
                       const std::string& file, LaunchRecord& record);
 // The words of the launch command, its launcher's devices, and the environment.

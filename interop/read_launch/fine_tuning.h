@@ -18,7 +18,7 @@ namespace meshwright::interop {
 
 enum class FineTuner { trainer, trl, axolotl, llama_factory, swift };
 
-// What a program does where its configuration is silent.
+// Defaults of a program for keys that its configuration lacks.
 struct FineTunerDefaults {
   FineTuner tuner = FineTuner::trainer;
   const char* target = "accelerate";
@@ -32,10 +32,10 @@ struct FineTunerDefaults {
   bool adapts = false;       // LoRA, unless told otherwise
 };
 const FineTunerDefaults& fine_tuner_defaults(FineTuner tuner);
-// By the keys of a document; nothing: it is no launch of these.
+// Recognises the program by the keys of a document; nothing: it is none of these.
 std::optional<FineTuner> fine_tuner_of(const LaunchText& text);
 
-// What is read beside the keys.
+// Inputs of a fine-tuning launch besides its keys.
 struct FineTuningInputs {
   const LaunchHints* hints = nullptr;
   const ReadNamedFile* read = nullptr;
@@ -46,8 +46,8 @@ struct FineTuningInputs {
 Values in_trainer_words(const Values& values, FineTuner tuner);
 void refuse_reinforcement(LaunchReading& reading);
 
-// All of it: reads what the keys say, and lists what they say beyond that. What the record has
-// already, of accelerate's or DeepSpeed's file, stays where the keys are silent.
+// Reads all keys, and lists those that it does not understand. Values that the record already has,
+// from accelerate's or DeepSpeed's file, stay if the keys do not state them.
 void read_fine_tuning(LaunchReading& reading, const FineTunerDefaults& defaults,
                       const FineTuningInputs& inputs);
 
@@ -66,7 +66,7 @@ void read_sharding_file(const std::string& name, const Value& from, const Values
                         const FineTuningInputs& inputs, LaunchRecord& record);
 void read_sharding_text(const std::string& text, const std::string& name, const Values& more,
                         LaunchRecord& record);
-// By its path, or by its last part alone.
+// Finds a file by its path, or by the last part alone.
 std::optional<std::string> file_beside(const std::string& name, const FineTuningInputs& inputs);
 
 // A switch in any spelling: "yes", "on", "auto".

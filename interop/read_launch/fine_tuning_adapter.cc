@@ -104,7 +104,7 @@ const Value* adapter_asked(LaunchReading& r, const FineTunerDefaults& d) {
   return by_rank ? rank : nullptr;
 }
 
-// How frozen weights are stored, and the value that says so.
+// Reads the format of frozen weights, and returns the value that states it.
 const Value* quantized(LaunchReading& r, Precision& stored) {
   const Value* found = nullptr;
   const auto set = [&](Precision precision, const Value* value) {

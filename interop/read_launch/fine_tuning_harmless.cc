@@ -7,7 +7,7 @@
 namespace meshwright::interop {
 namespace {
 
-// Of LoRA's quality, of how files are loaded, of data and of the Trainer's bookkeeping.
+// Keys without a cost: LoRA's quality, loading of files, data, and the Trainer's bookkeeping.
 constexpr std::array kHarmlessTuning{"lora_alpha",
                                      "lora_dropout",
                                      "lora_bias",

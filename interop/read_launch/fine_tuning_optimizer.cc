@@ -11,7 +11,7 @@ namespace {
 struct KnownOptimizer {
   std::string_view names;
   Optimizer optimizer;
-  // Of a moment; 0: as the weights.
+  // Bits of one moment; 0: as the weights.
   int moment_bits;
 };
 // transformers' OptimizerNames and axolotl's CustomSupportedOptimizers.

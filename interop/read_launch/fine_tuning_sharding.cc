@@ -12,7 +12,7 @@
 namespace meshwright::interop {
 namespace {
 
-// What is known of files that axolotl (deepspeed_configs/), LLaMA-Factory (examples/deepspeed/),
+// Known contents of files that axolotl (deepspeed_configs/), LLaMA-Factory (examples/deepspeed/),
 // LLaVA and FastChat (scripts/), TRL and alignment-handbook (accelerate_configs/) ship.
 struct ShippedFile {
   std::string_view names;

@@ -103,7 +103,7 @@ std::vector<Value> settings_in(const LaunchText& text, const LaunchHints& hints)
   return all;
 }
 
-// Those that spell a size, one a field.
+// Values that state a size, one per field.
 std::vector<Value> sizes_in(const std::vector<Value>& all) {
   std::vector<Value> sizes;
   for (const Value& value : all) {

@@ -12,7 +12,7 @@
 
 namespace meshwright::interop {
 
-// By keys that DeepSpeed's JSON and other launchers lack.
+// Recognises GPT-NeoX by keys that DeepSpeed's JSON and other launchers lack.
 bool is_gpt_neox(const LaunchText& text);
 
 // Throws InputError: text that is no YAML, a value out of range, a size that is missing, layers

@@ -57,7 +57,7 @@ void read_neox_positions(LaunchReading& r) {
   if (m.position_embedding == PositionEmbedding::learned) m.max_position_embeddings += offset;
 }
 
-// What the word for an activation means; llama's MLP is gated whatever it says.
+// Reads the word for an activation. The MLP of llama is gated for every value.
 void read_neox_activation(LaunchReading& r) {
   Model& m = r.record().model;
   struct Known {

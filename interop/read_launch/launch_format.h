@@ -12,7 +12,7 @@
 namespace meshwright::interop {
 
 struct LaunchFormat {
-  // By keys or options that it alone has.
+  // Recognises the format by keys or options that only it has.
   bool (*is)(const LaunchText& text);
   LaunchRecord (*read)(const LaunchText& text, const LaunchHints& hints, const ReadNamedFile& read);
   // Options "--section.key value" of a command that names the document overrule its keys: `read`

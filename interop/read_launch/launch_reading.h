@@ -85,7 +85,7 @@ class LaunchReading {
   void not_modelled_unless(std::string_view key,
                            std::initializer_list<std::string_view> usual = {});
 
-  // That the record's job or layout says these fields, whatever the framework has.
+  // States that the job or layout sets these fields, so the framework's defaults do not count.
   void settle_job(std::string_view field) { record_.job_fields.emplace_back(field); }
   void settle_layout(std::string_view field) { record_.layout_fields.emplace_back(field); }
   void settle_whole_layout();

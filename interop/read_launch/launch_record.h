@@ -77,7 +77,7 @@ struct LaunchRecord {
   std::map<std::string, std::string> variables;  // of few names that change how a run works
 };
 
-// What the user names beside the launch.
+// Values that the user states in addition to the launch.
 struct LaunchHints {
   std::map<std::string, std::string> variables;       // of a script
   std::optional<std::vector<std::string>> arguments;  // of a script

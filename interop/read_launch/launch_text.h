@@ -23,7 +23,7 @@ struct LaunchText {
 // Throws InputError where the text is JSON, YAML or TOML by its first line and is broken.
 LaunchText launch_text(std::string_view text, const std::string& file);
 
-// Whether the document has a key, or a key below a section ("trainer.").
+// Tells whether the document has a key, or a key below a section ("trainer.").
 bool has_key(const LaunchText& text, std::string_view key);
 bool has_section(const LaunchText& text, std::string_view prefix);
 

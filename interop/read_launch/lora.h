@@ -24,8 +24,8 @@ LoraModules lora_modules_of(const Value& modules);
 struct LoraKeys {
   const char *rank, *modules;
 };
-// Sets the job's adapters from two keys. What nobody says is as `otherwise` has it, and is listed
-// among the assumptions for `why`: "ms-swift's default".
+// Sets the job's adapters from two keys. Missing values are those of `otherwise`, and are listed
+// among the assumptions with the reason `why`: "ms-swift's default".
 struct LoraDefaults {
   int rank = 32;
   LoraModules modules;

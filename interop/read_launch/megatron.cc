@@ -170,7 +170,8 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
   for (Value& option :
        options_of(*command, first_program_word(*command), script, file, most_words)) {
     if (option.key.starts_with('$')) {
-      // What the environment may hold is named; what the script itself holds must be known.
+      // An unknown value from the environment is named; one that the script itself sets must be
+      // known.
       if (contains(option.unknown, "condition") || contains(option.unknown, "read from")) {
         throw InputError(
             option.place.exact_text(), "",

@@ -11,7 +11,7 @@
 
 namespace meshwright::interop {
 
-// How many options of Megatron-LM are in a text, at most `enough`: what it is.
+// Counts the options of Megatron-LM in a text, at most up to `enough`, to recognise the format.
 int count_megatron_options(std::string_view text, int enough);
 bool has_megatron_argument_block(std::string_view text);
 

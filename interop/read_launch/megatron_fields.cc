@@ -19,8 +19,7 @@ const Value* flash_option(const Values& values) {
   return nullptr;
 }
 
-// Which software has these options. Releases share most of them: a guess that the user can
-// overrule.
+// Guesses the software from its options. Releases share most of them, so the user can set another.
 void name_framework(LaunchReading& r) {
   LaunchRecord& record = r.record();
   Values& values = r.values();
@@ -164,7 +163,7 @@ void read_megatron_job(LaunchReading& r) {
   }
 }
 
-// What a model that is named says itself.
+// Marks options that a named model states itself.
 void pass_over_model(Values& values) {
   for (const char* key : {"max_position_embeddings",
                           "position_embedding_type",

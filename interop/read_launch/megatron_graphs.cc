@@ -10,7 +10,7 @@ namespace {
 
 struct GraphScope {
   bool attention = false, router = false, preprocess = false, iteration = false;
-  std::string beside;  // what no layout's graphs hold
+  std::string beside;  // parts that no layout's graphs contain
 };
 
 // "CudaGraphScope.attn", "attn".

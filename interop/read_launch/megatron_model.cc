@@ -88,7 +88,8 @@ int interval_of_list(const std::string& text, int num_layers) {
   return static_cast<int>(interval);
 }
 
-// So many positions before a token, and the token itself. Of n layers one attends to all.
+// The window counts the tokens before a token, and the token itself. One of n layers attends to all
+// tokens.
 void read_window(LaunchReading& r, Model& m) {
   const Value* window = r.find("window_size");
   const Value* skip = r.find("window_attn_skip_freq");

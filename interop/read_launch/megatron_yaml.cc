@@ -24,7 +24,8 @@ struct FoundArgument {
   bool by_option = false;  // "disable_bias_linear" and not its key in Python, "add_bias_linear"
 };
 
-// Of "modules.pre_trainer.overrides.seq_length", "MODEL_ARGS.--seq-length": seq_length.
+// Finds the argument of a key: "modules.pre_trainer.overrides.seq_length" and
+// "MODEL_ARGS.--seq-length" are seq_length.
 FoundArgument argument_of(const std::string& key) {
   std::string name = key.substr(key.rfind('.') == std::string::npos ? 0 : key.rfind('.') + 1);
   if (const MegatronArgument* argument = megatron_argument_of_key(name)) return {argument, false};

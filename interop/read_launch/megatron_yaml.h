@@ -18,7 +18,7 @@ bool is_megatron_yaml(const Values& values);
 void read_megatron_yaml(Values values, const std::string& file, const LaunchHints& hints,
                         LaunchRecord& record);
 
-// What software lays its users' arguments over.
+// Default of the software, which the user's arguments replace.
 struct ArgumentDefault {
   const char *key, *word;
   const char* field;  // that follows from it

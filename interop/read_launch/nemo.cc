@@ -21,7 +21,8 @@ constexpr const char* kFramework = "megatron-core-2025";
 struct SameValue {
   std::string_view nemo, megatron;
 };
-// What has another name, or stands elsewhere. Other keys of `model` are Megatron Core's own.
+// Keys with another name or place than in Megatron Core. Other keys of `model` are Megatron Core's
+// own.
 constexpr std::array kRenamed{
     SameValue{"model.encoder_seq_length", "seq_length"},
     SameValue{"model.data.seq_length", "seq_length"},
@@ -163,7 +164,7 @@ class Words {
     if (kept != nullptr && flag_of(*kept)) add(*kept, "fp8_param_gather", {});
   }
 
-  // What the sharded Adam reduces gradients in, and keeps them in.
+  // Number formats in which the sharded Adam reduces and keeps gradients.
   void gradients() {
     const Value* type = nemo_.find("model.optim.grad_sync_dtype");
     if (type == nullptr) return;
@@ -192,7 +193,7 @@ void say_framework(LaunchReading& r) {
   r.assume("framework", kFramework, "the file does not say which release runs");
 }
 
-// What its parts do where the file does not say.
+// Sets the defaults of NeMo's overlaps for keys that the file lacks.
 void assume_overlaps(LaunchReading& r, Values& nemo) {
   Layout& l = r.record().layout;
   const Value* name = nemo.find("model.optim.name");
@@ -240,7 +241,7 @@ void list_nemo_unmodelled(LaunchReading& r) {
   }
 }
 
-// No cost hangs on these: data, learning rate, checkpoints, kernels that are the release's.
+// Marks keys without a cost: data, learning rate, checkpoints, and kernels that the release fixes.
 void pass_over_nemo(Values& nemo) {
   for (const char* section : {"trainer.max_",
                               "trainer.log",

@@ -19,7 +19,8 @@ void require_olmo(LaunchReading& r, int& target, const char* field, const std::s
   if (!r.integer(target, field, key, kModelSizes)) throw InputError(file, "", key + " is missing");
 }
 
-// Whether a switch is on; `otherwise` where it is not there (olmo/config.py has the defaults).
+// Tells whether a switch is on; `otherwise` where it is not there (olmo/config.py has the
+// defaults).
 bool olmo_switch(LaunchReading& r, const char* field, const std::string& key, bool otherwise) {
   bool on = otherwise;
   r.flag(on, field, key);
@@ -231,7 +232,7 @@ void read_olmo_ddp(LaunchReading& r) {
   r.values().pass_over_below("fsdp.");
 }
 
-// What FSDP is wrapped around. by_block_and_size gives the embedding a unit of its own, too.
+// Modules that FSDP wraps. by_block_and_size also gives the embedding a unit of its own.
 void read_olmo_wrapping(LaunchReading& r) {
   Layout& l = r.record().layout;
   const Value* value = r.find("fsdp.wrapping_strategy");

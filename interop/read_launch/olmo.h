@@ -11,7 +11,7 @@
 
 namespace meshwright::interop {
 
-// By keys that llm-foundry, whose file looks alike, has other names for.
+// Recognises OLMo by keys for which llm-foundry, whose file is similar, has other names.
 bool is_olmo(const LaunchText& text);
 
 // Throws InputError: text that is no YAML, a value out of range, or a size that is missing.

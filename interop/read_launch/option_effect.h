@@ -50,7 +50,7 @@ struct SizeSpelling {
 // nullptr: the key spells none.
 const SizeSpelling* size_spelled(std::string_view key);
 
-// Whether a value leaves a size as it is without it: 1, 0, -1, none, null, false, auto.
+// Tells whether a value leaves a size as it is without it: 1, 0, -1, none, null, false, auto.
 bool is_off(const Value& value);
 
 }  // namespace meshwright::interop

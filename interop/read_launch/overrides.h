@@ -10,7 +10,7 @@
 
 namespace meshwright::interop {
 
-// How many of a text's words override sizes, batches or trainers; what it is.
+// Counts the words that override sizes, batches or trainers, to recognise the format.
 int count_overrides(std::string_view text);
 
 // A command of Megatron-Bridge or, with a trainer, of NeMo.

@@ -15,7 +15,7 @@ struct Place {
   [[nodiscard]] std::string text() const {
     return line > 0 ? fmt::format("{}:{}", file, line) : file;
   }
-  // As compilers say it.
+  // Returns the place in the form that compilers use.
   [[nodiscard]] std::string exact_text() const {
     return column > 0 ? fmt::format("{}:{}", text(), column) : text();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch line, script, configuration or log of any software that is known here. What it is
-// follows from the text, not from its file's name.
+// Reads a launch line, script, configuration or log of any supported software. The format follows
+// from the text, not from the file's name.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ LaunchRecord read_accelerate(std::string_view text, const std::string& file,
 LaunchRecord read_trainer_script(std::string_view text, const std::string& file,
                                  const LaunchHints& hints, const ReadNamedFile& read);
 
-// Whether a log says by itself how it was launched.
+// Tells whether a log says by itself how it was launched.
 bool log_says_launch(std::string_view log);
 
 }  // namespace meshwright::interop

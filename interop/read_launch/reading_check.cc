@@ -115,7 +115,7 @@ std::string lists(const LaunchRecord& record) {
   return fmt::format("read: {}; not read: {}", read_list(record), unread_list(record));
 }
 
-// What was read of a launch that a size or a batch follows from.
+// Tells whether a fact of the launch determines a parallel size or the batch.
 bool is_layout_fact(const Fact& fact) {
   static constexpr std::string_view kFields[] = {
       "gradient_accumulation_steps", "data_parallel_shard_size", "data_parallel_replicate_size"};

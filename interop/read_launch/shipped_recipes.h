@@ -22,7 +22,7 @@ class ShippedRecipes {
   [[nodiscard]] std::vector<std::string> names() const;
   // A recipe's values laid over those of the one that it is like.
   [[nodiscard]] Values values(std::string_view name) const;
-  // Those below "common.NAME".
+  // Values below "common.NAME".
   [[nodiscard]] Values common(std::string_view name) const;
 
  private:

@@ -7,9 +7,9 @@
 
 namespace meshwright::interop {
 
-// The key may stand without its sections ("ffn_hidden_size") where one key alone ends so. A key
-// with a section that the document lacks is added. What the document names as a variable of the
-// environment (${NAME}) is none of its keys. Throws InputError: several keys end so.
+// The key may be given without its sections ("ffn_hidden_size") if only one key ends so. A key with
+// a section that the document lacks is added. Variables of the environment in the document
+// (${NAME}) are not keys. Throws InputError if several keys end so.
 Values with_stated(const Values& document, const LaunchHints& hints);
 
 // "[core_attn,mlp]" is two words, "'bf16'" one without its marks, null none.

@@ -70,7 +70,8 @@ bool is_tuner_key(std::string_view key) {
   return std::find(std::begin(kTunerKeys), std::end(kTunerKeys), key) != std::end(kTunerKeys);
 }
 
-// Of data, prompts and where models come from. Padding-free batches are its default.
+// Keys of data, prompts and sources of models, without a cost. Padding-free batches are the
+// default.
 constexpr const char* kNoCostOfSwift[] = {
     "split_dataset_ratio", "model_author", "model_name",
     "model_type",          "use_hf",       "system",
@@ -80,7 +81,7 @@ constexpr const char* kNoCostOfSwift[] = {
     "cached_dataset",      "columns",      "enable_thinking",
     "response_prefix",     "attn_impl"};
 
-// What concerns adapters, and changes no cost beside rank and linears.
+// Keys of adapters, of which only rank and linears change a cost.
 constexpr std::string_view kLoraKeys[] = {
     "lora_rank",  "target_modules", "lora_alpha",     "lora_dropout",     "use_rslora",
     "lora_dtype", "adapter_load",   "adapters",       "mcore_adapter",    "mcore_adapters",

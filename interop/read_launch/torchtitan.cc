@@ -94,7 +94,7 @@ int titan_zero_stage(const TitanReading& t) {
   return kept ? 2 : 3;
 }
 
-// Of 2024: training.data_parallel_degree was the number of shards.
+// In 2024 training.data_parallel_degree was the number of shards.
 void read_titan_shards(const TitanReading& t) {
   Layout& l = t.layout();
   LaunchRecord& record = t.r.record();

@@ -50,7 +50,7 @@ void set_titan_list(const TitanReading& t, const std::vector<int>& layers, const
   }
 }
 
-// What is left over goes to the first stages (distributed/pipeline_parallel.py,
+// Assigns layers to stages; the first stages get the remainder (distributed/pipeline_parallel.py,
 // generate_llm_fqn_per_model_part).
 void deal_out(const TitanReading& t, int stages, const TitanEnds& ends) {
   Layout& l = t.layout();
@@ -68,7 +68,7 @@ void deal_out(const TitanReading& t, int stages, const TitanEnds& ends) {
   set_titan_list(t, layers, "how torchtitan deals out layers, embedding and head");
 }
 
-// Whether a number of layers a stage divides the layers alone, and not with both ends.
+// Tells whether a number of layers a stage divides the layers alone, and not with both ends.
 bool is_older_split(const TitanReading& t, int each) {
   const int ranks = t.layout().pipeline_parallel_size;
   const bool new_divides = (t.num_layers + 2 + each - 1) / each % ranks == 0;
@@ -115,7 +115,7 @@ TitanStages titan_modules(const TitanReading& t) {
   return stages;
 }
 
-// Whether the file says which layers each stage has.
+// Tells whether the file says which layers each stage has.
 bool read_titan_stages(const TitanReading& t) {
   TitanStages stages = titan_split_points(t);
   if (stages.from == nullptr) stages = titan_modules(t);

@@ -84,7 +84,7 @@ Value titan_subcommand(const MarkedText& word, const std::string& file) {
   return value;
 }
 
-// What the command states of each, as typed, and its options.
+// Environment variables, as typed, and options of the command.
 struct TitanCommand {
   const ShellScript& script;
   const ShellCommand& command;

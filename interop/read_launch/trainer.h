@@ -11,7 +11,7 @@
 
 namespace meshwright::interop {
 
-// What a DeepSpeed JSON, and an accelerate YAML, says; the keys that they know are marked.
+// Reads a DeepSpeed JSON and an accelerate YAML; known keys are marked as read.
 void read_deepspeed_json(LaunchReading& reading);
 void read_accelerate_yaml(LaunchReading& reading);
 

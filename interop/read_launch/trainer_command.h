@@ -11,7 +11,7 @@
 
 namespace meshwright::interop {
 
-// Whether a word of the command is one of the names, or a path that ends in it.
+// Tells whether a word of the command is one of the names, or a path that ends in it.
 bool names_a_program(const ShellCommand& command, std::initializer_list<std::string_view> names);
 
 // accelerate's file or options, which come before those of the program.

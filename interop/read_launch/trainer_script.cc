@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that fine-tune with Hugging Face's Trainer: a program and its options, axolotl,
-// LLaMA-Factory and TRL, with the YAML that they name, and the files of DeepSpeed or accelerate
-// that say the sharding, or here-documents of the script that write them.
+// Commands that fine-tune with Hugging Face's Trainer: a program and its options, or axolotl,
+// LLaMA-Factory and TRL with the YAML that they name. The sharding is in files of DeepSpeed or
+// accelerate, or in here-documents of the script that write them.
 #include <algorithm>
 #include <array>
 
@@ -52,7 +52,7 @@ const ShellCommand* fine_tuning_command(const ShellScript& script, const std::st
   return best;
 }
 
-// Of the program that is started: "scripts/run_dpo.py" is "run_dpo".
+// Name of the started program: "scripts/run_dpo.py" is "run_dpo".
 std::string program_of(const ShellCommand& command) {
   for (const MarkedText& word : command.words) {
     const std::string& text = word.text();

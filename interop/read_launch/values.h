@@ -30,7 +30,7 @@ class Values {
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] const std::vector<Value>& all() const& { return all_; }
   [[nodiscard]] std::vector<Value>& all() & { return all_; }
-  // Of a temporary by value: a loop keeps what it goes over.
+  // A temporary returns its values by value, so that a loop keeps them alive.
   [[nodiscard]] std::vector<Value> all() && { return std::move(all_); }
   // Marks what is known to change no cost.
   void pass_over(std::string_view key);
@@ -46,11 +46,11 @@ class Values {
 
 // The values of a section, "parallelism.", under their keys inside it.
 Values below(const Values& values, std::string_view section);
-// What an assumption says stands at no place of the launch.
+// An assumed value has no place in the launch.
 Values without_places(Values values);
 
-// Of one value. All throw InputError that names the place: more or fewer words than one, another
-// type, out of range, or a value that is not known.
+// Convert one value. All throw InputError with the place if there is not exactly one word, or if
+// the word has another type, is out of range or unknown.
 std::string word_of(const Value& value);
 int integer_of(const Value& value, IntRange range);
 double number_of(const Value& value, NumberRange range);

@@ -60,7 +60,7 @@ std::optional<Words> find_argument(const std::string& name, ShellState& state, i
                  : "it depends on the script's arguments: --args gives them";
   }
   if (!why.empty()) {
-    // That it is the script's argument says more than that a loop may shift it.
+    // The reason "it is the script's argument" is more useful than "a loop may shift it".
     std::string& said = state.script.why_unknown[original];
     if (said.empty() || why_own_argument(state).empty()) said = why;
     return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace meshwright::interop {
 
-// Whether a name is that of positional parameters: digits, @, * or #.
+// Tells whether a name is that of positional parameters: digits, @, * or #.
 bool is_argument_name(const std::string& name);
 
 // The words that $1, $@ or $# stands for. Nothing: they are unknown, and script.why_unknown says

@@ -12,8 +12,8 @@ namespace meshwright::interop {
 // export, declare, local, readonly, typeset: assignments follow.
 bool is_declaration(std::string_view word);
 
-// Whether an assignment stands at the cursor, which is then behind it. `exported`: by the command
-// that it follows.
+// Tells whether an assignment stands at the cursor, which is then behind it. `exported`: by the
+// command that it follows.
 bool read_shell_assignment(ShellCursor& cursor, ShellState& state, int depth, bool exported);
 
 }  // namespace meshwright::interop

@@ -15,7 +15,7 @@ class ShellBlocks {
   ShellBlocks(ShellCursor& cursor, ShellFlow& flow, ShellState& state, int depth)
       : c_(cursor), flow_(flow), s_(state), depth_(depth) {}
 
-  // Whether a reserved word stands at the cursor, which is then behind it.
+  // Tells whether a reserved word stands at the cursor, which is then behind it.
   bool read_reserved();
   // At the "()" behind a name: the next block is the function's body.
   bool read_function_head(const std::string& name);

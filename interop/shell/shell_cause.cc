@@ -39,7 +39,7 @@ std::string why_argument(const std::string& name, const ShellState& s) {
                          : "it depends on the script's arguments";
 }
 
-// Of text that holds something unknown.
+// Explains why a text is unknown.
 std::string why_text(const MarkedText& text, const ShellState& s) {
   std::size_t at = 0;
   while (!text.unknown_at(at)) ++at;

@@ -28,7 +28,7 @@ std::size_t place_of_script(const Words& words) {
   return 0;
 }
 
-// What follows the text are its arguments, from $0 on.
+// The words after the script's text are its arguments, from $0 on.
 void read_inner_script(const Words& words, std::size_t at, ShellState& s, int depth) {
   std::optional<Words> given;
   const auto first = words.begin() + static_cast<std::ptrdiff_t>(at) + 2;

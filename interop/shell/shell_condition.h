@@ -34,7 +34,7 @@ std::optional<ShellResult> read_arithmetic_command(ShellCursor& cursor, ShellSta
 // The place behind the )) that ends what begins at the cursor; 0: none within 400 characters.
 std::size_t end_of_arithmetic(const ShellCursor& cursor);
 
-// Whether a case's word matches a pattern.
+// Tells whether a case's word matches a pattern.
 ShellStatus pattern_status(const MarkedText& word, const MarkedText& pattern, ShellState& state);
 
 }  // namespace meshwright::interop

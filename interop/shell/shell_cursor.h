@@ -30,7 +30,7 @@ class ShellCursor {
   [[nodiscard]] int line() const { return in_.line_at(at_); }
   [[nodiscard]] std::size_t place() const { return at_; }
   [[nodiscard]] const MarkedText& text() const { return in_; }
-  // What was passed since a place.
+  // Returns the text between `begin` and the current place.
   [[nodiscard]] MarkedText since(std::size_t begin) const { return in_.part(begin, at_); }
   void advance(std::size_t n = 1) { at_ += n; }
   void move_to(std::size_t place) { at_ = place; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What $NAME, ${NAME:-8}, $((1 + 2)), "${A[@]}" and `...` stand for. What is not known stays as it
-// was typed, marked.
+// Replaces $NAME, ${NAME:-8}, $((1 + 2)), "${A[@]}" and `...` by their values. An unknown value
+// stays as it was typed, and is marked.
 #pragma once
 
 #include <cstdint>

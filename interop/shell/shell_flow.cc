@@ -139,7 +139,7 @@ void ShellFlow::close(Kind kind) {
   end_command(std::move(result));
 }
 
-// What is left for the branches behind those that were read.
+// Returns the context that remains for the branches that were not read yet.
 ShellContext ShellFlow::remaining(const Block& block) {
   if (block.taken) return dead(block.base);
   return block.undecided ? under(block.base, block.cause) : block.base;

@@ -32,7 +32,7 @@ struct HereDocument {
 // ${NAME:-8}: taken, though the environment may say otherwise.
 struct TakenDefault {
   std::string name, value;
-  int line = 0;
+  int line = 0;  // line of the script, from 1
 };
 
 // Words that a variable would gain under a condition whose result is unknown: ARGS+=(--bf16),
@@ -60,7 +60,7 @@ struct ShellScript {
   std::map<std::string, std::string> why_unknown;  // by variable
 };
 
-// What the user states next to the script.
+// Values that the user states next to the script.
 struct ShellInputs {
   std::map<std::string, std::string> variables{};       // "1" is the first argument
   std::optional<std::vector<std::string>> arguments{};  // nothing: they are unknown

@@ -85,7 +85,7 @@ struct ShellState {
     text += characters;
     if (text > kMostText) fail(line, "the script's variables expand to more than 4 MiB");
   }
-  // Whether so many steps may still be spent on matching; what is not matched is unknown.
+  // Tells whether so many steps may still be spent on matching; what is not matched is unknown.
   bool affords(std::size_t steps) {
     if (steps > kMostWork - work) return false;
     work += steps;

@@ -31,7 +31,7 @@ class TestReader {
   }
 
  private:
-  // Whether there is one: ]] ends them.
+  // Tells whether there is one: ]] ends them.
   bool read_word() {
     c_.skip_blanks();
     if (c_.done()) return true;
@@ -95,7 +95,7 @@ bool changes_at(const std::string& text, std::size_t begin, std::size_t end) {
   return doubled(end) || (begin >= 2 && doubled(begin - 2));
 }
 
-// What arithmetic assigns is not followed.
+// Assignments in arithmetic are not followed: their variables become unknown.
 void forget_changed(const MarkedText& expression, ShellState& s) {
   const std::string& text = expression.text();
   for (std::size_t i = 0; i < text.size();) {

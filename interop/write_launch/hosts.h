@@ -11,8 +11,8 @@
 namespace meshwright::interop {
 
 struct Hosts {
-  int devices = 0;  // of a host
-  int count = 0;
+  int devices = 0;     // of a host
+  int count = 0;       // number of hosts
   int per_domain = 1;  // hosts that one NVLink domain joins
 };
 

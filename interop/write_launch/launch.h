@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout in the words of the frameworks that would run it. What a framework cannot express is
-// refused with the reason, never approximated.
+// Writes a layout in the options of the frameworks that would run it. A layout that a framework
+// cannot express is refused with the reason, never approximated.
 //
 // Names are those of the frameworks' sources at the commit in `names_of`; nothing here was run.
 #pragma once
@@ -27,9 +27,10 @@ struct LaunchSetting {
   bool operator==(const LaunchSetting&) const = default;
 };
 
-// Of each launcher: why it cannot run a model, whatever the layout is; why it cannot say a layout,
-// whatever the model is but for its experts (both empty: it can); what a layout decides of its
-// options; and the file. A launch that is changed keeps its own model.
+// Functions of each launcher. model_refusal: why it cannot run a model, for any layout.
+// layout_refusal: why it cannot express a layout, for any model except its experts. Both are empty
+// if it can. layout_settings: the options that a layout determines. The last one returns the file.
+// A changed launch keeps its own model.
 std::string megatron_model_refusal(const Training& training);
 std::string megatron_layout_refusal(const Training& training);
 std::vector<LaunchSetting> megatron_layout_settings(const Training& training);
@@ -53,8 +54,8 @@ LaunchFile torchtitan(const Training& training);
 std::string deepspeed_layout_refusal(const Training& training);
 std::vector<LaunchSetting> deepspeed_layout_settings(const Training& training);
 LaunchFile deepspeed(const Training& training);
-// What starts a program of Hugging Face's Trainer with that file: one line, with the batch, the
-// sequence, and recompute, for which the file has no place.
+// Returns the line that starts a program of Hugging Face's Trainer with that file. It has the
+// batch, the sequence and recompute, for which the file has no place.
 std::string deepspeed_command(const Training& training);
 
 std::string accelerate_layout_refusal(const Training& training);

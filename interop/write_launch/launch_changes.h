@@ -19,8 +19,8 @@ struct LaunchChange {
 std::vector<LaunchChange> launch_changes(const std::vector<LaunchSetting>& before,
                                          const std::vector<LaunchSetting>& after);
 
-// The words of a command with the options changed, added behind the others, or removed. What is no
-// option, but a key of a file that the command names, is not the command's.
+// The words of a command with the options changed, added after the others, or removed. Keys of a
+// file that the command names are not part of the command.
 std::vector<std::string> changed_command(const std::vector<std::string>& words,
                                          const std::vector<LaunchChange>& changes);
 // Words as a shell reads them, an option a line.

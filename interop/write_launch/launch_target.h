@@ -26,7 +26,7 @@ std::span<const LaunchTarget> launch_targets();
 // In any case of letters; nullptr: not known.
 const LaunchTarget* launch_target(std::string_view name);
 
-// By name: nothing is written for a target that is not known.
+// Returns the refusal of a launcher by name. An unknown target has no file.
 std::string refusal_for(std::string_view target, const Training& training);
 std::vector<LaunchSetting> settings_for(std::string_view target, const Training& training);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fields of a layout a launcher has words for. What it has none for is as its software runs
-// anyway; a layout that wants it otherwise is refused.
+// Fields of a layout that a launcher has words for. A field without a word has the value that the
+// launcher's software always uses; a layout with another value is refused.
 #pragma once
 
 #include <bitset>

@@ -91,7 +91,7 @@ std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {
   s.set_if(heads, sizes + "sp_size", l.context_parallel_size);
   // Said, because releases without it would otherwise ask for DeepSpeed's.
   s.set_if(heads, sizes + "sp_backend", "accelerate");
-  // Of the command, where the file has no place for it.
+  // Options of the command, for which the file has no place.
   s.set("--per_device_train_batch_size", l.micro_batch_size);
   s.set("--gradient_accumulation_steps", num_micro_batches(t.scenario.job.global_batch_size, l));
   return s.take();

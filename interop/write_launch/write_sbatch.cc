@@ -21,9 +21,9 @@ int hosts_together(const Layout& l, const Hosts& hosts) {
   return std::min({hosts.per_domain, hosts.count, std::max(1, ranks / hosts.devices)});
 }
 
-// Of the sizes that Slurm takes (they divide the job's nodes, topology.html), and that a domain
-// holds: the smallest that keeps groups of `together` nodes whole, or at least is no smaller; 0:
-// none.
+// Returns the segment size for Slurm: it divides the job's nodes (topology.html) and fits in a
+// domain. It is the smallest that keeps groups of `together` nodes whole, or else is not smaller
+// than a group; 0: none.
 int segment_of(int together, const Hosts& hosts) {
   int fallback = 0;
   for (int size = together; size <= std::min(hosts.per_domain, hosts.count); ++size) {

@@ -67,7 +67,7 @@ std::string_view schedule_name(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::gpipe ? "GPipe" : "1F1B";
 }
 
-// What a stage holds counts embedding and head as a layer each unless told otherwise.
+// torchtitan counts embedding and head as one layer each, unless told otherwise.
 void add_torchtitan_pipeline(SettingsList& s, const Training& t) {
   const Layout& l = t.layout;
   if (l.pipeline_parallel_size == 1) return;

@@ -21,9 +21,9 @@ struct AccuracyLimits {
 
 struct AccuracyRow {
   std::string name;
-  std::string set;                     // file of measured runs
-  std::string framework;               // that ran them; empty: the runs' own, or their cluster's
-  std::string cluster;                 // instead of the runs' own; empty: theirs
+  std::string set;        // file of measured runs
+  std::string framework;  // software of the runs; empty: as each run or its cluster states
+  std::string cluster;    // instead of the runs' own; empty: theirs
   std::vector<std::string> groups;     // runs whose group or id begins so; empty: all
   int at_least = 0, shorter_than = 0;  // positions a sequence; 0: any
   AccuracyLimits limits;

@@ -21,11 +21,11 @@ struct PredictedRun {
   std::optional<Violation> violation;     // predicted not to fit or not legal
   std::optional<Estimate> estimate;       // also for a run that is predicted not to fit in memory
   std::optional<double> step_time_error;  // predicted / measured - 1
-  std::optional<double> memory_error;
+  std::optional<double> memory_error;     // predicted / measured - 1
   bool inside_interval = false;
 };
 
-// How often out-of-memory was called right. Rows: what happened; columns: predicted to fit or not.
+// Counts of out-of-memory predictions. Rows: measured; columns: predicted to fit or not.
 struct OomConfusion {
   int ok_fits = 0, ok_oom = 0;
   int oom_fits = 0, oom_oom = 0;
@@ -44,7 +44,7 @@ struct Score {
   OomConfusion oom_confusion;
   std::optional<double> interval_coverage_percent;
   std::optional<double> interval_width_percent;   // mean of (high - low) / predicted
-  std::optional<IntervalRegime> interval_regime;  // of several the one that is known least
+  std::optional<IntervalRegime> interval_regime;  // the least known level, if there are several
 };
 
 struct GroupScore {

@@ -43,7 +43,7 @@ RefitPrior prior_of(const Model& model, const Cluster& cluster) {
                         unseen_own(own.scale, own.degrees));
 }
 
-// Of a set's first run.
+// Prior of a fit, from a set's first run.
 RefitPrior prior_of(const MeasuredSet& set) {
   return prior_of(set.runs.front().model, set.runs.front().cluster);
 }
@@ -62,7 +62,7 @@ std::vector<std::size_t> most_telling_of(const std::vector<PlacedLayout>& layout
   return most_telling(candidates, prior_deviations(scalars, prior), prior.residual_scale, count);
 }
 
-// Of each candidate, 1 for the fastest of its group.
+// Weight of each candidate, 1 for the fastest of its group.
 std::vector<double> weights_of(const std::vector<CandidateStep>& candidates,
                                const MatrixXd& covariance, double own) {
   std::map<int, double> fastest;

@@ -23,13 +23,14 @@ namespace meshwright::planner {
 struct Learning {
   Refit refit;
   double own = 0.0;      // one standard deviation of a run, as the runs showed it
-  double degrees = 0.0;  // of the Student's distribution of what is to come
-  // As a normal's, of a step of the candidates on average: t sqrt(mean g' S g + own^2) / 1.645.
+  double degrees = 0.0;  // degrees of freedom of the Student distribution of a new run's error
+  // Equivalent normal standard deviation of a candidate's step, averaged over the candidates: t
+  // sqrt(mean g' S g + own^2) / 1.645.
   double relative_spread = 0.0;
 };
 
-// How far a machine's scalars may be off: the width of what its regime's sets share; and its runs
-// from what they then say.
+// Prior of a machine's scalars: the spread shared by the sets of its level, and the spread of its
+// runs around their prediction.
 RefitPrior learning_prior(const RegimeSpread& regime, double own);
 
 // The own spread of a machine of which no run is known, as a normal's: t(0.95, degrees) scale /
@@ -54,10 +55,10 @@ Learning learn(const MeasuredSet& runs, const std::vector<FrameworkScalar>& scal
 // The cluster as it is known then: regime profiled_machine, with what the runs left open.
 Cluster with_learnt(Cluster cluster, const Learning& learning);
 
-// How much a candidate's time says about the others' (below).
+// Candidate layout, and the sensitivity of its time to the scalars (below).
 struct CandidateStep {
   double seconds = 0.0;             // predicted
-  std::vector<double> derivatives;  // of ln step, to the logarithm of each scalar
+  std::vector<double> derivatives;  // derivative of ln(step) by the logarithm of each scalar
   int group = 0;                    // candidates of one group are alternatives
 };
 // Greedily `count` of the candidates: each time the one whose run takes away most of the weighted

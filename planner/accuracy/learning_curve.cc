@@ -26,7 +26,8 @@ MeasuredSet with_known(MeasuredSet set, const std::vector<std::size_t>& known) {
   return set;
 }
 
-// Of the layout that seems fastest, measured, over the fastest measured, in per cent.
+// Regret in per cent: measured step of the layout that is predicted fastest, relative to the
+// fastest measured step.
 double regret_percent(const std::vector<std::pair<double, double>>& seeming_measured) {
   const auto chosen = *std::min_element(seeming_measured.begin(), seeming_measured.end());
   double best = chosen.second;

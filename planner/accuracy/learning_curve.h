@@ -12,14 +12,15 @@
 namespace meshwright::planner {
 
 struct CurvePoint {
-  int runs = 0;                          // known
-  double median_error_percent = 0;       // of the others
+  int runs = 0;                          // number of runs that were used
+  double median_error_percent = 0;       // per cent, over the runs that were not used
   std::optional<double> regret_percent;  // mean over groups; a known run's own time is its price
-  double coverage_percent = 0, width_percent = 0;  // of the others' intervals
+  // Intervals of the runs that were not used: share that contains the measurement, and mean width.
+  double coverage_percent = 0, width_percent = 0;
 };
 struct LearningCurve {
   std::string set;
-  int runs = 0;
+  int runs = 0;                             // of the set
   std::vector<CurvePoint> telling, random;  // random: means over the seeds
 };
 

@@ -20,7 +20,7 @@ bool names(const Framework& framework, std::string_view term) {
   return std::find(terms.begin(), terms.end(), term) != terms.end();
 }
 
-// Of sets that are not at hand nothing is known, so that they count as elsewhere.
+// Nothing is known of data sets that are not at hand, so they count as of another cluster.
 bool fitted_only_on(const std::string& cluster, const Framework& framework,
                     const ClustersOfSets& clusters) {
   if (framework.fit.sets.empty()) return false;
@@ -30,7 +30,7 @@ bool fitted_only_on(const std::string& cluster, const Framework& framework,
   });
 }
 
-// Of a chip, or of nothing where it has no such number.
+// Reads a number of a chip; nothing if the chip lacks it.
 using Reading = std::function<std::optional<double>(const Device&)>;
 
 std::optional<double> typical(std::span<const Device> others, const Device& device,

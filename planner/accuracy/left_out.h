@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured runs without what had been learnt from them: as if nobody had seen their cluster, their
-// software or their chip. What a prediction then misses is what it will miss for somebody else.
+// Measured runs without the fits made on them: as if their cluster, their software or their chip
+// were unknown. The error of such a prediction is the one to expect on a new machine.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ using ClustersOfSets = std::map<std::string, std::set<std::string>>;
 // The scalars that framework.fit.terms names, as if never fitted.
 Framework without_fitted_scalars(Framework framework);
 
-// No fit of the runs' clusters; and software whose scalars were fitted on this very cluster alone
-// is software that nobody knows, with what is documented of it.
+// Removes the fits of the runs' clusters. Software whose scalars were fitted on this cluster alone
+// becomes unknown, with its documented facts only.
 MeasuredSet without_clusters(MeasuredSet set, const ClustersOfSets& clusters);
 
 // Software that nobody named.

@@ -22,7 +22,7 @@ inline constexpr std::array kRunStatusNames{EnumName{RunStatus::ok, "ok"},
 struct MeasuredRun : Scenario {
   std::string id;
   std::string group;
-  std::string source;  // of this run, where the set has several
+  std::string source;  // source of this run, if the set has several
   Layout layout;
   RunStatus status = RunStatus::ok;
   std::optional<Seconds> step_time;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a set of measured runs ("meshwright.measurements/1"). What a run does not state is filled
-// in as unstated.h says; everything else as the framework has it: the run's, else its cluster's.
+// Reads a set of measured runs ("meshwright.measurements/1"). Values that a run does not state
+// follow unstated.h, and then the framework of the run or of its cluster.
 #pragma once
 
 #include <functional>

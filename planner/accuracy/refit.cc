@@ -64,9 +64,9 @@ class Problem {
     return r;
   }
 
-  // What the framework's spread must be for nine of ten runs to lie inside their intervals, beside
-  // the spreads of the terms themselves: the 0.9 (n + 1) / n quantile over the runs of
-  // (residual / 1.645)^2 - sum (spread_i t_i / t)^2, as split conformal prediction takes it.
+  // Spread of the framework with which nine of ten runs lie inside their intervals, in addition to
+  // the spreads of the terms. It is the 0.9 (n + 1) / n quantile over the runs of (residual /
+  // 1.645)^2 - sum (spread_i t_i / t)^2, as in split conformal prediction.
   [[nodiscard]] double covering_spread(std::span<const double> x) const {
     std::vector<double> needed;
     for (MeasuredRun run : runs_) {

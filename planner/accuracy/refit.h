@@ -22,14 +22,14 @@ struct FittedScalar {
   FrameworkScalar scalar = FrameworkScalar::gemm_time_factor;
   double before = 0;  // factor, or seconds
   double after = 0;
-  double relative_standard_error = 0;  // of `after`
+  double relative_standard_error = 0;  // standard error of `after`, relative to it
   double learnt = 0;  // share of the prior's variance that the data took away; 0: they said nothing
 };
 
 struct Refit {
   Framework framework;  // of the set's first run, with the fitted scalars
   std::vector<FittedScalar> scalars;
-  int runs = 0;  // that the fit used
+  int runs = 0;  // number of runs that the fit used
   double residual_spread =
       0;  // robust standard deviation of log(predicted / measured) after the fit
 };

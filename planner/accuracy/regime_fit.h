@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spreads of a regime from sets of measured runs that were predicted without what had been learnt
-// from them, and whether the intervals that they make hold on a set that they were not made from.
+// Fits the spreads of a calibration level on sets of measured runs, each predicted without the fits
+// made on it. Also tests the resulting intervals on sets that were held out.
 //
 // A set is runs of one publication, software and kind of model. Its errors are e = ln(measured /
-// predicted). What they share is their median b. Sets are few, so that a new set's b lies within
-// mean(b) -+ t s sqrt(1 + 1/n) with 90 % probability: t the 95 % quantile of Student's distribution
-// with n - 1 degrees, s the standard deviation of b over n sets, each weighing the same.
+// predicted). Their median b is the shared error. Sets are few, so a new set's b lies within
+// mean(b) -+ t s sqrt(1 + 1/n) with 90 % probability. t is the 95 % quantile of Student's
+// distribution with n - 1 degrees, and s the standard deviation of b over n sets of equal weight.
 #pragma once
 
 #include <optional>
@@ -21,11 +21,11 @@ namespace meshwright::planner {
 struct SetErrors {
   std::string set;        // its row of the accuracy list
   std::string file;       // sets of one file are left out together
-  std::string framework;  // that the runs were predicted with
+  std::string framework;  // framework with which the runs were predicted
   bool experts = false;
   IntervalRegime regime = IntervalRegime::known_chip;
   std::vector<double> errors;       // ln(measured / predicted)
-  std::vector<double> parts;        // what the terms' own spreads add up to, a run
+  std::vector<double> parts;        // per run: sum of the terms' own spreads in quadrature
   std::vector<std::string> groups;  // of each run: layouts of one model on one cluster
 };
 
@@ -56,7 +56,7 @@ struct SetCoverage {
 // Each set of two runs and more judged by a spread of the others of its regime and kind.
 std::vector<SetCoverage> left_out_coverage(const std::vector<SetErrors>& sets);
 
-// What the machines' own spreads scatter by: ln(own^2) of a scaled inverse chi-squared distribution
+// Distribution of the machines' own spreads. ln(own^2) of a scaled inverse chi-squared distribution
 // has variance trigamma(degrees / 2) and mean ln(scale^2 degrees / 2) - digamma(degrees / 2).
 struct OwnPrior {
   double scale = 0.0, degrees = 0.0;

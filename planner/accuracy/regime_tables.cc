@@ -72,8 +72,8 @@ std::vector<SetErrors> of_kind(const std::vector<SetErrors>& sets, bool experts)
   return kept;
 }
 
-// Of a table those that it is about: where leaving something out left less known, the errors are
-// another regime's.
+// Keeps the sets whose level this table measures. Holding out a cluster can also make its software
+// unknown; such errors belong to another level.
 std::vector<SetErrors> judged_in(const RegimeTables& tables, LeftOut what) {
   constexpr std::array kAbout{IntervalRegime::unknown_software, IntervalRegime::known_chip,
                               IntervalRegime::unknown_chip, IntervalRegime::profiled_machine};

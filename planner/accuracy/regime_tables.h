@@ -15,7 +15,7 @@
 namespace meshwright::planner {
 
 struct ListedSet {
-  std::string row;   // of the accuracy list
+  std::string row;   // name of the row in the accuracy list
   std::string file;  // the set's stem
   MeasuredSet set;   // with the software that ran it
 };
@@ -36,8 +36,8 @@ constexpr std::string_view name_of(LeftOut v) { return name_in(kLeftOutNames, v)
 std::vector<SetErrors> left_out(LeftOut what, const std::vector<ListedSet>& sets,
                                 std::span<const Device> devices);
 
-// Of each machine, every group of runs by a fit on the machine's others, with what the sets without
-// their cluster and framework say as the prior.
+// For each machine, predicts every group of runs by a fit on its other groups. The prior comes from
+// the sets without the machine's cluster and framework.
 std::vector<SetErrors> groups_left_out(const std::vector<ListedSet>& sets,
                                        const std::vector<SetErrors>& others);
 
@@ -49,11 +49,12 @@ struct RegimeRow {
 };
 struct RegimeTables {
   std::array<std::vector<SetErrors>, kLeftOutNames.size()> tables;  // by LeftOut
-  std::vector<SetErrors> judged;        // those that the regimes' spreads are made of
-  std::vector<SetCoverage> coverage;    // of those, without their file
-  std::vector<RegimeRow> rows;          // by regime, dense before experts
+  std::vector<SetErrors> judged;  // those that the regimes' spreads are made of
+  std::vector<SetCoverage>
+      coverage;                 // coverage of these sets, each by spreads fitted without its file
+  std::vector<RegimeRow> rows;  // by regime, dense before experts
   std::array<OwnPrior, 2> own_priors;   // dense, experts
-  std::vector<std::string> frameworks;  // that runs stand behind
+  std::vector<std::string> frameworks;  // frameworks with measured runs
 };
 RegimeTables regime_tables(const std::vector<ListedSet>& sets, std::span<const Device> devices);
 

@@ -11,12 +11,12 @@ namespace meshwright::planner {
 
 // One group of measured runs, ranked as a plan ranks layouts.
 struct JudgedChoice {
-  double probability = 0.0;  // that the layout predicted fastest is the fastest of the first ten
+  double probability = 0.0;  // 0 to 1: the layout predicted fastest is the fastest of the first ten
   bool was_fastest = false;  // measured
   double expected_loss = 0.0, real_loss = 0.0;  // shares of a step
 };
 struct JudgedPair {
-  double probability = 0.0;  // that the layout predicted fastest is faster than this one
+  double probability = 0.0;  // 0 to 1: the layout predicted fastest is faster than this one
   bool was_faster = false;
 };
 struct JudgedChoices {
@@ -30,8 +30,8 @@ JudgedChoices judged_choices(const MeasuredSet& set);
 struct ReliabilityBin {
   double from = 0.0, to = 1.0;  // probabilities, the upper end within the last bin only
   int count = 0;
-  double mean_probability = 0.0;
-  double frequency = 0.0;  // how often it was so
+  double mean_probability = 0.0;  // mean of the predicted probabilities, 0 to 1
+  double frequency = 0.0;         // share of the cases in which it was, 0 to 1
 };
 struct Reliability {
   std::vector<ReliabilityBin> bins;

@@ -83,7 +83,7 @@ Bytes padding(const Transfer& t) {
 
 // All calls of the entry together, where they may be padded or not.
 bool same_sum(const std::vector<CountedTransfer>& counted, const Transfer& listed, bool padded) {
-  // What falls into this rank's shard of them; the ledger has the mean of the ranks.
+  // Its size depends on the rank's shard; the ledger has the mean of the ranks.
   if (listed.name == transfer_names::kReplicatedGradientAllReduce) return true;
   Bytes sum, filled;
   for (const Transfer& t : counted) {

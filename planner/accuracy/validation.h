@@ -35,7 +35,8 @@ struct AtHostSpeed {
 
 struct LayoutComparison {
   Observation observation;
-  Estimate predicted;  // of what was run (run_layout, run_layers), on as many devices
+  Estimate
+      predicted;  // prediction of the executed run (run_layout, run_layers), on as many devices
   double error = 0.0;  // predicted / measured - 1
   bool inside_interval = false;
   // The same of a prediction times the observation's host_time_ratio; none: it has none.
@@ -49,22 +50,22 @@ struct LayoutComparison {
 
 struct Validation {
   std::vector<LayoutComparison> layouts;
-  std::vector<std::string> skipped;  // observations that failed, and why
-  double median_absolute_error = 0.0;
-  double worst_absolute_error = 0.0;
+  std::vector<std::string> skipped;    // observations that failed, and why
+  double median_absolute_error = 0.0;  // of |predicted / measured - 1|
+  double worst_absolute_error = 0.0;   // the largest of these errors
   double kendall_tau = 0.0;  // rank agreement, when three or more layouts were run; else 0
   // The layout predicted fastest, measured, over the one measured fastest, - 1.
   double regret = 0.0;
-  double median_absolute_memory_error = 0.0;
-  double interval_coverage = 0.0;  // share of layouts measured inside their interval
-  // Of the layouts whose runs say how fast the host was; none: no run does.
+  double median_absolute_memory_error = 0.0;  // of the peak memory
+  double interval_coverage = 0.0;             // share of layouts measured inside their interval
+  // Error and coverage of the layouts whose runs measured the host's speed; nothing if no run did.
   std::optional<double> median_absolute_error_at_host_speed, interval_coverage_at_host_speed;
 };
 
 Validation validate(const Scenario& scenario, const std::vector<Observation>& observations);
 
-// What was observed, as measured runs that planner::refit learns from: each with the model, job,
-// devices and layout that were executed. Observations that failed are left out.
+// Turns observations into measured runs for planner::refit, each with the model, job, devices and
+// layout that were executed. Failed observations are omitted.
 MeasuredSet observed_runs(const Scenario& scenario, const std::vector<Observation>& observations);
 
 // Kendall's tau-b of two equally long series.

@@ -35,10 +35,10 @@ struct Answers {
   std::vector<Crossover> crossovers;
   Scaling scaling;  // empty when one count was asked for
   std::vector<WhatIf> what_ifs;
-  RankMap placement;                         // of the winner
+  RankMap placement;                         // placement of layout #1
   std::vector<RedFlag> red_flags;            // likewise, the largest effect first
-  std::optional<RuleOfThumb> rule_of_thumb;  // of GPUs, where any layout runs
-  std::optional<RobustPick> robust_pick;     // where the fastest layout is what is wanted
+  std::optional<RuleOfThumb> rule_of_thumb;  // for GPU clusters on which some layout fits
+  std::optional<RobustPick> robust_pick;     // only if the objective is the step time
 };
 
 // Probability of beating the winner from which on a layout is a contender.

@@ -75,7 +75,8 @@ constexpr std::array kSizeAxes{SizeAxis{&Layout::tensor_parallel_size, "tensor_p
                                SizeAxis{&Layout::context_parallel_size, "context_parallel_size"},
                                SizeAxis{&Layout::data_parallel_size, "data_parallel_size"}};
 
-// Of a set of axes, as bits: every one differs, and their product does not.
+// Tells whether a set of axes, as bits, trades sizes: each axis differs, and their product does
+// not.
 bool trades(unsigned set, const Layout& a, const Layout& b) {
   std::int64_t mine = 1;
   std::int64_t other = 1;
@@ -269,7 +270,7 @@ std::vector<SwitchEffect> undone(CostTable& table, const Layout& layout) {
   for (const Fields fields : switches_between(layout, plain)) {
     Layout without = with_fields(layout, plain, fields);
     Evaluation evaluation = evaluate(table, without, MemoryLimit::reported);
-    if (!starts(evaluation)) {  // what follows from the switch goes with it
+    if (!starts(evaluation)) {  // fields that follow from the switch change with it
       set_overlaps(without, layout.overlap_grad_reduce, table.cluster().framework.limits);
       if (!without.sequence_parallel) without.tp_comm_overlap = false;
       evaluation = evaluate(table, without, MemoryLimit::reported);

@@ -20,9 +20,9 @@ namespace meshwright::planner {
 
 struct SwitchEffect {
   std::vector<FieldDifference> fields;     // turned together; a: of `layout`, b: of `versus`
-  Seconds time;                            // that `layout` takes longer because of it
-  std::array<Seconds, kNumTerms> terms{};  // that add up to it
-  Bytes memory;                            // that its peak is larger by
+  Seconds time;                            // step time that it adds to `layout`; negative: saves
+  std::array<Seconds, kNumTerms> terms{};  // parts of `time` by term; they add up to it
+  Bytes memory;                            // peak memory that it adds to `layout`; negative: saves
   std::optional<Violation> broken;         // undone() alone: without it this rule is broken
 };
 
@@ -32,8 +32,8 @@ std::string name_of(const SwitchEffect& effect);
 // Largest first; empty for equal layouts. Both are valid, except perhaps for memory.
 std::vector<SwitchEffect> attribution(CostTable& table, const Layout& layout, const Layout& versus);
 
-// What each choice of a layout is worth alone: that the step takes less with it than with that one
-// switch as it is unsaid. Sizes, micro-batch and split of the layers are no such choice.
+// Gain of each choice of a layout alone: the step time with it, compared with the default of that
+// one switch. Sizes, micro-batch and split of the layers are no such choice.
 std::vector<SwitchEffect> undone(CostTable& table, const Layout& layout);
 
 }  // namespace meshwright::planner

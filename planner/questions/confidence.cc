@@ -20,7 +20,7 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr int kLikelySpreads = 7;  // of what layouts miss each for itself
+constexpr int kLikelySpreads = 7;  // number of equally likely spreads of the layouts' own errors
 
 using SizeShape = std::array<int, 6>;
 
@@ -59,7 +59,7 @@ struct Linear {
   const Estimate* estimate = nullptr;
   std::vector<double> shared;           // seconds a standard deviation of each input
   std::array<double, kNumTerms> own{};  // seconds a standard deviation of each term's formula
-  double own_step = 0.0;  // of the whole step: what layouts of one regime miss each for itself
+  double own_step = 0.0;                // spread of a layout's own error, relative to the step
 };
 
 double covariance(const Linear& a, const Linear& b) {
@@ -120,7 +120,8 @@ void add_framework_scalars(const Scenario& base, std::vector<BothWays>& inputs) 
   }
 }
 
-// How far one standard deviation of each input moves each layout's step, by central difference.
+// Computes the change of each layout's step by one standard deviation of each input, as a central
+// difference.
 void fill_shared(const Plan& plan, std::vector<Linear>& layouts) {
   const Scenario& base = plan;
   std::vector<BothWays> inputs;

@@ -40,8 +40,8 @@ const Timed& fastest(const std::vector<Timed>& all) {
   });
 }
 
-// What the best saves of the winner's step; all of it where the winner, which comes first, does not
-// fit.
+// Share of the winner's step that the best layout saves. It is all of the step if the winner, which
+// comes first, does not fit.
 double gain_over_winner(const std::vector<Timed>& all, const Layout& winner) {
   if (all.front().layout != winner) return 1.0;
   return 1.0 - fastest(all).step_time / all.front().step_time;
@@ -117,7 +117,7 @@ std::optional<Rival> first_rival(const Question& q, const Direction& direction,
   return last;
 }
 
-// Whether the rival is faster than the winner there, or the winner does not fit there.
+// Tells whether the rival is faster than the winner there, or the winner does not fit there.
 bool overtaken(const Question& q, WhatIfParameter parameter, double factor, const Layout& rival) {
   const auto pair = timed(scaled(q.plan, parameter, factor), {q.winner(), rival}, q.headroom());
   return !pair.empty() && fastest(pair).layout == rival;
@@ -165,8 +165,8 @@ void add_best_of_space(const Question& q, WhatIfParameter parameter, double fact
   add_found(search_layouts(scenario, options, usable_memory(scenario, options)), contenders);
 }
 
-// Those that are too large today and faster than the winner. What a layout costs does not depend on
-// the memory there is, so that today's tables and front serve.
+// Adds layouts that are too large for the current memory and faster than the winner. The cost of a
+// layout does not depend on the memory, so the current tables and front can be used.
 void add_larger(const Question& q, double factor, std::vector<Layout>& contenders) {
   SearchOptions options = q.search;
   options.top = 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the answer flips: the value of an input below or above which another layout is the best.
 //
-// The winner among the contenders is followed on a grid of factors from 1/4 to 4 of today's value
-// (shares of a peak up to 1), away from 1 on both sides; where it changes first, bisection in the
-// logarithm finds the place. Memory alone needs no grid: the layouts' own memory says where each
-// begins to fit. Where that is affordable a new search looks at every layout on both
-// sides of the place, and what it finds joins the contenders until both agree: such a crossover is
-// `exact`.
+// Method: the winner among the contenders is computed on a grid of factors from 1/4 to 4 of the
+// current value (shares of a peak up to 1), away from 1 on both sides. At the first change of the
+// winner, bisection in the logarithm finds the factor. Memory needs no grid: the memory of each
+// layout gives the place where it begins to fit. If the time allows, a new search evaluates every
+// layout on both sides of the place. Its results join the contenders until both agree; such a
+// crossover is `exact`.
 #pragma once
 
 #include <vector>
@@ -18,10 +18,10 @@ namespace meshwright::planner {
 
 struct Crossover {
   WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
-  bool below = true;    // the other layout wins below `at`, else above it
-  double factor = 1.0;  // at / today's value
-  double at = 0.0;      // in the parameter's unit
-  double today = 0.0;
+  bool below = true;        // the other layout wins below `at`, else above it
+  double factor = 1.0;      // at / today's value
+  double at = 0.0;          // in the parameter's unit
+  double today = 0.0;       // current value, in the input's unit
   Layout layout;            // the best beyond
   double end_value = 0;     // the end of the range that was looked at
   Layout end_layout;        // the best there
@@ -31,8 +31,8 @@ struct Crossover {
 };
 
 struct CrossoverOptions {
-  double lowest_factor = 0.25, highest_factor = 4.0;
-  int steps = 4;  // of the grid, on each side
+  double lowest_factor = 0.25, highest_factor = 4.0;  // range of the search, x current value
+  int steps = 4;  // grid points on each side of the current value
   // Layouts that the searches which confirm crossovers may look at in total; 0: only the contenders
   // are compared, whatever is turned.
   std::int64_t affordable_layouts = 1'500'000;

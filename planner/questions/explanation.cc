@@ -15,9 +15,9 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr double kTermWorthALine = 0.005;    // of the slower step
+constexpr double kTermWorthALine = 0.005;  // share of the slower step from which a term gets a line
 constexpr double kEffectWorthALine = 0.001;  // likewise
-constexpr double kCauseWorthNaming = 0.1;    // of all that moves a term
+constexpr double kCauseWorthNaming = 0.1;    // share of a term's change from which a cause is named
 
 std::string spoken(TermKind kind) {
   std::string text(name_of(kind));

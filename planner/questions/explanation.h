@@ -22,9 +22,10 @@ struct TermDifference {
 struct Explanation {
   Estimate layout, versus;
   std::vector<TermDifference> terms;  // terms that either has, largest difference first
-  std::vector<SwitchEffect> effects;  // of each switch that differs, largest first
-  double probability_faster = 0.5;    // that `layout` is the faster one
-  std::vector<Crossover> overtakes;   // where the slower of the two becomes the faster one
+  std::vector<SwitchEffect> effects;  // effect of each switch that differs, largest first
+  double probability_faster = 0.5;    // probability that `layout` is the faster one, 0 to 1
+  std::vector<Crossover>
+      overtakes;  // inputs from whose values on the slower layout becomes the faster one
 };
 
 // Both layouts run. `plan` gives model, cluster and job.

@@ -15,12 +15,13 @@ inline constexpr std::size_t kMostFittedScalars = 6;
 // Where a fit starts: the framework's value, or a usual one where its file leaves the scalar out.
 double start_of(FrameworkScalar scalar, const Framework& framework);
 
-// How far the scalars are expected to be from where they start, and a run from its prediction.
+// Prior spread of the scalars around their start values, and of a run around its prediction.
 struct RefitPrior {
-  double factor_deviation = 0.3;  // of a factor's logarithm; times are wider in proportion
-  double residual_scale = 0.05;   // a prediction so far off counts as one standard deviation
+  // Prior standard deviation of a factor's logarithm; that of times is proportional.
+  double factor_deviation = 0.3;
+  double residual_scale = 0.05;  // a prediction so far off counts as one standard deviation
 };
-// Of the scalars' logarithms.
+// Standard deviations of the scalars' logarithms.
 std::vector<double> prior_deviations(const std::vector<FrameworkScalar>& scalars,
                                      const RefitPrior& prior);
 

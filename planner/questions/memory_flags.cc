@@ -16,7 +16,7 @@ namespace meshwright::planner {
 namespace {
 
 constexpr double kHalfEmpty = 0.5;
-constexpr double kNearlyFull = 0.9;  // of the memory
+constexpr double kNearlyFull = 0.9;  // share of the device's memory from which the flag is raised
 
 std::string gib_text(Bytes bytes) { return number_text(in_gibibytes(bytes), 3); }
 

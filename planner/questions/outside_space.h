@@ -13,7 +13,7 @@ namespace meshwright::planner {
 
 struct OutsideAxis {
   std::string_view field, option;     // option: empty where a search does not vary it
-  std::string value;                  // of the layout
+  std::string value;                  // value that the layout has
   std::vector<std::string> searched;  // beside what the layout's other fields are
 };
 

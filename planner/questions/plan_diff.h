@@ -42,7 +42,8 @@ struct PlanDiff {
   bool winner_changes = false;
   // Change of the best layout, after / before - 1; empty if one plan has none.
   std::optional<double> step_time, peak_memory;
-  std::vector<LayoutChange> layouts;  // of both rankings: by rank after, then those that left
+  std::vector<LayoutChange>
+      layouts;  // layouts of both rankings: by place in the later one, then those that it lacks
 };
 
 PlanDiff diff(const PlanSide& before, const PlanSide& after);
@@ -55,7 +56,7 @@ std::string sentence_of(const PlanDiff& diff);
 // fails each.
 struct Gate {
   enum class Kind { step_time, peak_memory, winner } kind = Kind::winner;
-  double share = 0.0;
+  double share = 0.0;  // largest allowed increase: 0.03 is 3 %
   std::string text;
 };
 // Throws InputError that says what is allowed.

@@ -19,9 +19,9 @@ namespace meshwright::planner {
 namespace {
 
 constexpr int kNodesDrawn = 4;
-constexpr double kWorthALine = 1e-6;  // of a step
+constexpr double kWorthALine = 1e-6;  // share of a step from which a line is printed
 
-// What one rank gets of a link for a transfer.
+// Bandwidth that one rank gets of a link for a transfer.
 BytesPerSecond rate_of(Tier tier, const Transfer& transfer, const Placement& placement,
                        const Cluster& cluster) {
   const Link& inside = cluster.intra_node;

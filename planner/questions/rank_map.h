@@ -2,9 +2,9 @@
 // A layout drawn onto the machine: which axis stays inside a node and which crosses nodes, what
 // each sends over which link, and the link that is busiest.
 //
-// Load of a link by an axis = what one rank of the busiest stage sends over it in a step
-// (sim/volume/crossing.h) / the rate that it gets there (inside a node the link's, across nodes its
-// share of the NICs), as a share of the step. A group over several nodes loads both.
+// Load of a link by an axis = bytes / rate / step, 0 to 1. Bytes: those that one rank of the
+// busiest stage sends over the link in a step (sim/volume/crossing.h). Rate: inside a node the
+// link's, across nodes the rank's share of the NICs. A group over several nodes loads both.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct AxisPlace {
   Placement placement;
   std::string link;          // its name
   Bytes sent_per_step;       // over that link, by one rank of the busiest stage
-  double share_of_step = 0;  // that the link is busy with it
+  double share_of_step = 0;  // share of the step in which the transfer uses the link, 0 to 1
 };
 
 // A rank's place along an axis, from 0: tensor, context, data, pipeline.

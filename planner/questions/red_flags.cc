@@ -21,8 +21,8 @@ namespace {
 constexpr int kEnoughMicroBatches = 4;  // a stage
 constexpr double kFarBelow = 0.8;
 constexpr int kLargeBatch = 64;             // times the batch
-constexpr double kBatchLoss = 0.1;          // of a step
-constexpr double kInputThatMatters = 0.01;  // of a step
+constexpr double kBatchLoss = 0.1;          // share of a step
+constexpr double kInputThatMatters = 0.01;  // share of a step
 constexpr double kSlowLink = 0.3e-3;        // bytes per FLOP
 constexpr double kLinkOfH100 = 0.455e-3;    // likewise
 

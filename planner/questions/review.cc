@@ -15,7 +15,7 @@
 namespace meshwright::planner {
 namespace {
 
-// So many of the fastest are looked at, as near-duplicates are dropped.
+// Number of fastest layouts to evaluate, because near-duplicates are dropped.
 constexpr int kLookedThrough = 300;
 constexpr double kGainWorthSaying = 0.005;
 

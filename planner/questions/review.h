@@ -24,13 +24,13 @@ struct MeasuredStep {
   std::optional<Seconds> step_time, p10, p90;
   std::optional<Bytes> peak_memory;  // as the framework prints it
   bool out_of_memory = false;
-  std::map<std::string, Seconds> timers;  // of Megatron-LM, by its names
+  std::map<std::string, Seconds> timers;  // timers of Megatron-LM, by its names
 };
 
 // A part of the step that was measured and predicted alike.
 struct MeasuredPart {
   std::string name;     // the timer's
-  std::string meaning;  // which predicted terms it is compared with
+  std::string meaning;  // predicted terms with which the timer is compared
   Seconds predicted, measured;
 };
 
@@ -40,7 +40,7 @@ struct BetterLayout {
   double predicted_ratio = 1.0;     // its step over the launched one's; where that does not fit, 0
   double probability_faster = 0.5;  // than the launched one
   std::optional<Seconds> expected_step;  // measured x predicted_ratio
-  std::vector<SwitchEffect> effects;     // what of the difference each switch makes
+  std::vector<SwitchEffect> effects;     // part of the difference that each switch causes
 };
 
 // Peak memory with transformers' eager attention, from the peaks with fused attention and with
@@ -51,10 +51,11 @@ struct BetterLayout {
 Bytes eager_attention_peak(Bytes fused, Bytes unfused, bool dropout);
 
 struct Review {
-  std::optional<Violation> violation;  // of the launched layout
+  std::optional<Violation> violation;  // rule that the launched layout breaks
   std::string sentence, smallest_change;
   std::optional<Estimate> estimate;  // unless a rule beside memory's is broken
-  // Of the fullest stage with eager attention; nothing where the launch says which attention runs.
+  // Peak of the stage with the highest use, with eager attention; nothing if the launch states its
+  // attention.
   std::optional<Bytes> eager_peak;
   Bytes printed_peak;                              // predicted, as the framework prints it
   std::optional<double> step_error, memory_error;  // predicted / measured - 1
@@ -62,8 +63,7 @@ struct Review {
   std::vector<MeasuredPart> parts;
   std::vector<BetterLayout> better;  // fastest first
   SearchStatistics statistics;
-  // Of the fastest layouts, those that are faster than all that the launcher can say, by its
-  // reason.
+  // Fastest layouts that are faster than all that the launcher can express, counted by reason.
   NotExpressible not_expressible;
 };
 

@@ -33,7 +33,7 @@ void keep_undominated(std::vector<Choice>& choices) {
   choices = std::move(kept);
 }
 
-// By the objective, of those that obey the limits. Nothing when none does.
+// Returns the best layout by the objective that meets the limits, or null.
 const Estimate* best_of(const Plan& plan, const Scenario& scenario, const ScalingOptions& options) {
   const Estimate* best = nullptr;
   const auto value = [&](const Estimate& e) {

@@ -22,9 +22,10 @@ struct ScalePoint {
   Bytes peak_memory;
   double memory_headroom = 0;  // share of the device's memory
   double tokens_per_second_per_gpu = 0;
-  double model_flops_utilization = 0;
-  double efficiency = 0;  // tokens a second a GPU, beside the first count that fits
-  std::optional<double> cost, device_energy_kwh;  // of the whole training
+  double model_flops_utilization = 0;  // 0 to 1
+  double efficiency = 0;               // tokens a second a GPU, beside the first count that fits
+  // Of the whole training: cost in the currency of the price, energy of the devices in kWh.
+  std::optional<double> cost, device_energy_kwh;
   double objective = 0;
 };
 
@@ -35,13 +36,13 @@ struct Choice {
   Layout layout;
   Seconds step_time;
   Bytes peak_memory;
-  double gpu_seconds = 0;  // of a step: cost without the price
+  double gpu_seconds = 0;  // GPU-seconds per step: cost without the price
 };
 
 struct Scaling {
   std::vector<ScalePoint> points;   // in the order of the counts
   std::vector<Choice> choices;      // by GPUs, then step time
-  std::optional<std::size_t> best;  // of points, by the objective, within the limits
+  std::optional<std::size_t> best;  // index of the best point by the objective, within the limits
 };
 
 struct ScalingOptions {

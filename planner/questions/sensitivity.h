@@ -15,16 +15,16 @@ namespace meshwright::planner {
 
 // The winner, and the best of the contenders, when the parameter is multiplied by `factor`.
 struct Perturbed {
-  double factor = 1.0;
-  double value = 0.0;  // in the parameter's unit
-  Seconds step_time;   // of the base winner
-  Layout best;         // the winner there
+  double factor = 1.0;  // on the input's current value
+  double value = 0.0;   // in the parameter's unit
+  Seconds step_time;    // step of the base winner
+  Layout best;          // the winner there
   Seconds best_step_time;
 };
 
 struct Sensitivity {
   WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
-  double value = 0.0;
+  double value = 0.0;            // current value, in the parameter's unit
   double relative_spread = 0.0;  // one standard deviation, as its record states it
   Provenance provenance = Provenance::measured;
   Perturbed low, high;

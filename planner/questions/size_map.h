@@ -16,8 +16,8 @@ struct SizeCell {
   int tensor_parallel_size = 1;
   int pipeline_parallel_size = 1;
   std::optional<Estimate> best;  // nothing when no layout of these sizes fits
-  // What layouts of these sizes fell to: memory where it is among the reasons, else the most
-  // frequent. Nothing when none fell, or when no layout has these sizes.
+  // Reason why layouts of these sizes were rejected: memory if it is among the reasons, else the
+  // most frequent one. Nothing if none was rejected, or if no layout has these sizes.
   std::optional<Rejection> rejection;
   std::optional<Timed> too_large;  // the layout that missed the memory by least
 };

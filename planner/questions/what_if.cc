@@ -80,7 +80,7 @@ std::string conditions(const std::vector<Change>& changes) {
   return text;
 }
 
-// Of the whole training, where tokens and price are stated.
+// Cost of the whole training, if tokens and price are stated.
 std::string cost_text(const WhatIf& answer) {
   if (!answer.needs || !answer.needs->cost) return "";
   if (!answer.needs_today || !answer.needs_today->cost) {

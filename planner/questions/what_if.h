@@ -18,7 +18,7 @@ namespace meshwright::planner {
 
 struct Change {
   WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
-  double factor = 1.0;
+  double factor = 1.0;               // on the input's current value
   double before = 0.0, after = 0.0;  // in the parameter's unit
 };
 
@@ -29,7 +29,7 @@ struct WhatIf {
   std::optional<Timed> base_winner;  // today's winner under the changed inputs; nothing: cannot run
   bool winner_changes = false;
   double step_time_change = 0.0;  // new winner's step / today's winner's today - 1
-  // Of the whole training, if the job states its tokens.
+  // Cost of the whole training, with and without the change, if the job states its tokens.
   std::optional<TrainingCost> needs{}, needs_today{};
   std::string sentence;
 };

@@ -118,7 +118,7 @@ double kernel_spread(const Device& device) {
   return mean(spreads);
 }
 
-// Of a measured link the median point's.
+// Spread of a link; of a measured link, that of the median point.
 double link_spread(const Link& link) {
   std::vector<double> spreads;
   for (const CollectiveCurve& curve : link.curves) {

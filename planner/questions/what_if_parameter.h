@@ -38,7 +38,7 @@ struct WhatIfParameterText {
   WhatIfParameter parameter;
   std::string_view name;   // snake_case, as on the command line and in JSON
   std::string_view label;  // for people
-  std::string_view unit;   // of value_of(); empty: a share
+  std::string_view unit;   // unit of value_of(); empty: a share
   bool of_peak = false;    // value_of() is a share of the device's peak: at most 1
 };
 std::span<const WhatIfParameterText> all_parameters();
@@ -46,8 +46,8 @@ const WhatIfParameterText& text_of(WhatIfParameter parameter);
 // Throws InputError that lists the names.
 WhatIfParameter parameter_named(const std::string& name);
 
-// Whether the step's time depends on it in a continuous way: what a tornado turns. Memory decides
-// what fits, price and power what it costs, and the batch is another job.
+// Tells whether the step's time depends on it in a continuous way: what a tornado turns. Memory
+// decides what fits, price and power what it costs, and the batch is another job.
 bool changes_time(WhatIfParameter parameter);
 
 double value_of(WhatIfParameter parameter, const Scenario& scenario);

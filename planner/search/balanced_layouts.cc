@@ -58,7 +58,8 @@ Layers with_short_ends(const Model& model, const PartWeights& weights, const Chu
   return layers;
 }
 
-// What chunks hold beside layers, and what their layers of the first kind weigh more or less.
+// Weight of a chunk's parts besides layers, and of the difference between its layers and the first
+// kind.
 std::vector<double> extras(const PartWeights& weights, const Layers& layers) {
   std::vector<double> sum(layers.size());
   sum.front() += weights.embedding;
@@ -98,7 +99,7 @@ Layers filled(int num_layers, const Chunks& chunks, const std::vector<double>& e
   return layers;
 }
 
-// Which chunk holds the first layers is known once the chunks are.
+// Balances the layers. The chunks must be known to tell which of them hold the first layers.
 Layers balanced(const Model& model, const PartWeights& weights, const Chunks& chunks,
                 const std::vector<double>& layer_weight) {
   constexpr int kRounds = 3;

@@ -15,7 +15,7 @@ namespace meshwright::planner {
 struct PartWeights {
   double embedding = 0.0;
   double first_layers = 1.0;  // each of the model's num_first_layers
-  int num_first_layers = 0;   // that are of another kind
+  int num_first_layers = 0;   // layers at the start that are of another kind
   double mtp = 0.0;           // all of it
   double loss = 0.0;
 };

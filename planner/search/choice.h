@@ -9,14 +9,14 @@
 
 namespace meshwright::planner {
 
-// No reason to choose it once a better one is at hand: the same tensor, pipeline, context and
-// expert sizes and micro-batch, and less than 5 % less memory. (What is left are model chunks,
-// recompute, ZeRO stage and overlap: flags of the same arrangement.)
+// Tells whether a layout is a near-duplicate of a better one: the same tensor, pipeline, context
+// and expert sizes and micro-batch, and less than 5 % less memory. Only model chunks, recompute,
+// ZeRO stage and overlap may differ: flags of the same arrangement.
 bool near_duplicate(const Estimate& estimate, const Estimate& better);
 
 struct LeftOutOfChoice {
-  std::int64_t near_duplicates = 0;
-  std::int64_t over_limits = 0;
+  std::int64_t near_duplicates = 0;  // number of omitted near-duplicates
+  std::int64_t over_limits = 0;      // number of layouts that exceed a limit
   std::string nearest;  // the fastest layout that a limit left out, in words; empty: none
 };
 

@@ -11,7 +11,7 @@ namespace meshwright::planner {
 namespace {
 
 constexpr int kPerTensorSize = 6;
-constexpr double kTermThatMatters = 0.01;  // of a step
+constexpr double kTermThatMatters = 0.01;  // share of a step from which a term matters
 
 std::vector<int> tensor_sizes(const Plan& plan, const SearchSpace& space) {
   std::vector<int> sizes;

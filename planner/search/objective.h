@@ -44,19 +44,19 @@ double objective_value(Objective objective, const Scenario& scenario, Seconds st
                        Bytes peak_memory);
 bool better_value(Objective objective, double a, double b);
 
-// Left free where nobody names a limit: SimuMax's 22 published Megatron runs on B200 have 1.056 to
-// 1.063 bytes reserved, median 1.060, for each byte allocated at the peak (docs/b200, release 1.2),
-// which is 5 % of a device whose other memory is outside the allocator.
+// Memory to leave free if the user states no limit. SimuMax's 22 published Megatron runs on B200
+// reserve 1.056 to 1.063 bytes (median 1.060) for each byte allocated at the peak (docs/b200,
+// release 1.2). That is 5 % of a device whose other memory is outside the allocator.
 inline constexpr double kDefaultHeadroom = 0.05;
 // The share that is left free unasked: where a framework prints what its allocator reserves, as
 // much as that is more than what is allocated, so that nothing has to be handed back.
 double default_headroom(const MemoryFacts& facts);
 
 struct Limits {
-  std::optional<Bytes> max_memory;  // of a device, whatever it has
+  std::optional<Bytes> max_memory;  // limit per device, instead of the device's own memory
   std::optional<double> headroom;   // share of the device's memory to leave free
   std::optional<Seconds> max_step;
-  std::optional<double> max_cost;  // of the whole training, in the price's currency
+  std::optional<double> max_cost;  // limit for the whole training, in the price's currency
 };
 // The share that is to be left free: the one that is named, none beside max_memory, or the default.
 double asked_headroom(const Limits& limits, const MemoryFacts& facts);

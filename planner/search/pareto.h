@@ -29,13 +29,13 @@ bool dominates(const Candidate& a, const Candidate& b);
 // Nearly the same answer: less than 0.1 % apart in time and less than 1 % in memory.
 bool near_duplicates(const Candidate& a, const Candidate& b);
 
-// The `limit` best. Of equals the one that was added first is kept before the others. Adding takes
+// Keeps the `limit` best. Equal entries stay in the order in which they were added. Adding takes
 // the logarithm of their number.
 class TopList {
  public:
   explicit TopList(std::size_t limit) : limit_(limit) {}
   void add(const Candidate& candidate);
-  // Whether add() would keep it.
+  // Tells whether add() would keep it.
   [[nodiscard]] bool admits(const Candidate& candidate) const {
     return !full() || better(candidate, *items_.rbegin());
   }
@@ -52,7 +52,7 @@ class TopList {
   std::multiset<Candidate, decltype(&better)> items_{&better};
 };
 
-// Candidates that no other dominates, fastest first. Of equals the first that was added stays.
+// Candidates that no other dominates, fastest first. The first of equal ones stays.
 class ParetoFront {
  public:
   void add(const Candidate& candidate);
@@ -73,8 +73,8 @@ class ParetoFront {
 // micro-batch.
 bool same_family(const Layout& a, const Layout& b);
 
-// Of a pipeline setting's layouts those that are no near-duplicates of a better one: the `limit`
-// best. The very best always stays. Sorts its argument.
+// Keeps the `limit` best layouts of a pipeline setting that are no near-duplicates of a better one.
+// The best one always stays. Sorts its argument.
 std::vector<Candidate> without_near_duplicates(std::vector<Candidate>& layouts,
                                                std::size_t limit = SIZE_MAX);
 // Keeps the fastest of near-duplicates in one pipeline setting.

@@ -17,9 +17,9 @@ namespace meshwright::planner {
 // Layouts that fell to one rule.
 struct Rejection {
   Rule rule = Rule::memory_capacity;
-  std::int64_t count = 0;
-  Infeasible nearest;    // the one that missed by least, relative to what was needed
-  std::string sentence;  // that one's numbers in words
+  std::int64_t count = 0;  // number of layouts that the rule rejected
+  Infeasible nearest;      // the one that missed by least, relative to what was needed
+  std::string sentence;    // sentence with the numbers of that violation
   std::string
       smallest_change;  // the smallest single change that would admit it; empty if none is known
 };
@@ -35,9 +35,9 @@ using NotExpressible = std::map<std::string, std::int64_t>;
 
 // The cluster is scaled to the GPUs that were asked for.
 struct Plan : Scenario {
-  // Fastest first: as many as were asked for, then the rest of the Pareto set. Of layouts that
-  // differ in switches only (sequence parallel, recompute, ZeRO) and are less than 0.1 % apart in
-  // time and 1 % in memory, the faster stands for the others.
+  // Fastest first: as many as were asked for, then the rest of the Pareto set. Layouts that differ
+  // only in switches (sequence parallel, recompute, ZeRO), less than 0.1 % in time and 1 % in
+  // memory, are near-duplicates; only the faster one is listed.
   std::vector<Estimate> ranked;
   std::vector<std::size_t> pareto;    // indices into ranked: no other is faster and smaller
   std::vector<Rejection> rejections;  // most frequent first

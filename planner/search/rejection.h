@@ -11,8 +11,8 @@
 
 namespace meshwright::planner {
 
-// By how much a layout missed, relative to what was needed: (needed - available) / needed where too
-// little was there; where a size must divide, the distance of `available` to the next multiple of
+// Amount by which a layout missed, relative to the need: (needed - available) / needed if too
+// little was there. If a size must divide, the distance of `available` to the next multiple of
 // `needed`.
 double shortfall(const Violation& violation);
 
@@ -28,7 +28,7 @@ class RejectionTally {
   void add_more(Rule rule, std::int64_t count) {
     entries_[static_cast<std::size_t>(rule)].count += count;
   }
-  // Whether a layout that needs `needed` of `limit` bytes would be the nearest miss.
+  // Tells whether a layout that needs `needed` of `limit` bytes would be the nearest miss.
   [[nodiscard]] bool would_be_nearest(Rule rule, Bytes needed, Bytes limit) const;
   void merge(const RejectionTally& later);
   [[nodiscard]] std::int64_t count(Rule rule) const;

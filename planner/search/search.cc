@@ -79,7 +79,8 @@ std::string target_note(const Plan& plan) {
                      plan.target, reasons);
 }
 
-// Of optimizer states and of modules each with and without: as many times as large a space.
+// Optimizer states and modules are tried with and without offload, so the space is this many times
+// as large.
 constexpr std::int64_t kHostChoices = 4;
 
 // Where nothing fits on the devices alone, and nobody named what goes to the host, the host is

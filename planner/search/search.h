@@ -17,7 +17,7 @@
 
 namespace meshwright::planner {
 
-// How layers are divided over stages: as Layout's fields of these names.
+// Division of layers over stages, in Layout's fields of these names.
 struct StageSplit {
   int num_layers_in_first_pipeline_stage = 0;
   int num_layers_in_last_pipeline_stage = 0;
@@ -99,7 +99,8 @@ struct SearchOptions {
 // Memory of a device for a layout of this search.
 Bytes usable_memory(const Scenario& scenario, const SearchOptions& options);
 
-// Whether the space says what goes to the host. Where it does not, offload is the last resort.
+// Tells whether the space says what goes to the host. Where it does not, offload is the last
+// resort.
 bool names_offload(const SearchSpace& space);
 // With and without the host: optimizer states, and the inputs of attention and experts.
 SearchSpace with_offload(SearchSpace space, const Model& model);
@@ -107,7 +108,7 @@ SearchSpace with_offload(SearchSpace space, const Model& model);
 // A layout that a search kept, without its estimate.
 struct FoundLayout {
   Candidate candidate;
-  bool on_front = false;  // of the Pareto set over time and memory
+  bool on_front = false;  // belongs to the Pareto front of time and memory
 };
 struct FoundLayouts {
   Plan plan;                         // all but `ranked` and `pareto`

@@ -20,15 +20,15 @@ namespace {
 
 constexpr std::size_t kClosest = 3;
 
-// What the searches of all parallel sizes share.
+// State that the searches of all parallel sizes share.
 struct SharedSearch {
   const SearchOptions& options;
-  Bytes limit;            // of memory a device
-  bool front = true;      // whether the Pareto front is wanted
+  Bytes limit;            // bytes per device
+  bool front = true;      // true: collect the Pareto front
   Bytes known;            // up to here no layout is priced
   bool unproven = false;  // the user's space names a dispatcher
-  // No layout that is slower can be among the fastest: the worst step time of the
-  // first list that is full. Which one set it changes the work, not the answer.
+  // Slowest step of the first full list: a slower layout cannot be among the fastest. The list that
+  // sets it first changes the work, not the answer.
   std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
   SearchWork work{options};
 };
@@ -132,14 +132,15 @@ void SizesSearch::count_illegal_data_settings(const Layout& stage) {
   }
 }
 
-// No pair that takes as long or longer and holds as much or more can enter the list of the fastest,
-// which is full of faster ones, or the front, on which one stands that is as fast and as small. A
-// step takes least_step() and, never less than nothing, its waits for data ranks and its optimizer.
+// Tells whether no pair can be useful whose step is at least `fastest` and whose memory is at least
+// `smallest`. The full list of the fastest has only faster ones, and the front has a layout as fast
+// and as small. A step takes at least least_step(); its other parts (waits for data ranks,
+// optimizer) are never negative.
 bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
   return fastest.value() > bound_ && (!search_.front || result_.pareto.covers(fastest, smallest));
 }
 
-// How many of the legal data settings the launcher can say with a stage setting.
+// Counts the valid data settings that the launcher can express with a stage setting.
 std::size_t SizesSearch::mark_expressible(const Layout& stage) {
   if (!search_.options.target.refusal) {
     expressible_.resize(legal_.size(), 1);
@@ -234,8 +235,8 @@ void SizesSearch::add_fitting(const StageSetting& stage, const DataSetting& data
   if (on_front) result_.pareto.add(candidate);
 }
 
-// Of the pipeline setting's layouts that are fast enough, those that are no near-duplicate of a
-// better one. Slower ones cannot change which of these are.
+// Keeps the pipeline setting's layouts that are fast enough and no near-duplicate of a better one.
+// Slower layouts cannot change which ones these are.
 void SizesSearch::keep_top() {
   const auto limit = result_.top.limit();
   for (const Candidate& candidate : without_near_duplicates(candidates_, limit))

@@ -15,8 +15,7 @@
 
 namespace meshwright::planner {
 
-// What a part of the space contributes: its size does not depend on how many layouts were looked
-// at.
+// Result of a part of the space. Its size does not depend on the number of evaluated layouts.
 struct SearchResult {
   explicit SearchResult(std::size_t limit);
   // `later` follows in the order of enumeration.
@@ -25,7 +24,7 @@ struct SearchResult {
   SearchStatistics statistics;
   RejectionTally rejections;
   NotExpressible not_expressible;
-  TopList top;  // of each pipeline setting without near-duplicates
+  TopList top;  // best layouts; near-duplicates are omitted within each pipeline setting
   ParetoFront pareto;
   TopList closest;  // legal, but too large, least memory first; only when nothing fits
 };

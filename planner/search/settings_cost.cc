@@ -32,7 +32,7 @@ struct KeyWith {
 };
 // Within a pipeline setting: the units, and how many layers of a stage run again whole.
 using StagesKey = KeyWith<LayoutKey<KeyScope::pipeline, CostPart::units>>;
-// What a stage setting changes in data-parallel costs, of a class of shapes.
+// Key of a class of shapes: the fields of a stage setting that change data-parallel costs.
 using DataKey = KeyWith<LayoutKey<KeyScope::parallel_sizes, CostPart::data>>;
 
 template <typename Key, typename Value>
@@ -78,7 +78,7 @@ ShapeSignature signature_of(const PipelineShape& shape) {
   return signature;
 }
 
-// Of these sizes, all else by default.
+// Layout of these sizes, with defaults for all other fields.
 Layout layout_of(const ParallelSizes& sizes) {
   Layout layout = sizes.defaults;
   layout.tensor_parallel_size = sizes.tensor;
@@ -247,7 +247,8 @@ Seconds SettingsCost::busiest_work(const StageSetting& stage) {
 const DataSettings& SettingsCost::data_of(const StageSetting& stage) {
   Impl& in = *impl_;
   Layout read = stage.layout;
-  // Of a schedule they see whether two stages hold each layer; the micro-batch only with ZeRO-2, 3.
+  // They read only whether the schedule lets two stages hold each layer, and the micro-batch only
+  // with ZeRO-2 and 3.
   if (!traits(read.schedule).mirrored()) read.schedule = kDefaultSchedule;
   if (!in.shards_gradients) read.micro_batch_size = Layout{}.micro_batch_size;
   const auto [data, is_new] =

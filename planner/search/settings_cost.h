@@ -30,8 +30,8 @@ struct DataSettings {
   std::vector<Bytes> least_memory;    // by run, over all settings
 };
 
-// Of one set of parallel sizes, one pipeline setting after the other. What is returned lives until
-// the next call of the same function.
+// Costs of the settings of one set of parallel sizes, one pipeline setting after the other. A
+// returned reference is valid until the next call of the same function.
 class SettingsCost {
  public:
   SettingsCost(CostTable& table, const ParallelSizes& sizes);

@@ -26,7 +26,7 @@ class SharedTables {
   std::unique_ptr<OfThreads> tables_;
 };
 
-// Those of the options where they are this scenario's, else new ones.
+// Returns the tables of the options if they are this scenario's, else new ones.
 std::shared_ptr<SharedTables> tables_of(const SearchOptions& options, const Scenario& scenario);
 
 }  // namespace meshwright::planner

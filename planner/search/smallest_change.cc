@@ -110,7 +110,7 @@ Changed double_expert(Layout l) {
   return l;
 }
 
-// What costs little first.
+// Changes to try, the cheapest first.
 constexpr std::array<LayoutStep, 19> kChanges{
     more_recompute,   sequence_on,        zero_up,           half_micro_batch,
     full_recompute,   data_to_tensor,     data_to_pipeline,  double_expert,

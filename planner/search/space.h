@@ -61,9 +61,9 @@ Layout with_data_setting(Layout stage, const Layout& data);
 std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline);
 
 // Sets overlap_grad_reduce, overlap_param_gather and overlap_p2p_comm as Megatron-LM would run the
-// layout: gradients overlap where there are data ranks, parameters where the optimizer is sharded,
-// stage-to-stage messages with the interleaved schedule (arguments.py). What the framework lacks
-// stays off, and what it reduces after the last backward.
+// layout. Gradients overlap if there are data ranks, parameters if the optimizer is sharded, and
+// messages between stages with the interleaved schedule (arguments.py). Overlaps that the framework
+// lacks stay off, as do those of gradients that it reduces after the last backward.
 void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FeatureLimits& limits);
 
 // A layout that somebody named, with the long names of the fields that were said.

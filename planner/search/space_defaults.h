@@ -9,11 +9,11 @@
 
 namespace meshwright::planner {
 
-// What selective recompute runs again where the space names no modules: the sets that recipes of
-// such models use (Megatron-Bridge, perf_recipes: mla_up_proj, mla_up_proj mlp, moe_act, layernorm
-// moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a layer of
-// experts whole, core_attn wherever attention is unfused; core_attn alone where the software has no
-// other module.
+// Sets of modules that selective recompute repeats, if the space names none. They are those of
+// recipes for such models (Megatron-Bridge, perf_recipes: mla_up_proj, mla_up_proj mlp, moe_act,
+// layernorm moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a
+// layer of experts whole, and core_attn wherever attention is unfused. If the software has no other
+// module, only core_attn is tried.
 SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job,
                                    UnsupportedBits lacks = 0);
 
@@ -25,10 +25,10 @@ SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Fram
 // hold every micro-batch (gpipe), which are no faster than 1f1b and need more memory.
 SearchSpace with_schedules(SearchSpace space, const Framework& framework);
 
-// Where the space does not say: an overlap that would be on unasked is off where the framework, the
-// devices or their links lack it; context ranks exchange in a way that there is; tokens go by
-// alltoall, too, where the flex dispatcher does not cross nodes. What a search looks at both ways
-// stays open, so that its rejections say what cannot be done.
+// Sets the values that the space leaves open. An overlap that is on by default is off if the
+// framework, the devices or their links lack it. Context ranks use a supported exchange. Tokens
+// also go by alltoall if the flex dispatcher does not cross nodes. Switches that a search tries
+// both ways stay open, so that its rejections name what is unsupported.
 SearchSpace without_unsupported(SearchSpace space, const Cluster& cluster);
 
 // All of these.

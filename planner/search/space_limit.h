@@ -18,8 +18,8 @@ void check_lists(const SearchSpace& space);
 // The same of the pipeline settings of one choice of parallel sizes, defaults included.
 void check_pipeline_settings(const SearchSpace& space, std::size_t settings);
 
-// What all threads of a search have done, in units of a layout whose sizes break a rule. Throws
-// InputError past SearchOptions::most_work.
+// Work that all threads of a search have done, in units of a layout whose sizes break a rule.
+// Throws InputError past SearchOptions::most_work.
 class SearchWork {
  public:
   explicit SearchWork(const SearchOptions& options) : options_(options) {}

@@ -17,7 +17,7 @@ inline constexpr std::string_view kCostOfSteps =
     "cost = steps x step time x GPUs x price; failures, checkpoints and spare nodes are not in it";
 
 struct TrainingCost {
-  double steps = 0;
+  double steps = 0;  // optimizer steps of the training
   Seconds train_time;
   double gpu_hours = 0;
   std::optional<double> cost;  // in the price's currency; nothing when no price is stated

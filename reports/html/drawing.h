@@ -19,8 +19,8 @@ struct Paint {
 // Grey where no name is known.
 const Paint& paint_of(std::string_view name);
 
-// Of series and groups that have no meaning of their own, told apart by most colour-blind readers
-// (Okabe and Ito), with the text that reads on them.
+// Colours of series and groups without a meaning of their own, which most colour-blind readers can
+// tell apart (Okabe and Ito), with the colour of text on them.
 struct Tint {
   std::string_view colour, text;
 };

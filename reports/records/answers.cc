@@ -176,7 +176,7 @@ const Record<SensitivityFacts>& sensitivity_record() {
   return record;
 }
 
-// Whether something wins below a place, or above it.
+// Tells whether something wins below a place, or above it.
 Kind<bool> below_or_above() {
   const std::vector<std::string_view> names{"below", "above"};
   return {.read = [names](ObjectReader& reader, const std::string& key,

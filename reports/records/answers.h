@@ -18,7 +18,7 @@ inline constexpr std::string_view kUtilizationAbout =
     "MFU is the FLOPs that the model needs over the devices' dense peak for the job's number "
     "format: causal attention counts half, recomputed work does not count.";
 
-// What best means, and how good the winner is.
+// The objective, and the best layout's value of it.
 struct ObjectiveFacts {
   std::string name{}, unit{}, meaning{};
   bool lower_is_better = true;
@@ -32,7 +32,7 @@ struct PlanLimits {
   std::optional<double> max_cost{};
 };
 
-// Of a layout at a place in the ranking: its names.
+// Names of the layout at one place of the ranking.
 struct RankedName {
   int rank = 0;  // from 1
   std::string short_name{}, brief_name{};
@@ -93,7 +93,8 @@ struct Answers {
   std::optional<RuleOfThumbFacts> rule_of_thumb{};
 };
 
-// Of a plan's file. The report says scaling and placement in sections of their own.
+// Record of the answers in a plan's file. The report has scaling and placement in sections of their
+// own.
 const Record<Answers>& plan_answers_record();
 const Record<Answers>& report_answers_record();
 const Record<planner::ScalePoint>& scale_point_record();

@@ -33,7 +33,8 @@ struct CostFacts : planner::Quantiles {
   planner::CostParts parts{};
 };
 
-// What every run says, of a row, of a lever's end or of a what-if: the decision table's columns.
+// Facts of every run: of a row, of a lever's end or of a what-if. They are the columns of the
+// decision table.
 struct RunFacts {
   int gpus = 0;
   int global_batch = 0;
@@ -96,7 +97,7 @@ struct CapacityRow : RunFacts {
   std::vector<PhaseFacts> phases{};
 };
 
-// Of a lever: its value there, and the options that make these numbers again.
+// One end of a lever: its value there, and the options that reproduce these numbers.
 struct LeverEnd : RunFacts {
   double value = 0.0;
   std::string options{};
@@ -194,7 +195,7 @@ struct Capacity {
   [[nodiscard]] const CapacityRow* front() const;
   // The row with this id, or null.
   [[nodiscard]] const CapacityRow* row(const std::optional<std::string>& id) const;
-  // Of the first row that has a cost; empty: none has.
+  // Currency of the first row that has a cost; empty: no row has one.
   [[nodiscard]] std::string currency() const;
 };
 

@@ -37,7 +37,7 @@ Kind<ComparedValues> compared_values() {
           .schema = numbers.schema};
 }
 
-// Of inputs of any kind.
+// Kind of the values of inputs of any type.
 Kind<Json> any_values() {
   Kind<Json> kind = kind::anything();
   kind.schema = [] { return Json{{"type", "array"}}; };
@@ -157,7 +157,7 @@ std::vector<InputThatDiffers> different_inputs(const Reports& compared) {
   return different;
 }
 
-// Of one report: a number, and its ends where the record has them.
+// One report's number, and the ends of its range where the record has them.
 struct ValueAndEnds {
   std::optional<double> middle{}, low{}, high{};
 };
@@ -179,7 +179,7 @@ ValueAndEnds step_of(const Report& report) {
   const Summary& s = *report.summary;
   return {s.step_time.value(), s.step_time_low.value(), s.step_time_high.value()};
 }
-// Of the capacity answer's row of the plan.
+// Reads a member of the capacity answer's row for the plan.
 template <auto kMember>
 ValueAndEnds from_row(const Report& report) {
   const Capacity& capacity = report.capacity;

@@ -19,7 +19,7 @@ namespace {
 struct KeyWord {
   std::string_view key, word;
 };
-// What of a key is no plain English.
+// Plain words for keys.
 constexpr std::array kWords{KeyWord{"gpus", "GPUs"},
                             KeyWord{"kv", "KV"},
                             KeyWord{"ffn", "FFN"},
@@ -62,7 +62,8 @@ double per_second(const Comparison& comparison, std::size_t place) {
          number_of(comparison, "gpus", place);
 }
 
-// What the prediction cannot tell apart: steps of the same work whose intervals overlap.
+// Tells whether the intervals of two steps of the same work overlap: the prediction cannot tell
+// them apart.
 bool overlap(const Comparison& comparison, std::size_t a, std::size_t b) {
   constexpr std::string_view kWork = "tokens_per_step";
   if (number_of(comparison, kWork, a) != number_of(comparison, kWork, b)) return false;
@@ -92,7 +93,7 @@ std::vector<std::size_t> fitting(const Comparison& comparison) {
   return places;
 }
 
-// Whose steps cannot be told from the fastest one's.
+// Names the reports whose steps cannot be told from the fastest one's.
 std::string overlaps(const Comparison& comparison, const std::vector<std::size_t>& places) {
   std::string names;
   for (std::size_t i = 1; i < places.size(); ++i) {

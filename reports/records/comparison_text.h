@@ -16,7 +16,7 @@ std::string_view device_noun(const Comparison& comparison, std::int64_t count = 
 // "/cluster/gpus_per_node" is "cluster: GPUs per node".
 std::string words_of_pointer(const std::string& pointer);
 
-// Who is fastest and by how much, and whose intervals overlap.
+// Sentence on the fastest report, its lead, and the reports whose intervals overlap.
 std::string comparison_sentence(const Comparison& comparison);
 
 }  // namespace meshwright::reports

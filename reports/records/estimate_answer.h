@@ -21,8 +21,9 @@ struct MemoryVerdict {
 
 struct EstimateAnswer : Scenario {
   std::string command{};
-  std::vector<std::string> defaults{};  // what was not asked for
-  std::vector<std::string> notes{};     // what was not measured, is unproven, or used in part
+  std::vector<std::string> defaults{};  // values that the user did not set
+  std::vector<std::string>
+      notes{};  // inputs that were not measured, are unproven, or are used in part
   MemoryVerdict verdict{};
   Estimate estimate{};
 };

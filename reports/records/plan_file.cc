@@ -52,7 +52,7 @@ PlannedLayout read_planned(ObjectReader reader) {
   return read;
 }
 
-// Of an estimate, all but the parts.
+// Schema of an estimate without its parts.
 Json planned_schema() {
   Json schema = estimate_record().schema();
   schema["title"] = "PlannedLayout";
@@ -112,7 +112,7 @@ Kind<std::optional<Capacity>> capacity_kind() {
   return made;
 }
 
-// Of the rejection and of its nearest miss.
+// Kind of a rejection, or of its nearest miss.
 Kind<planner::Rejection> broken_rule() {
   const Kind<Rule> rule = rule_kind();
   return {.read =

@@ -37,7 +37,7 @@ struct RunToMake {
 // The cluster is scaled to the GPUs that were asked for.
 struct PlanFile : Scenario {
   Origin origin{};
-  planner::SearchOptions search{};      // what was looked at; defaults when the file does not say
+  planner::SearchOptions search{};      // the searched space; defaults if the file states none
   std::vector<PlannedLayout> ranked{};  // fastest first
   std::vector<std::size_t> pareto{};    // indices into ranked
   std::vector<planner::Rejection> rejections{};
@@ -46,7 +46,7 @@ struct PlanFile : Scenario {
   planner::NotExpressible not_expressible{};  // where the search has a target
   std::optional<Answers> answers{};           // none: none were asked for
   std::vector<std::string> notes{};
-  std::vector<std::string> defaults{};  // what was not asked for: "seq_length", ...
+  std::vector<std::string> defaults{};  // values that the user did not set: "seq_length", ...
   std::vector<RunToMake> runs_to_make{};
   std::optional<Capacity> capacity{};  // none: no tokens, or of an earlier version
 

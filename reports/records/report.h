@@ -21,18 +21,18 @@ namespace meshwright::reports {
 
 inline constexpr std::string_view kReportSchema = "meshwright.report/1";
 
-// What the review decides on.
+// Contents of the first screen, on which the reviewer decides.
 struct Decision {
   std::string subject{};  // model, tokens, cluster, price
   double train_tokens = 0.0;
   bool tokens_are_the_jobs = false;  // else a round number stands for them
   std::optional<double> price_per_gpu_hour{};
   std::string currency{};  // empty: not stated
-  std::string range{};     // what the low and high ends of time and cost mean
+  std::string range{};     // meaning of the low and high ends of time and cost
   std::string verdict{}, recommendation{};
 };
 
-// How sure the answer is: one statement.
+// One statement on the certainty of the answer.
 struct CertaintyItem {
   std::string id{}, label{}, text{};
 };
@@ -99,7 +99,7 @@ struct RankedLayout {
   std::optional<ComparedWithNext> compared_with_next{};
 };
 
-// What a group sends over the links of a tier.
+// Bytes that a group sends over the links of one tier.
 struct GroupTraffic {
   Group group{};
   Tier tier{};
@@ -184,7 +184,7 @@ struct TooLarge {
   std::string reason{}, smallest_change{};
 };
 
-// Of the step.
+// Shares of the step for one stage.
 struct StageShares {
   double compute = 0.0, communication = 0.0, idle = 0.0;
 };
@@ -215,7 +215,7 @@ struct RejectionRow {
   double needed = 0.0, available = 0.0;
 };
 
-// What stands behind a number of the device or a link.
+// A number of the device or of a link, with its source.
 struct Fact {
   std::string what{}, value{};
   Provenance provenance{};
@@ -235,7 +235,7 @@ struct MeasuredSeries {
   std::vector<MeasuredTime> points{};
 };
 
-// Who measured, when, and how much.
+// Machine, time and extent of the measurements.
 struct ProfileFacts {
   std::optional<std::string> created{}, tool_version{}, command{};
   std::optional<std::int64_t> measured_points{};
@@ -321,7 +321,7 @@ struct Report {
   std::string verdict{};
   std::vector<CertaintyItem> certainty{};
   std::vector<RestsOn> rests_on{};      // the network first
-  std::vector<std::string> left_out{};  // what the model does not know
+  std::vector<std::string> left_out{};  // effects that the model does not contain
   std::optional<Summary> summary{};
   Model model{};
   Job job{};
@@ -351,7 +351,7 @@ const Record<Report>& report_record();
 // another type, with its JSON pointer.
 Report report_from_json(const Json& json, const std::string& file);
 
-// What a report is made from.
+// Inputs of a report.
 struct ReportContents {
   planner::Plan plan;
   int top = 10;        // how many of the ranking were asked for

@@ -26,11 +26,11 @@ struct LaunchFact {
   FilePlace place{};
 };
 
-// What the launch says and the prediction does not know.
+// Option of the launch that the prediction does not know.
 struct NotUnderstood {
   std::string said{}, why{};
   FilePlace place{};
-  std::string effect{};  // what it may change: "memory", "cost" ...; "unknown"; "none"
+  std::string effect{};  // number that it may change: "memory", "cost" ...; "unknown"; "none"
   bool off = false;      // its value leaves things as they are without it
   [[nodiscard]] bool changes_answer() const { return effect != "none" && effect != "unknown"; }
 };
@@ -71,10 +71,11 @@ struct ReviewedRun : Scenario, planner::Review {
   Origin origin{};
   LaunchFacts launch{};
   Layout layout{};
-  std::vector<std::string> notes{};  // what was not measured, is unproven, or used in part
-  std::optional<LogFacts> log{};     // none: there is none, or it is another run's
-  std::string log_refused{};         // why it is another run's
-  bool memory_is_reserved = false;   // what the framework prints
+  std::vector<std::string>
+      notes{};  // inputs that were not measured, are unproven, or are used in part
+  std::optional<LogFacts> log{};                      // none: there is none, or it is another run's
+  std::string log_refused{};                          // why it is another run's
+  bool memory_is_reserved = false;                    // the framework prints reserved memory
   std::vector<std::vector<SettingChange>> changes{};  // of each better layout
   std::string changed_launch{};  // of the fastest; empty: none is better, or it cannot be said
 };
@@ -86,7 +87,7 @@ inline constexpr double kMemoryMargin = 0.03;
 bool is_close(const ReviewedRun& run);
 // It fits with fused attention, and may not with the eager one that the launch may have.
 bool needs_fused_attention(const ReviewedRun& run);
-// What may change the answer and is not in it.
+// Returns sentences on effects that may change the answer and are not part of it.
 std::vector<std::string> left_out(const ReviewedRun& run);
 
 }  // namespace meshwright::reports

@@ -8,7 +8,8 @@
 
 namespace meshwright::reports {
 
-// Of a target the name alone: who reads it knows how to ask what it can say.
+// Record of the search options. A target is stored by name alone; readers look up what it can
+// express.
 const Record<planner::SearchOptions>& search_options_record();
 
 }  // namespace meshwright::reports

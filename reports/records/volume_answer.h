@@ -14,7 +14,7 @@ struct VolumeAnswer {
   std::string command{};
   Model model{};
   Job job{};
-  std::vector<std::string> defaults{};  // what was not asked for
+  std::vector<std::string> defaults{};  // values that the user did not set
   Layout layout{};
   Volume volume{};
   PublishedOrders published_orders{};

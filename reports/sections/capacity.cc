@@ -39,7 +39,7 @@ std::string power_text(const CapacityRow& row) {
       text(row.power_mw_waiting));
 }
 
-// What both sides say of the same thing.
+// Compares one number of the reference with the row's.
 std::string beside_text(const ReferenceFacts& reference, const CapacityRow& row) {
   std::string text;
   const auto add = [&](const char* label, const std::string& theirs, const std::string& mine) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure the answer is, said once: of the trial where there is one, else of the plan's
-// confidence, in which what all layouts have in common cancels. What it rests on, the network
-// first, and what it leaves out.
+// Certainty of the answer, stated once. It is that of the trial, if there is one, else the plan's
+// confidence, in which errors common to all layouts cancel. Its inputs follow, the network first,
+// and the effects that it does not include.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -10,7 +10,7 @@ namespace meshwright::reports {
 
 // The page's header.
 std::string comparison_headline(const Comparison& comparison);
-// What stands below it.
+// Returns the body of the comparison page.
 std::string comparison_page_body(const Comparison& comparison);
 
 }  // namespace meshwright::reports

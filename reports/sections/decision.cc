@@ -11,7 +11,7 @@
 namespace meshwright::reports {
 namespace {
 
-// What a search found, never what a rule alone would admit.
+// Names a row that the search found, and never one that only a rule would allow.
 std::string found_elsewhere(const Capacity& capacity, const Cluster& cluster) {
   for (const CapacityRow& row : capacity.rows) {
     if (!row.fits) continue;
@@ -38,7 +38,7 @@ std::string no_layout_verdict(const planner::Plan& plan, const Capacity& capacit
   return text + found_elsewhere(capacity, plan.cluster);
 }
 
-// How the recommended row runs.
+// Describes the run of the recommended row.
 std::string recommendation(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
   const double tokens = static_cast<double>(plan.job.global_batch_size) * plan.job.seq_length;

@@ -19,7 +19,7 @@ namespace {
 using html::TableCell;
 using html::TableRow;
 
-// How all rows of one table are written.
+// Style of all rows of one table.
 struct TableStyle {
   bool tokens_stated = true;  // else tokens a second stand in the place of days
   bool dated = false;         // a start is stated

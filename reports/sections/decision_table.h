@@ -14,7 +14,7 @@ namespace meshwright::reports {
 // "1,234" from a thousand on, else three digits.
 std::string short_number(double value);
 
-// Of a report's capacity answer. Empty where it has no rows.
+// Returns the table of the report's capacity answer; empty if it has no rows.
 std::string decision_table(const Report& report);
 
 struct WhatIfControl {
@@ -24,7 +24,7 @@ struct WhatIfControl {
   std::size_t base = 0;  // the place of the row in front
 };
 
-// What is shown of a cell; `row` is HTML.
+// Texts of a what-if: the visible part of each cell; `row` is HTML.
 struct WhatIfTexts {
   std::string sentence{}, options{}, row{};
 };

@@ -27,7 +27,7 @@ std::string panel(std::string_view id, std::string_view heading, const std::stri
                      body);
 }
 
-// What the interval is that of, and what would narrow it.
+// Names the calibration level of the interval, and how to narrow it.
 std::string regime_item(const Summary& summary) {
   const std::string& narrowed = summary.interval_narrowed_by;
   return fmt::format("<li><b>Ranges:</b> for {}{}</li>\n",

@@ -25,7 +25,7 @@ std::vector<CertaintyItem> certainty_of(const ReportContents& contents,
                                         const std::optional<NoisePart>& noise);
 // The inputs that the winner uses, the network first.
 std::vector<RestsOn> rests_on_of(const ReportContents& contents);
-// What the model does not know, in sentences.
+// Returns sentences on effects that the model does not contain.
 std::vector<std::string> left_out_of(const ReportContents& contents);
 std::optional<Summary> summary_of(const ReportContents& contents);
 

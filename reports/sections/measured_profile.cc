@@ -230,7 +230,7 @@ void fill_from_profile(CalibrationPart& calibration, const Json& profile) {
                       .stragglers = list_in<Straggler>(reader, "stragglers", straggler_record)};
   devices.sentence = devices_sentence(devices);
   if (!devices.ranks.empty()) calibration.devices = std::move(devices);
-  // What the calibrator itself found odd: noisy points, points left out, a loaded machine.
+  // Notes of the calibrator: noisy points, skipped points, a loaded machine.
   calibration.flagged = reader.optional_strings("notes");
 }
 

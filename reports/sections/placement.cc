@@ -61,7 +61,7 @@ void placement_rows(Record<Report>& r) {
   r.row(&Report::placement, "placement", kind::nullable(kind::object(placement_record)), "");
 }
 
-// That a group keeps the link of a tier busy.
+// Share of the step in which a group uses the link of a tier, 0 to 1.
 double axis_share(const planner::RankMap& map, std::string_view group, Tier tier) {
   for (const AxisPlace& axis : map.axes) {
     if (name_of(axis.group) == group && axis.tier == tier) return axis.share_of_step;

@@ -102,7 +102,7 @@ std::string why(const Estimate& here, const Estimate& next,
       return (d.more.value() > 0.0) == gain;
     });
     if (found == all.end()) continue;
-    // What is too small to matter beside the difference itself is left to the numbers.
+    // An amount that is small compared with the difference is left to the tables.
     const Seconds amount = seconds(std::abs(found->more.value()));
     if (!gain && amount < (next.step_time - here.step_time) * 0.05) continue;
     text += fmt::format("{}{} {} {}", joint, seconds_text(amount), gain ? "less" : "more",
@@ -145,7 +145,8 @@ constexpr std::size_t kMostRows = 200;  // of a table; the record has all, and t
 constexpr std::size_t kNameColumn = 1;
 constexpr std::size_t kSourceColumn = 8;
 
-// As HTML: the name with the full one under the mouse, the weakest provenance before its share.
+// Row as HTML: the short name with the full one as a tooltip, and the weakest provenance before its
+// share.
 html::TableRow ranking_row(const RankedLayout& ranked) {
   const auto texts = ranking_texts(ranked);
   html::TableRow row;

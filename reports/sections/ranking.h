@@ -8,7 +8,7 @@
 
 namespace meshwright::reports {
 
-// Of the step, in terms of that provenance.
+// Share of the step in terms of that provenance, 0 to 1.
 double share_of_step(const Estimate& estimate, Provenance provenance);
 
 // The texts of a layout's row in the ranking, column by column; the viewer shows the same.

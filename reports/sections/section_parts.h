@@ -11,7 +11,7 @@
 
 namespace meshwright::reports {
 
-// What each pipeline stage holds, and the rules that layouts fell to.
+// Memory of each pipeline stage, and the rules that rejected layouts.
 MemoryPart memory_of(const Estimate& estimate, const Model& model, const Device& device);
 std::vector<RejectionRow> rejections_of(const planner::Plan& plan);
 

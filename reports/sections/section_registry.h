@@ -20,7 +20,7 @@ struct ReportSection {
   std::string (*page)(const Report& report) = nullptr;
   std::string_view id{};    // of its <section>: links lead to it
   std::string_view word{};  // in the navigation
-  // What the viewer draws into its figures: names of viewer/src/NAME.ts; with spaces.
+  // Names of the scripts that draw the section's figures, viewer/src/NAME.ts, separated by spaces.
   std::string_view charts{};
 };
 

@@ -156,7 +156,7 @@ std::vector<TimelineWork> events_of(const Window& window, std::vector<std::strin
   return events;
 }
 
-// Of the whole step, whatever is shown of it.
+// Shares of the whole step, even if only a part is shown.
 std::vector<StageShares> shares_of(const Trace& trace, int stages, Seconds end) {
   std::vector<StageShares> shares(static_cast<std::size_t>(stages));
   for (const TraceSlice& slice : trace.slices) {

@@ -45,7 +45,7 @@ std::string error_text(const planner::TermComparison& term) {
   return fmt::format("{:+.1f}", (term.predicted / term.measured - 1.0) * 100.0);
 }
 
-// How much of the step's error is this term's: predicted - measured, over the measured step.
+// Part of the step's error that this term causes: (predicted - measured) / measured step.
 std::string share_text(const planner::TermComparison& term, Seconds step) {
   if (step.value() <= 0.0) return "";
   return fmt::format("{:+.1f}", (term.predicted - term.measured) / step * 100.0);

@@ -16,7 +16,7 @@ Table capacity_table(const Capacity& capacity, DeviceKind kind, bool wide);
 Table time_table(const planner::TimeParts& time);
 // Steps of one batch and sequence length each.
 Table phases_table(const std::vector<PhaseFacts>& phases);
-// What moves days and money, largest first.
+// Table of the levers on days and money, largest first.
 Table levers_table(const Capacity& capacity);
 // A row beside a run that somebody made, part by part.
 Table reference_table(const ReferenceFacts& reference, DeviceKind kind);

@@ -10,8 +10,8 @@
 
 namespace meshwright::reports {
 
-// How a page shows a column's texts: as they are; as code; a name's underscores as blanks; who says
-// so, with a badge that tells what was timed from what was not.
+// Style of a column's texts on the page: plain; code; a name whose underscores become blanks; or a
+// source, with a badge that separates measured from other numbers.
 enum class Face { plain, code, name, source };
 
 struct Column {

@@ -208,8 +208,9 @@ void append_row(std::string& out, const TextColumns& columns, std::size_t row) {
   }
 }
 
-// What is moved out of the columns, below its row: on a line if it fits, else on a line each. One
-// such text has its heading below the others, several have it before them.
+// Appends the texts that were moved out of the columns, below their row. They share a line if they
+// fit, else each has its own. A single such text has its heading below the other headings; several
+// have it in front of them.
 void append_below(std::string& out, const TextColumns& below, std::size_t row, std::size_t indent,
                   std::size_t limit) {
   if (row == 0 && below.size() > 1) return;

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 5> kTracks{
     "compute", "tensor, context, expert communication", "messages to other stages",
     "data-parallel communication", "host"};
 
-// What a stage's step waits for besides its chunks, as evaluate() adds it up.
+// Waits of a stage's step in addition to its chunks, as evaluate() adds them.
 struct StageExtras {
   DataCost data;
   ExposedData exposed;
@@ -146,7 +146,7 @@ class StepTracer {
                      "take a larger micro-batch, fewer chunks per stage or a smaller batch");
   }
 
-  // What is waited for inside the pipeline belongs to its times.
+  // Waits inside the pipeline are part of its times.
   void add_waits() {
     for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
       extras_.push_back(extras_of(table_, estimate_, pipeline_, s));
@@ -270,7 +270,7 @@ class StepTracer {
   Seconds message_;  // one, with nothing beside it
   Seconds start_;    // of the pipeline: what of the parameters' gather is waited for
   Seconds end_;
-  // Of the stage that is being drawn.
+  // Times in the stage that is being drawn.
   Seconds at_, message_end_;
   std::vector<HeldMicroBatches> held_;
   std::vector<ChunkMemory> chunks_;

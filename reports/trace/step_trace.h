@@ -2,10 +2,10 @@
 // One simulated step as a trace: a process for each pipeline stage (its first rank, of the first
 // replica), a track for each of its streams, and what its memory holds.
 //
-// What communication a chunk waits for is drawn after the chunk's compute, in one piece: the
-// simulator knows how much there is, and a real step spreads it between the operators. Exposed
-// parts and hidden parts of once-a-step communication are one slice, placed so that what sticks out
-// of the backward pass is what the step waits for.
+// Communication that a chunk waits for is drawn after the chunk's compute, in one piece. The
+// simulator knows its duration; a real step spreads it between the operators. Exposed and hidden
+// parts of communication that happens once per step are one slice. It is placed so that its part
+// after the backward pass is the exposed part.
 #pragma once
 
 #include "reports/trace/trace.h"

@@ -15,7 +15,7 @@ namespace {
 std::int64_t nanoseconds(Seconds time) { return std::llround(time.value() * 1e9); }
 double microseconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
-// What a process or one of its tracks is called.
+// Event that names a process or one of its tracks.
 struct NameEvent {
   int process = 0;
   int track = 0;  // from 1; 0: the process

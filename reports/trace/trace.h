@@ -42,7 +42,7 @@ struct TraceCounter {
 };
 
 struct Trace {
-  std::vector<std::pair<std::string, std::string>> facts;  // what made it, of what
+  std::vector<std::pair<std::string, std::string>> facts;  // command and inputs of the trace
   std::vector<TraceProcess> processes;
   std::vector<TraceSlice> slices;
   std::vector<TraceCounter> counters;

@@ -31,7 +31,7 @@ struct TrainingJob : Numerics {
   // fp32 weights that the optimizer updates. Without them it updates 16-bit ones, as Hugging Face's
   // Trainer does with a model that was loaded in bf16.
   bool master_weights = true;
-  std::optional<double> train_tokens;
+  std::optional<double> train_tokens;  // tokens of the whole training
 
   bool operator==(const TrainingJob&) const = default;
 };

@@ -12,7 +12,7 @@ struct LaunchFile {
   std::string names_of;  // the version whose names these are
   std::string file_name;
   std::string text;                // empty when refused
-  std::vector<std::string> notes;  // what differs, what to add
+  std::vector<std::string> notes;  // differences from the layout, and lines that the user must add
   std::string refusal;             // why the framework cannot run this layout
 };
 

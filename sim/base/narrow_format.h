@@ -13,10 +13,10 @@
 namespace meshwright {
 
 struct NarrowFormat {
-  double number = 1.0;  // bytes
-  double scale = 0.0;   // bytes of scales, a number
-  double reads = 1.0;   // of the source by a cast
-  double reads_after_norm = 1.0;
+  double number = 1.0;            // bytes
+  double scale = 0.0;             // bytes of scales, a number
+  double reads = 1.0;             // number of times that a cast reads its source
+  double reads_after_norm = 1.0;  // the same for a cast that follows a norm
   bool norm_casts = false;        // the norm writes the operand: nothing is left to cast
   bool two_copies = true;         // on every device
   double gemm_time_factor = 1.0;  // over per-tensor fp8 products, fp4 over its own

@@ -28,18 +28,19 @@ inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flas
                                                   EnumName{AttentionKernel::unfused, "unfused"}};
 constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
 
-// How fp8 operands are scaled (Megatron-LM --fp8-recipe; fp4 has NVFP4 alone). What each makes of
-// operands: narrow_format.h.
+// Scaling of fp8 operands (Megatron-LM --fp8-recipe; fp4 has NVFP4 alone). narrow_format.h has the
+// operands of each.
 enum class Fp8Recipe { delayed, tensorwise, blockwise, mxfp8 };
 inline constexpr std::array kFp8RecipeNames{
     EnumName{Fp8Recipe::delayed, "delayed"}, EnumName{Fp8Recipe::tensorwise, "tensorwise"},
     EnumName{Fp8Recipe::blockwise, "blockwise"}, EnumName{Fp8Recipe::mxfp8, "mxfp8"}};
 constexpr std::string_view name_of(Fp8Recipe v) { return name_in(kFp8RecipeNames, v); }
 
-// What the kernels between the products keep. Eager: every operator of PyTorch is a kernel of its
-// own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them). Compiled:
-// torch.compile fuses each block, and the loss runs eagerly in fp32 (torchtitan, 2024).
-// Transformers: eager as the models of Hugging Face transformers are, whose norms work in fp32.
+// Fusion of the kernels between GEMMs, which decides the arrays that they keep. Eager: every
+// operator of PyTorch is a kernel of its own that keeps its inputs (Nanotron's models/llama.py;
+// operators.h lists them). Compiled: torch.compile fuses each block, and the loss runs eagerly in
+// fp32 (torchtitan, 2024). Transformers: eager as in Hugging Face transformers, whose norms work in
+// fp32.
 enum class KernelFusion { fused, eager, compiled, transformers };
 inline constexpr std::array kKernelFusionNames{
     EnumName{KernelFusion::fused, "fused"}, EnumName{KernelFusion::eager, "eager"},
@@ -86,7 +87,7 @@ constexpr double bytes_per_element(Precision p) {
 constexpr bool is_narrow(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
 
 struct Numerics {
-  Precision precision = Precision::bf16;  // of GEMM operands
+  Precision precision = Precision::bf16;  // number format of GEMM operands
   AttentionKernel attention_kernel = AttentionKernel::flash;
   KernelFusion kernel_fusion = KernelFusion::fused;
   bool dropout = false;                    // attention and hidden dropout masks are kept
@@ -106,6 +107,7 @@ struct Numerics {
   // Tokens of the rank whose experts get most of them over the mean. Megatron-LM's benchmarks force
   // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.
   double moe_load_imbalance = 1.01;
+  // The vocabulary is padded to a multiple of this x tensor size.
   int make_vocab_size_divisible_by = 128;
   // Rank of LoRA's adapters; 0: all weights are trained. Adapters are 16-bit weights beside frozen
   // ones, which have neither weight gradients nor optimizer states.
@@ -115,7 +117,7 @@ struct Numerics {
   // Tensor ranks exchange what row-parallel adapters put out by all-to-all, in place of an
   // all-gather (Megatron-Bridge a2a_experimental).
   bool lora_all_to_all = false;
-  // How frozen weights of linears are stored: none as others are, fp8, or fp4 for the 4-bit
+  // Format of the frozen weights of linears. None: as other weights; fp8; fp4: the 4-bit
   // NormalFloat of QLoRA (arXiv 2305.14314).
   std::optional<Precision> frozen_weight_precision;
 

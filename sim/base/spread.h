@@ -9,8 +9,9 @@ namespace meshwright {
 inline constexpr double kIntervalDeviations = 1.645;
 
 inline constexpr double kDatasheetRateSpread = 0.15;  // a rate made from a datasheet's
-inline constexpr double kHostLaunchSpread = 0.2;      // what a host that falls behind adds
-inline constexpr double kHostLinkSpread = 0.3;        // its bandwidth is shared with other devices
+// Relative spread of the time that a late host adds.
+inline constexpr double kHostLaunchSpread = 0.2;
+inline constexpr double kHostLinkSpread = 0.3;  // its bandwidth is shared with other devices
 inline constexpr double kUnknownAttentionSpread = 0.3;  // of a device without a rate of attention
 
 }  // namespace meshwright

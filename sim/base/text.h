@@ -22,7 +22,7 @@ std::string trimmed_right(std::string_view text);
 std::string replaced(std::string_view text, std::string_view from, std::string_view to);
 // ASCII letters in lower case.
 std::string lower_case(std::string_view text);
-// Whether both are the same but for the case of ASCII letters.
+// Tells whether both are the same but for the case of ASCII letters.
 bool same_letters(std::string_view a, std::string_view b);
 bool contains(std::string_view text, std::string_view part);
 bool contains_any_case(std::string_view text, std::string_view part);

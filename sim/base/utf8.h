@@ -19,9 +19,10 @@ std::size_t num_characters(std::string_view text);
 
 struct Character {
   char32_t code = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;  // length, 1 to 4
 };
-// What a text (not empty) begins with; U+FFFD of one byte where that is no character.
+// Returns the first character of a text that is not empty; U+FFFD of one byte if the bytes are no
+// character.
 Character first_character(std::string_view text);
 
 }  // namespace meshwright

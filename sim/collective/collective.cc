@@ -13,8 +13,8 @@ namespace {
 // Doublings between two numbers.
 double apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
 
-// How far a curve's groups are from the ones that are asked for: first in size, then in how they
-// sit, then in how many share a node.
+// Distance between a curve's groups and the wanted ones: first by size, then by placement, then by
+// the number of groups that share a node.
 double distance(const Placement& measured, const Placement& asked) {
   return apart(measured.group_size, asked.group_size) +
          0.5 * apart(measured.ranks_per_node, asked.ranks_per_node) +
@@ -62,8 +62,8 @@ CurveValue read_curve(const std::vector<CollectivePoint>& points, Bytes payload)
   return {left * (payload / last.payload), last.relative_spread, Provenance::extrapolated};
 }
 
-// Of the first point's time, what a smaller payload takes: as the model says, at least in
-// proportion. A message that small only takes its start-up.
+// Share of the first point's time that a smaller payload takes: as in the model, at least in
+// proportion to the bytes. A message of at most kStartUp takes only its start-up.
 constexpr Bytes kStartUp = kibibytes(4);
 double share_below(Collective collective, Bytes payload, Bytes first, const Placement& measured,
                    const Cluster& cluster) {

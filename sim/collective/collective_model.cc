@@ -120,7 +120,7 @@ BytesPerSecond sustained_nics(Collective collective, const Placement& p, const C
   return std::min(nics, host * members);
 }
 
-// What leaves a node shares its NICs, the rest stays on the node's links meanwhile.
+// Traffic that leaves a node shares its NICs. The rest stays on the node's links at the same time.
 Seconds direct_time(const Call& call) {
   const Placement& p = call.placement;
   const Link& link = call.link();
@@ -208,7 +208,7 @@ constexpr Algorithm kAlgorithms[] = {
      direct_time},
 };
 
-// Of the traffic that leaves a node, the part that leaves the node's block of switches too.
+// Share of the traffic between nodes that also leaves the node's block of switches, 0 to 1.
 double leaving_share(Collective collective, int nodes, int blocks) {
   if (blocks <= 1) return 0.0;
   const double n = nodes, b = std::min(blocks, nodes);

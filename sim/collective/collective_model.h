@@ -2,12 +2,12 @@
 // The model of a collective where nothing was measured: latency per step + bytes / bandwidth + a
 // ramp for medium messages that have not filled the pipeline.
 //
-// One node (or one island of it): base + steps * latency + busbw bytes / (bandwidth * fraction) +
-// ramp, ring; all-reduce also in the switch (NVLS) from sharp_min_group ranks. Several nodes: the
-// fastest of ring and tree (all-reduce) over the protocols that NCCL has for them (latencies a hop
-// and bandwidth shares of src/graph/tuning.cc); the bus bandwidth is that of the narrower of the
-// ring inside the node and the group's share of NICs and up-links (GTC24 S62129: 192 GB/s on
-// 8 x 200 Gb/s, 370 on 8 x 400), as max-min fair shares over the graph give it (traffic.h).
+// One node (or one island of it), ring: base + steps * latency + busbw bytes / (bandwidth *
+// fraction) + ramp; all-reduce also in the switch (NVLS) from sharp_min_group ranks. Several nodes:
+// the fastest of ring and tree (all-reduce) over the protocols that NCCL has for them (latencies
+// per hop and bandwidth shares of src/graph/tuning.cc). Their bus bandwidth is the smaller of the
+// ring inside the node and the group's share of NICs and up-links, by max-min fair shares over the
+// graph (traffic.h). GTC24 S62129: 192 GB/s on 8 x 200 Gb/s, 370 on 8 x 400.
 #pragma once
 
 #include <string_view>

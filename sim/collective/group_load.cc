@@ -76,7 +76,8 @@ std::vector<WireUse> wires_of(const Topology& topology, std::span<const Traffic>
     sum.most_used = std::max(sum.most_used, busier);
   }
   std::vector<WireUse> wires;
-  // Of equally full kinds the outermost is named first: a PCIe wire to a NIC is as fast as the NIC.
+  // Among equally loaded kinds the outermost is named first: a PCIe link to a NIC is as fast as the
+  // NIC.
   for (auto it = by_kind.rbegin(); it != by_kind.rend(); ++it) wires.push_back(it->second);
   std::stable_sort(wires.begin(), wires.end(), [](const WireUse& a, const WireUse& b) {
     return a.most_used > b.most_used + 1e-9;

@@ -13,8 +13,9 @@ namespace meshwright {
 
 struct WireUse {
   WireKind kind = WireKind::node;
-  int wires = 0;           // of this kind that the axis uses
-  double most_used = 0.0;  // of the sustained bandwidth, the busier direction of the fullest one
+  int wires = 0;  // number of links of this kind that the axis uses
+  // Load of the most used link's busier direction, as a share of the sustained bandwidth.
+  double most_used = 0.0;
 };
 
 struct GroupLoad {
@@ -23,7 +24,7 @@ struct GroupLoad {
   int num_groups = 1;
   Placement placement;
   // Bus bandwidth of the slowest group.
-  BytesPerSecond closed_form;  // what an estimate assumes
+  BytesPerSecond closed_form;  // rate that an estimate uses
   BytesPerSecond alone;        // one group, nothing else
   BytesPerSecond together;     // all groups of the axis
   BytesPerSecond with_others;  // all groups of all axes at once

@@ -36,7 +36,7 @@ class Solver {
   }
 
  private:
-  // Whether it ended before the steps did.
+  // Tells whether it ended before the steps did.
   bool descend() {
     double damping = kFirstDamping;
     for (int step = 0; step < options_.most_steps; ++step) {

@@ -14,22 +14,22 @@ namespace meshwright {
 
 struct LeastSquaresProblem {
   std::function<std::vector<double>(std::span<const double>)> residuals;
-  std::vector<double> start;
+  std::vector<double> start;          // start values of the parameters
   std::vector<double> prior_weights;  // w: 1 / variance around the start; empty: no prior
   double huber_bound = std::numeric_limits<double>::infinity();  // a residual
 };
 
 struct LeastSquaresOptions {
-  int most_steps = 200;
-  double difference = 1e-6;    // of a parameter, for the numerical derivative
+  int most_steps = 200;        // limit of iterations
+  double difference = 1e-6;    // relative change of a parameter for the numerical derivative
   double convergence = 1e-12;  // relative change of the objective
 };
 
 struct LeastSquaresSolution {
   std::vector<double> parameters;
-  std::vector<double> residuals;
-  // Of the parameters, when residuals have variance 1: the diagonal of (J^T W J + prior)^-1, W the
-  // residuals' weights under rho.
+  std::vector<double> residuals;  // residuals at the solution
+  // Variances of the parameters if residuals have variance 1: the diagonal of (J^T W J + prior)^-1,
+  // where W are the residuals' weights under rho.
   std::vector<double> variances;
   bool converged = false;
 };

@@ -24,7 +24,7 @@ inline constexpr std::array kCollectiveNames{EnumName{Collective::all_reduce, "a
                                              EnumName{Collective::send_recv, "send_recv"}};
 constexpr std::string_view name_of(Collective v) { return name_in(kCollectiveNames, v); }
 
-// Which wire a group's traffic is limited by.
+// Kind of link that limits a group's traffic.
 enum class Tier { self, intra_node, inter_node };
 inline constexpr std::array kTierNames{EnumName{Tier::self, "self"},
                                        EnumName{Tier::intra_node, "intra_node"},
@@ -41,19 +41,19 @@ struct CollectivePoint {
 // One measured sweep: a collective over group_size ranks of one tier. Points sorted by payload.
 struct CollectiveCurve {
   Collective collective = Collective::all_reduce;
-  int group_size = 2;
+  int group_size = 2;  // number of ranks
   std::vector<CollectivePoint> points;
-  // How the ranks sat, as Placement has it. 0: not stated (older files: nodes filled one after the
-  // other; across nodes one group alone).
+  // Placement of the ranks, as in Placement. 0: not stated (older files: nodes are filled one after
+  // the other, and one group alone runs across nodes).
   int ranks_per_node = 0;
-  int groups_per_node = 0;
+  int groups_per_node = 0;  // groups of a node that run at the same time
   bool operator==(const CollectiveCurve&) const = default;
 };
 
 struct Link {
   std::string name;                 // "NVLink 4", "InfiniBand NDR", "shared memory"
   BytesPerSecond bandwidth;         // per device and direction; inter-node: NIC share of one device
-  double bandwidth_fraction = 0.8;  // of it, reached by large collectives in large groups
+  double bandwidth_fraction = 0.8;  // share that large collectives in large groups reach
   double ring_end_cost =
       0.0;  // bytes take 1 + ring_end_cost / group as long (all-reduce: half of it)
   double sharp_bandwidth_fraction =
@@ -82,37 +82,38 @@ inline constexpr std::array kNodeFabricNames{EnumName{NodeFabric::nvswitch, "nvs
                                              EnumName{NodeFabric::shared_memory, "shared_memory"}};
 constexpr std::string_view name_of(NodeFabric v) { return name_in(kNodeFabricNames, v); }
 
-// How NICs meet leaf switches: the same NIC of every node on one leaf (NVIDIA's rails), or all NICs
-// of a node on the node's leaf.
+// Connection of NICs to leaf switches: one leaf for the same NIC of every node (NVIDIA's rails), or
+// one for all NICs of a node.
 enum class NetworkFabric { rail_optimised, fat_tree };
 inline constexpr std::array kNetworkFabricNames{
     EnumName{NetworkFabric::rail_optimised, "rail_optimised"},
     EnumName{NetworkFabric::fat_tree, "fat_tree"}};
 constexpr std::string_view name_of(NetworkFabric v) { return name_in(kNetworkFabricNames, v); }
 
-// What runs on this very machine asked for beside the numbers of its parts and of the framework
-// that they ran under. Under another framework nothing is known of it, and it does not count.
+// Correction factors fitted on runs of this machine, in addition to the numbers of its parts and of
+// the framework of these runs. They do not count under another framework.
 struct MachineFit {
   std::string framework;  // its name; empty: nothing was fitted
   std::string source;
   double gemm_time_factor = 1.0, kernel_time_factor = 1.0, collective_time_factor = 1.0;
   Seconds micro_batch_overhead;
-  double relative_spread = 0.0;  // what remained
-  // Runs that taught it, where relative_spread says how far the next step may be off; 0: shipped,
-  // and relative_spread is of the very runs that it was fitted on.
+  // Residual after the fit: one standard deviation, relative to the step.
+  double relative_spread = 0.0;
+  // Calibration runs of the fit, if relative_spread is that of the next step. 0: a shipped fit,
+  // whose relative_spread is that of the runs on which it was fitted.
   int learnt_runs = 0;
-  std::vector<std::string> sets;   // of measured runs
-  std::vector<std::string> terms;  // of those above
+  std::vector<std::string> sets;   // data sets of the fit
+  std::vector<std::string> terms;  // names of the fitted factors above
   bool operator==(const MachineFit&) const = default;
 };
 
-// How long the nodes' hosts took to launch a kernel of a layer with experts in runs under one
-// framework, over what that framework's own fit says. It is no fit of the whole machine: intervals
-// stay as wide.
+// Factor on the time that the nodes' hosts take to launch a kernel of a layer with experts,
+// relative to the framework's own fit. It was fitted on runs under one framework. It is no fit of
+// the whole machine, so intervals do not become narrower.
 struct HostPace {
   std::string framework;  // its name; empty: nothing is known
   std::string source;
-  double expert_launch_time_factor = 1.0;
+  double expert_launch_time_factor = 1.0;  // above 1: slower
   bool operator==(const HostPace&) const = default;
 };
 
@@ -127,7 +128,7 @@ struct Cluster {
   // Devices of a compute tray, which is a host, where a node is a rack of them; 0: a node is a
   // host.
   int gpus_per_tray = 0;
-  // Of the NVLink domain, where a job uses gpus_per_node of them; 0: it uses all.
+  // GPUs of the NVLink domain, if a job uses only gpus_per_node of them; 0: it uses all.
   int gpus_per_domain = 0;
   // Neighbours joined by a faster link than the node's own: 2 for an NVLink bridge. 0: none.
   int gpus_per_island = 0;
@@ -137,17 +138,17 @@ struct Cluster {
   int nics_per_node = 0;    // 0: one per device
   int nodes_per_leaf = 32;  // nodes below one leaf switch (of each rail)
   int nodes_per_pod = 0;    // nodes below one set of spine switches; 0: one set for all (2 levels)
-  double spine_oversubscription = 1.0;  // leaf ports down / up
-  double core_oversubscription = 1.0;   // spine ports down / up; counts between pods
-  std::optional<double> price_per_gpu_hour;
-  Framework framework;  // what the training software adds
+  double spine_oversubscription = 1.0;       // leaf ports down / up
+  double core_oversubscription = 1.0;        // spine ports down / up; counts between pods
+  std::optional<double> price_per_gpu_hour;  // in the currency of the price list
+  Framework framework;                       // training software and its costs
   // Nobody said that this framework runs here: the file takes it as the likeliest.
   bool framework_assumed = false;
   MachineFit fit;
   HostPace host;
-  FeatureLimits limits;  // what does not run over its links
-  // What runs over them only with patches, or lost wherever it was measured. No search takes it
-  // unasked; who asks for it is told.
+  FeatureLimits limits;  // features that its links do not support
+  // Features that run on these devices only with patches, or were slower in every measurement. A
+  // search does not use them unless asked, and then reports it.
   FeatureLimits unproven;
 
   [[nodiscard]] bool fit_holds() const {
@@ -207,9 +208,9 @@ inline const Device& only_device(const Cluster& cluster) { return cluster.device
 // To be filled by what reads files, calibrates or asks what would be if.
 inline Device& only_device(Cluster& cluster) { return cluster.device; }
 
-// What a layout is on this cluster unless it says otherwise: as under the framework, but tokens go
-// to experts by alltoall where the framework's library does not run (Megatron Bridge,
-// training/flex_dispatcher_backend.py, does the same).
+// Default layout on this cluster. It is the framework's, but tokens go to experts by alltoall if
+// the framework's library does not run here (as Megatron Bridge,
+// training/flex_dispatcher_backend.py).
 Layout default_layout(const Cluster& cluster);
 
 // A layout that says nothing of its dispatcher: alltoall in place of flex where its expert ranks

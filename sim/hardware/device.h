@@ -49,10 +49,11 @@ struct GemmPoint {
 struct GemmModel {
   Precision precision = Precision::bf16;
   FlopsPerSecond peak;              // dense, datasheet
-  double sustained_fraction = 1.0;  // of peak, for large shapes
+  double sustained_fraction = 1.0;  // share of the peak that large shapes reach, 0 to 1
   int tile_m = 128, tile_n = 128;   // largest output tile of one multiprocessor
   double ramp_k = 0.0;              // prologue and epilogue of a tile, in units of k
-  Seconds k_latency;  // of one step in k, whatever the tile's size: favours large tiles
+  Seconds
+      k_latency;  // time of one step in k, equal for all tile sizes, so large tiles are favoured
   double wave_quantization = 1.0;  // 1: a started wave costs a whole one; 0: only its share
   Seconds split_latency;           // once more when k is split: the pass that adds the parts
   double relative_spread = 0.1;    // residual of the fit
@@ -75,10 +76,11 @@ struct KernelRate {
 // of 128 queries a multiprocessor.
 // Libraries carry FlashAttention's versions for years: a device may have rates for older ones.
 struct AttentionRate {
-  int head_dim = 128;
-  int version = 0;                // of FlashAttention; 0: the fastest kernel of the day
-  double forward_fraction = 0.5;  // of the GEMM peak, long sequences and many heads
-  double backward_fraction = 0.4;
+  int head_dim = 128;  // width of a head
+  int version = 0;     // version of FlashAttention; 0: the fastest available kernel
+  // Share of the GEMM peak with long sequences and many heads, 0 to 1.
+  double forward_fraction = 0.5;
+  double backward_fraction = 0.4;  // the same for the backward pass
   double ramp_keys = 0.0;
   double forward_tail_waves = 0.0;
   double backward_tail_waves = 0.0;
@@ -99,12 +101,13 @@ struct Device {
   std::string source;  // datasheet or measurement, with date
   DeviceKind kind = DeviceKind::gpu;
   std::string architecture;     // "hopper": chips of one run kernels alike; empty: not stated
-  int num_multiprocessors = 1;  // of a GPU, SMs
-  Bytes memory;                 // that CUDA offers: less than the datasheet's
-  Bytes context_memory;         // of it CUDA's context and its loaded kernels, a rank
-  Bytes communicator_memory;    // of it NCCL's buffers of one communicator
+  int num_multiprocessors = 1;  // streaming multiprocessors of a GPU
+  Bytes memory;                 // bytes that CUDA offers; less than in the datasheet
+  Bytes context_memory;         // part of `memory`, per rank: CUDA's context and its loaded kernels
+  Bytes communicator_memory;    // part of `memory`: NCCL's buffers of one communicator
   BytesPerSecond memory_bandwidth;
-  double memory_bandwidth_fraction = 0.8;  // of the datasheet's, reached by streaming kernels
+  // Share of the datasheet's bandwidth that streaming kernels reach, 0 to 1.
+  double memory_bandwidth_fraction = 0.8;
   Provenance memory_provenance = Provenance::datasheet;
   Seconds kernel_launch;  // device-side cost of one more kernel
   Seconds host_launch;    // host time to submit one kernel; wins when larger than the kernel
@@ -122,11 +125,11 @@ struct Device {
   // fused attention take 1 / this as long in a step. Power caps it.
   double sustained_clock_fraction = 1.0;
   // Standard deviation of a rank's time for a kernel from one call to the next, relative: other
-  // work on its host. What ranks that exchange something in every layer wait for each other follows
-  // from it (sim/kernel_time/slowest.h). 0: not measured; a GPU is its job's alone.
+  // work on its host. The waits of ranks that exchange something in every layer follow from it
+  // (sim/kernel_time/slowest.h). 0: not measured; a GPU serves only its job.
   double time_jitter = 0.0;
-  std::optional<double> power_watts;
-  FeatureLimits limits;  // what does not run on it, whatever the software
+  std::optional<double> power_watts;  // rating of one device
+  FeatureLimits limits;               // features that it does not support under any software
   bool operator==(const Device&) const = default;
 };
 

@@ -15,8 +15,8 @@
 namespace meshwright {
 
 struct WireLoad {
-  int wire = 0;
-  double load = 1.0;
+  int wire = 0;       // index of the link
+  double load = 1.0;  // traffic on the link, relative to the stream's rate
 };
 using Stream = std::vector<WireLoad>;
 

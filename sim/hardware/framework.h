@@ -37,19 +37,19 @@ struct FsdpCopies {
 // Bytes that PyTorch's allocator reserves for the bytes of tensors.
 struct MemoryFacts {
   double reserved_ratio = 1.0;    // reserved at the peak over allocated at the peak
-  bool reports_reserved = false;  // what the framework prints as its peak, and its runs say
+  bool reports_reserved = false;  // printed and stated peaks are of reserved memory
   bool operator==(const MemoryFacts&) const = default;
 };
 
 // Data sets that the scalars were fitted on, and the error on held-out groups of runs.
 struct FrameworkFit {
-  std::vector<std::string> sets;         // of measured runs; empty: nothing was fitted
+  std::vector<std::string> sets;         // data sets of the fit; empty: nothing was fitted
   std::vector<std::string> terms;        // scalars below
   std::optional<double> held_out_error;  // mean |predicted / measured - 1|, one group left out each
   bool operator==(const FrameworkFit&) const = default;
 };
 
-// How operators become kernels, and who waits for them.
+// Facts on the kernels of operators, and on the host that launches them.
 struct KernelFacts {
   // cuBLAS for CUDA 11 multiplies batches of 16-bit matrices on tensor cores only where rows are
   // whole 16 bytes; attention heads of another size run at the device's fp32 rate.
@@ -85,7 +85,7 @@ struct PipelineFacts {
   bool operator==(const PipelineFacts&) const = default;
 };
 
-// How gradients and weights go over the data ranks.
+// Facts on the exchange of gradients and weights between data ranks.
 struct DataParallelFacts {
   // NICs of a node that one collective uses; 0: as many as its ranks reach. DeepSpeed of 2021 moved
   // about what one of eight carries at every scale (Narayanan 2021, Table 2).
@@ -94,13 +94,13 @@ struct DataParallelFacts {
   // Gradients are reduced, and weights gathered, in buckets of at least so many parameters, or so
   // many for each data rank, whichever is more; 0: nothing is known of buckets.
   double bucket_parameters = 0.0, bucket_parameters_per_rank = 0.0;
-  // That clipping and the optimizer read and write a parameter of a rank's share; 0: one fused
-  // kernel over gradients, weights and moments.
+  // Bytes per parameter of a rank's share that clipping and the optimizer read and write. 0: one
+  // fused kernel over gradients, weights and moments.
   double optimizer_bytes = 0.0;
   bool operator==(const DataParallelFacts&) const = default;
 };
 
-// How layers with experts run.
+// Facts on layers with experts.
 struct ExpertFacts {
   // Kernels that the host launches, where they were counted (0: one an operator): so many for each
   // operator outside the experts, and beside these for the router's choice and its loss, and for
@@ -114,31 +114,32 @@ struct ExpertFacts {
   bool waits_for_counts = false;
   // Products of one expert after the other on a few streams over the device's batched ones.
   double gemm_time_factor = 1.0;
-  double kernel_time_factor = 1.0;  // of memory-bound kernels between them
-  // By library of the flex dispatcher: multiprocessors that it takes while tokens travel (0: not
-  // known), and whether it can send them in fp8.
+  double kernel_time_factor = 1.0;  // factor on the time of memory-bound kernels between GEMMs
+  // For each library of the flex dispatcher: the multiprocessors that it uses during an exchange
+  // (0: not known), and whether it can send tokens in fp8.
   std::array<int, kMoeFlexDispatcherBackendNames.size()> dispatch_multiprocessors{};
   std::array<bool, kMoeFlexDispatcherBackendNames.size()> sends_fp8{};
   bool operator==(const ExpertFacts&) const = default;
 };
 
 struct Framework {
-  std::string name;                 // of its file: "megatron-core-2026"; empty: unknown software
-  std::string title;                // "Megatron Core with Transformer Engine, 2026"
-  std::string versions;             // "core 0.14 to 0.16"
-  std::string source;               // of what is said here
-  double gemm_time_factor = 1.0;    // of GEMMs and fused attention
-  double kernel_time_factor = 1.0;  // of memory-bound kernels and the optimizer
-  double collective_time_factor = 1.0;
-  Seconds host_launch;           // host time a kernel, when larger than the device's own
-  Seconds micro_batch_overhead;  // once a micro-batch and stage: schedule, data, bookkeeping
-  Seconds step_overhead;         // once a step: gradient clipping, loss scaling, logging
+  std::string name;               // name of its file: "megatron-core-2026"; empty: unknown software
+  std::string title;              // "Megatron Core with Transformer Engine, 2026"
+  std::string versions;           // "core 0.14 to 0.16"
+  std::string source;             // source of these numbers
+  double gemm_time_factor = 1.0;  // factor on the time of GEMMs and fused attention
+  double kernel_time_factor = 1.0;  // factor on the time of memory-bound kernels and the optimizer
+  double collective_time_factor = 1.0;  // factor on the time of collectives
+  Seconds host_launch;                  // host time a kernel, when larger than the device's own
+  Seconds micro_batch_overhead;         // once a micro-batch and stage: schedule, data, bookkeeping
+  Seconds step_overhead;                // once a step: gradient clipping, loss scaling, logging
   DataParallelFacts data_parallel;
   PipelineFacts pipeline;
   KernelFacts kernels;
   MemoryFacts memory;
   ExpertFacts experts;
-  double relative_spread = 0.0;  // what remains after the fit, as one standard deviation of a step
+  // Residual after the fit: one standard deviation, relative to the step.
+  double relative_spread = 0.0;
   FrameworkDefaults defaults;
   FeatureLimits limits;
   FrameworkFit fit;

@@ -2,8 +2,8 @@
 // Where the two ends of a message sit: neighbouring stages of a pipeline, its two ends, or one hop
 // of the ring that passes keys and values among context ranks.
 //
-// A hop has one sender, so it has one rail, whatever the size of its group. What shares the NICs of
-// a node are the hops that leave it at the same time.
+// A hop has one sender, so it has one rail, whatever the size of its group. The hops that leave a
+// node at the same time share its NICs.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ bool compared_with_runs(const std::string& framework) {
   return std::find(compared.begin(), compared.end(), framework) != compared.end();
 }
 
-// What to say of the software.
+// Names the software in a sentence.
 std::string named_software(const Cluster& cluster) {
   const std::string& name = cluster.framework.name;
   if (name.empty()) return "name the training software (--framework)";

@@ -38,7 +38,7 @@ std::vector<std::string> chip_words(const std::string& name) {
   return chips;
 }
 
-// What a vendor glues to a chip's name, as in "h100sxm5".
+// Tells whether the text is a form that vendors append to a chip's name, as in "h100sxm5".
 bool is_form(const std::string& rest) {
   return rest.empty() || rest.starts_with("sxm") || rest.starts_with("pcie") || rest == "nvl" ||
          rest == "oam";

@@ -11,11 +11,11 @@
 
 namespace meshwright {
 
-// Whether `named` has a chip's word of the device's name ("H100", "MI300X", "4090") and not another
-// form of it ("PCIe" beside "SXM"). Also true where the device's name has no chip.
+// Tells whether `named` has a chip's word of the device's name ("H100", "MI300X", "4090") and not
+// another form of it ("PCIe" beside "SXM"). Also true where the device's name has no chip.
 bool may_be_device(const std::string& named, const Device& device);
 
-// Whether a name has a chip's word at all: "h100", not "gpu" or "hopper".
+// Tells whether a name has a chip's word at all: "h100", not "gpu" or "hopper".
 bool names_a_chip(const std::string& named);
 
 // The first of the names that cannot be the device; empty: all can.

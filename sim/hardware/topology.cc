@@ -109,7 +109,7 @@ BytesPerSecond Topology::bisection_bandwidth() const {
     add_arc(flow, a, b, rate);
     add_arc(flow, b, a, rate);
   }
-  // No device can send more than its own links carry.
+  // A device cannot send more than its own links carry.
   for (std::size_t i = 0; i < 2 * half; ++i) {
     const VertexId device = i;
     const std::int64_t rate = capacity(impl_->link_rate(device));

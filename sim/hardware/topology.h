@@ -28,9 +28,10 @@ class Topology {
   // Bandwidth between the two halves of the devices (lower-numbered and higher-numbered): maximum
   // flow.
   [[nodiscard]] BytesPerSecond bisection_bandwidth() const;
-  // The wires that a message takes: inside an island its bridge, inside a node the node's switch,
-  // between nodes the receiver's rail, which another device of the sender's node feeds where the
-  // sender sits on another rail (NCCL's PXN), up only as far as the two NICs meet.
+  // Links that a message takes: inside an island its bridge, inside a node the node's switch, and
+  // between nodes the receiver's rail. If the sender is on another rail, a device of its node on
+  // the receiver's rail passes the message on (NCCL's PXN). The path goes up to the level where the
+  // two NICs meet.
   [[nodiscard]] std::vector<DirectedWire> route(int from, int to) const;
   // Sustained bandwidth of every directed wire.
   [[nodiscard]] std::vector<BytesPerSecond> sustained() const;

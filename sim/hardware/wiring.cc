@@ -134,8 +134,8 @@ class Builder {
     const int bridge =
         add_part(PartKind::pcie_switch, fmt::format("node{}.pcie{}", node, rail), node);
     add_wire(WireKind::pcie, bridge, nic, c_.rail_bandwidth(), fraction, {});
-    // No device reaches its NIC faster than its own PCIe link, where that is stated (a measured
-    // rate).
+    // A device reaches its NIC at most at the rate of its own PCIe link, if that is stated (a
+    // measured rate).
     const BytesPerSecond host =
         only_device(c_).host_link.value() > 0.0 ? only_device(c_).host_link : c_.rail_bandwidth();
     for (int i = 0; i < c_.gpus_per_node; ++i) {

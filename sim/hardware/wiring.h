@@ -39,7 +39,7 @@ struct Wire {
   WireKind kind = WireKind::node;
   int from = 0, to = 0;      // parts; `to` is nearer to the core
   BytesPerSecond bandwidth;  // each direction, as on the datasheet
-  BytesPerSecond sustained;  // what large collectives get
+  BytesPerSecond sustained;  // rate of large collectives
   Seconds latency;
 };
 
@@ -55,7 +55,7 @@ struct Wiring {
   std::vector<Wire> wires;
   std::vector<DeviceWires> devices;  // part i is device i
   std::vector<int> rail_nic;         // node-major: the NIC part of (node, rail); empty: one node
-  std::vector<int> uplink;           // of a part: the wire towards the core; -1: none
+  std::vector<int> uplink;           // index of each part's link towards the core; -1: none
 };
 
 Wiring wiring_of(const Cluster& cluster);

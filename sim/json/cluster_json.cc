@@ -154,7 +154,7 @@ int usual_tray(const Cluster& c) {
 
 Record<Cluster> make_cluster_record() {
   using C = Cluster;
-  // No more devices than an int counts with room to spare.
+  // Largest number of devices, well within an int.
   constexpr int kMostGpus = 100'000'000;
   const auto has_islands = [](const C& c) { return c.gpus_per_island > 0; };
   Record<C> r("Devices and the links between them. Units are in the keys.");

@@ -21,7 +21,7 @@ const Record<Device>& device_record();
 const Record<Link>& link_record();
 const Record<Cluster>& cluster_record();
 const Record<Framework>& framework_record();
-// By name, why something is missing.
+// Reasons why features are missing, by name.
 const Kind<FeatureLimits>& limits_kind();
 
 }  // namespace meshwright

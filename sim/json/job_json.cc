@@ -10,10 +10,10 @@
 namespace meshwright {
 namespace {
 
-// What tokens travel in.
+// Number formats in which tokens are sent.
 constexpr std::array kSentNames{EnumName{Precision::bf16, "bf16"}, EnumName{Precision::fp8, "fp8"}};
 
-// How frozen weights are stored.
+// Formats of frozen weights.
 constexpr std::array kFrozenNames{EnumName{Precision::bf16, "bf16"},
                                   EnumName{Precision::fp8, "fp8"}, EnumName{Precision::fp4, "nf4"}};
 

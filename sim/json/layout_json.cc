@@ -112,7 +112,7 @@ T default_value(const Field<T>& field, const Layout& layout) {
   return matters ? layout.*field.member : Layout{}.*field.member;
 }
 
-// Of the field that a word of a line names; empty where it names none.
+// Name of the field that a word of a layout's text sets; empty if there is none.
 std::string field_named(std::string_view word) {
   std::string name;
   for_each_field([&](const auto& field) {

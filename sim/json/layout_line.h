@@ -12,7 +12,7 @@ namespace meshwright {
 
 struct LayoutLine {
   Layout layout;
-  std::vector<std::string> fields;  // that the line says, by their long names
+  std::vector<std::string> fields;  // fields that the line sets, by their long names
 };
 // Throws InputError that names the word and the nearest field.
 LayoutLine layout_line_from_text(const std::string& text, const Layout& defaults = {});

@@ -145,7 +145,8 @@ void check_positions(const Model& model, ObjectReader& reader) {
               "models with rotary positions set \"position_embedding\": \"rope\"");
 }
 
-// What an expert's record leaves to the model's, and what it may say beside it.
+// Checks the members that an expert's record leaves to the model's, and those that it may state in
+// addition.
 void check_layers_of_experts(const Model& model, ObjectReader& reader) {
   if (!model.moe) return;
   check_at_most(reader.required_object("moe"), "num_first_dense_layers",

@@ -17,7 +17,7 @@ namespace meshwright {
 
 // `file` and `pointer` name the place in messages. All throw InputError.
 Model model_from_json(const Json& json, const std::string& file, const std::string& pointer = "");
-// What the file does not say is as in `defaults` (Framework::defaults).
+// Reads a job. Values that the file does not state are those of `defaults` (Framework::defaults).
 Job job_from_json(const Json& json, const std::string& file, const std::string& pointer = "",
                   const Job& defaults = {});
 Layout layout_from_json(const Json& json, const std::string& file, const std::string& pointer = "",

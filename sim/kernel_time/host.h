@@ -11,9 +11,10 @@ namespace meshwright {
 // (a^3 + b^3)^(1/3).
 Seconds overlapped(Seconds a, Seconds b);
 
-// What the host's launches add to a phase: overlapped(launching, device) - device. The host runs
-// ahead where kernels are long and falls behind where they are short. Of the exponents 1.5, 2, 3
-// and 20 the GEMM model's, 3, had the smallest median error on vTrain's single-node runs.
+// Time that the host's launches add to a phase: overlapped(launching, device) - device. The host
+// runs ahead where kernels are long and falls behind where they are short. The exponents 1.5, 2, 3
+// and 20 were tried; 3, as in the GEMM model, had the smallest median error on vTrain's single-node
+// runs.
 Seconds host_time(Seconds launching, Seconds device);
 
 }  // namespace meshwright

@@ -21,11 +21,13 @@ constexpr double speed_spread(const Device& device) {
   return device.kind == DeviceKind::gpu ? kGpuSpeedSpread : 0.0;
 }
 
-// How much longer than on an average device a step's kernels take on the slowest of `ranks`.
+// Time of a step's kernels on the slowest of `ranks` devices, relative to an average device; 1 or
+// more.
 double slowest_of(int ranks, const Device& device);
 
-// What each of `ranks` ranks waits for the slowest where they meet after every few kernels, over
-// the time of these kernels: c(n) * time_jitter. Less often met, waits would average out.
+// Wait of each of `ranks` ranks for the slowest, relative to the time of the kernels, if they
+// synchronise after every few kernels: c(n) * time_jitter. With fewer synchronisations the waits
+// would average out.
 double wait_for_slowest(int ranks, const Device& device);
 
 }  // namespace meshwright

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a layout, a row each: what it is called, which values it takes, where a search
-// varies it, and which parts of the cost read it. Made from these rows: a layout's JSON and its
-// name in a line, the search space with its options and JSON, the keys under which costs are
-// remembered (layout_key.h), and every list of what two layouts differ in.
+// The fields of a layout, one row each: its names and values, the search level that varies it, and
+// the parts of the cost that read it. These rows define:
+// - the JSON of a layout and its name in one line;
+// - the search space with its options and JSON;
+// - the keys under which costs are cached (layout_key.h);
+// - every list of differences between two layouts.
 //
-// A field that a part reads and its row does not name is a wrong price out of a cache:
+// If a part reads a field that its row does not name, a cache returns a wrong cost.
 // tests/unit/sim/step/cost_parts_test.cc changes every field and compares every part.
 #pragma once
 
@@ -37,8 +39,8 @@ enum class CostPart : std::uint8_t {
   data,        // data_cost(), optimizer_cost(), static_memory(): once a step, of a given stage
 };
 
-// Which of a search's nested settings a field belongs to: the parallel sizes, the pipeline, what a
-// stage computes and sends, or the data-parallel side (planner/search/space.h).
+// Level of a search's nested settings to which a field belongs: the parallel sizes, the pipeline,
+// the compute and messages of a stage, or the data-parallel side (planner/search/space.h).
 enum class SearchLevel : std::uint8_t { parallel_sizes, pipeline, stage, data, not_searched };
 
 // Values that a field may have, within its type.
@@ -66,8 +68,8 @@ inline constexpr std::array kLauncherRankOrderNames{
     EnumName{RankOrder{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data},
              "tp-cp-ep-pp-dp"}};
 
-// What a search looks at in a layout where nobody named values of a switch, and whether named ones
-// count there: what cannot matter is not varied.
+// Values of a field that a search tries if the user names none, and whether named values count in
+// this layout. A switch without an effect is not varied.
 template <typename T>
 struct Unasked {
   std::array<T, 4> values{};
@@ -85,10 +87,12 @@ struct Field {
   FieldValues<T> values{};
   unsigned read_by = 0;  // bit of each CostPart
   SearchLevel level = SearchLevel::not_searched;
-  // Of a search on the command line, where names come before the help; empty: no axis of its own.
+  // Option and help of the field's axis in a search; empty: no axis of its own. Names come before
+  // the help.
   std::string_view option, help;
-  bool in_brief_name = true;              // false: nearly all layouts of a plan share it
-  T (*implied)(const Layout&) = nullptr;  // what it is unsaid, by fields before it; none: default
+  bool in_brief_name = true;  // false: nearly all layouts of a plan share it
+  T(*implied)
+  (const Layout&) = nullptr;  // value if unset, from the fields before it; none: default
   Unasked<T> (*unasked)(const Layout&) = nullptr;  // likewise; none: the default alone
 
   [[nodiscard]] constexpr bool reads(CostPart part) const {
@@ -476,7 +480,7 @@ inline constexpr std::tuple kRows{
         .read(placement, send, data)
         .axis(SearchLevel::parallel_sizes, "--rank-order",
               "Order of ranks, the fastest axis first. Default: the first value; the second "
-              "is --use-tp-pp-dp-mapping")};
+              "is Megatron-LM's --use-tp-pp-dp-mapping")};
 
 }  // namespace layout_fields
 

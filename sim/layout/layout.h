@@ -55,7 +55,7 @@ struct ModuleSet {
   bool operator==(const ModuleSet&) const = default;
 };
 
-// Those that selective recompute can run again (Megatron --recompute-modules).
+// Modules that selective recompute can repeat (Megatron --recompute-modules).
 enum RecomputeModule : std::uint8_t {
   kRecomputeCoreAttention = 1,
   kRecomputeLayerNorm = 2,      // norms that are modules of their own (Module::layer_norm)
@@ -77,7 +77,7 @@ inline constexpr std::array kRecomputeModuleNames{
     EnumName{kRecomputeOp, "op"}};
 using RecomputeModules = ModuleSet<RecomputeModule>;
 
-// Those whose inputs go to the host until their backward (Megatron --offload-modules).
+// Modules whose inputs can go to the host until their backward pass (Megatron --offload-modules).
 enum OffloadModule : std::uint8_t {
   kOffloadAttentionNorm = 1,
   kOffloadQkvLinear = 2,
@@ -96,18 +96,18 @@ inline constexpr std::array kOffloadModuleNames{EnumName{kOffloadAttentionNorm, 
                                                 EnumName{kOffloadMoeActivation, "moe_act"}};
 using OffloadModules = ModuleSet<OffloadModule>;
 
-// What PyTorch FSDP gathers, frees and reduces at a time: the modules that it is wrapped around.
-// Embedding and head belong to the root, as the whole model does where nothing inside is wrapped.
-// none: no FSDP; ZeRO as Megatron-LM and DeepSpeed have it.
+// Modules that PyTorch FSDP wraps: each is gathered, freed and reduced as a unit. Embedding and
+// head belong to the root, as the whole model does if nothing inside is wrapped. none: no FSDP;
+// ZeRO as in Megatron-LM and DeepSpeed.
 enum class FsdpUnit { none, block, module, whole };
 inline constexpr std::array kFsdpUnitNames{
     EnumName{FsdpUnit::none, "none"}, EnumName{FsdpUnit::block, "block"},
     EnumName{FsdpUnit::module, "module"}, EnumName{FsdpUnit::whole, "whole"}};
 constexpr std::string_view name_of(FsdpUnit v) { return name_in(kFsdpUnitNames, v); }
 
-// Who carries tokens to their experts (Megatron-LM --moe-token-dispatcher-type): every rank gathers
-// all tokens; each copy of a token goes to its expert's rank; or one copy goes to every NVLink
-// domain with experts of the token, and is handed on inside it.
+// Dispatcher of tokens to their experts (Megatron-LM --moe-token-dispatcher-type). Every rank
+// gathers all tokens; or each copy of a token goes to its expert's rank; or one copy goes to every
+// NVLink domain with experts of the token, and is passed on inside it.
 enum class MoeTokenDispatcherType { allgather, alltoall, flex };
 inline constexpr std::array kMoeTokenDispatcherTypeNames{
     EnumName{MoeTokenDispatcherType::allgather, "allgather"},
@@ -117,7 +117,7 @@ constexpr std::string_view name_of(MoeTokenDispatcherType v) {
   return name_in(kMoeTokenDispatcherTypeNames, v);
 }
 
-// Which library does it for flex (--moe-flex-dispatcher-backend).
+// Library of the flex dispatcher (--moe-flex-dispatcher-backend).
 enum class MoeFlexDispatcherBackend { deepep, hybridep, ncclep };
 inline constexpr std::array kMoeFlexDispatcherBackendNames{
     EnumName{MoeFlexDispatcherBackend::deepep, "deepep"},
@@ -127,7 +127,8 @@ constexpr std::string_view name_of(MoeFlexDispatcherBackend v) {
   return name_in(kMoeFlexDispatcherBackendNames, v);
 }
 
-// What the host submits as one graph instead of kernel by kernel (--cuda-graph-impl).
+// Part of a step that the host submits as one CUDA graph instead of kernel by kernel
+// (--cuda-graph-impl).
 enum class CudaGraphImpl { none, local, transformer_engine, full_iteration };
 inline constexpr std::array kCudaGraphImplNames{
     EnumName{CudaGraphImpl::none, "none"}, EnumName{CudaGraphImpl::local, "local"},
@@ -227,7 +228,7 @@ struct Layout {
 };
 static_assert(std::is_trivially_copyable_v<Layout>);
 
-// Whether selective recompute runs one of these modules again.
+// Tells whether selective recompute runs one of these modules again.
 constexpr bool recomputes_module(const Layout& l, unsigned modules) {
   return l.recompute_granularity == RecomputeGranularity::selective &&
          l.recompute_modules.has(modules);
@@ -288,11 +289,11 @@ constexpr bool uses_fsdp(const Layout& l) {
 constexpr bool fsdp_below_pipeline(const Layout& l) {
   return uses_fsdp(l) && l.pipeline_parallel_size > 1;
 }
-// Whether its gradients are reduced once a step, not after each micro-batch.
+// Tells whether its gradients are reduced once a step, not after each micro-batch.
 constexpr bool fsdp_reduces_once(const Layout& l) {
   return uses_fsdp(l) && (l.pipeline_parallel_size > 1 || l.defer_grad_reduce);
 }
-// Whether graphs hold a part of the layers; the whole step holds all.
+// Tells whether graphs hold a part of the layers; the whole step holds all.
 constexpr bool captures_attention(const Layout& l) {
   if (l.cuda_graph_impl == CudaGraphImpl::none) return false;
   return l.cuda_graph_impl == CudaGraphImpl::full_iteration ||

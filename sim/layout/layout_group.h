@@ -9,7 +9,7 @@
 namespace meshwright {
 
 struct LayoutGroup {
-  Layout pipeline;  // what they share; switches have their defaults
+  Layout pipeline;  // fields that all layouts share; switches have their defaults
   std::vector<Layout> layouts;
 };
 

@@ -12,8 +12,8 @@
 
 namespace meshwright {
 
-// What a cache's layouts have in common, so that its keys can leave it out. Within some parallel
-// sizes or a pipeline setting of a search the data-parallel side has its defaults, too.
+// Fields that are equal in all layouts of a cache, so its keys omit them. Within the parallel sizes
+// or a pipeline setting of a search, the data-parallel side also has its defaults.
 enum class KeyScope { any_layout, parallel_sizes, pipeline };
 
 constexpr bool varies(SearchLevel level, KeyScope scope) {

@@ -52,7 +52,7 @@ std::string text_of(const std::vector<ChunkItems>& chunks) {
 
 struct Item {
   char letter = '|';
-  std::size_t at = 0;  // of the text, from 1
+  std::size_t at = 0;  // place in the text, from 1
 };
 
 // Writes the repetitions out.
@@ -100,7 +100,7 @@ class Expansion {
     return repeat(group, items_);
   }
 
-  // As often as a *n says that follows, else once.
+  // Repeats the items as often as a following *n states, else once.
   bool repeat(const std::vector<Item>& items, std::vector<Item>& to) {
     int times = 1;
     if (next_ < text_.size() && text_[next_] == '*') {
@@ -126,7 +126,7 @@ class Expansion {
 // validate_layer_layout).
 class Order {
  public:
-  // What is wrong with this item here; empty: nothing.
+  // Adds one item. Returns its error; empty: none.
   std::string_view add(char letter) {
     ChunkItems& chunk = chunks_.back();
     if (closed_) return "L must be the last item";

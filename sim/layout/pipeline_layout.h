@@ -2,7 +2,7 @@
 // Any list of layers for each pipeline stage and chunk, in the letters of Megatron-LM's
 // --pipeline-model-parallel-layout (transformer/pipeline_parallel_layer_layout.py, commit 00caa53):
 // E embedding, t decoder layer, m multi-token-prediction layer, L loss, | between chunks, x*n and
-// (..)*n repeat, commas mean nothing. Of p stages, chunk j is chunk j / p of stage j mod p.
+// (..)*n repeat, commas mean nothing. With p stages, chunk j is chunk j / p of stage j mod p.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ int index_of(std::vector<ChunkKind>& kinds, const ChunkKind& kind) {
   return static_cast<int>(found - kinds.begin());
 }
 
-// Whether each stage's chunks are alike, where embedding and loss count so many layers.
+// Tells whether each stage's chunks are alike, where embedding and loss count so many layers.
 bool are_alike(const std::vector<Stage>& stages, int embedding_layers, int loss_layers) {
   const auto counted = [&](const Chunk& chunk) {
     return chunk.num_layers + (chunk.embedding ? embedding_layers : 0) +

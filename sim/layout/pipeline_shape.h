@@ -21,7 +21,7 @@ constexpr LayerKind layer_kind_of(std::size_t index) {
 // Inputs of a chunk's cost, except its place in the model.
 struct ChunkKind {
   std::array<int, kLayerKinds> layers{};  // by kind_index
-  int stage_layers = 0;  // of the stage that holds it: recompute is spread over them
+  int stage_layers = 0;  // layers of the chunk's stage, over which recompute is spread
   bool embedding = false, head = false;
   bool mtp = false;  // with multi-token prediction's layers
   int hidden_states_in = 1, hidden_states_out = 1;
@@ -37,10 +37,10 @@ struct ChunkRun {
 // Neighbouring stages that hold the same kinds of chunks, in the same order.
 struct StageRun {
   Stage stage;         // the first of them
-  unsigned kinds = 0;  // of its layers
+  unsigned kinds = 0;  // bits: kinds of its layers
   int first = 0;
   int count = 1;
-  std::vector<ChunkRun> chunks;  // of a stage, neighbouring equal ones together
+  std::vector<ChunkRun> chunks;  // chunks of a stage; equal neighbours are one entry
   [[nodiscard]] int last() const { return first + count - 1; }
 };
 
@@ -51,7 +51,7 @@ struct PipelineShape {
   std::vector<ChunkKind> chunks;
   std::vector<StageRun> runs;  // first stage to last
   int num_stages = 1;
-  int chunks_per_stage = 1;
+  int chunks_per_stage = 1;  // virtual pipeline size
   // Kinds of the model's chunks, in its order, where those of a stage differ by more than that the
   // embedding or the loss takes the place of a layer; else empty.
   std::vector<int> uneven_chunks;

@@ -13,18 +13,18 @@ namespace meshwright {
 // One model chunk: a run of consecutive layers. A stage holds virtual_pipeline_parallel_size of
 // them.
 struct Chunk {
-  int first_layer = 0;
+  int first_layer = 0;  // index in the model, from 0
   int num_layers = 0;
   bool embedding = false;  // the very first chunk
   bool head = false;       // the very last chunk: final norm, logits, loss
   bool mtp = false;        // multi-token prediction's layers, if the model has any
-  // What passes for each token: its hidden state, and between multi-token prediction and a loss
-  // that is elsewhere one for each depth beside it.
+  // Hidden states per token that enter and leave the chunk: 1. Between multi-token prediction and a
+  // loss on another stage there is one more for each depth.
   int hidden_states_in = 1;
   int hidden_states_out = 1;
 };
 
-// Of the schedule's programs. One stage alone works each micro-batch forward and backward.
+// Sizes for the schedule's programs. A single stage runs each micro-batch forward and backward.
 constexpr PipelineSizes pipeline_sizes(const Layout& layout, int global_batch_size) {
   return {.stages = layout.pipeline_parallel_size,
           .micro_batches = num_micro_batches(global_batch_size, layout),

@@ -129,9 +129,9 @@ LogitsBytes logits_bytes(const Model& model, const Numerics& numerics, const Tok
     sizes.gradient = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * width);
     sizes.weight_gradient = bytes(static_cast<double>(op.n) * static_cast<double>(op.k) * width);
     if (width < 4.0 && !numerics.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
-    // Eager: the fp32 logits beside their softmax, and the copy that the micro-batch before holds.
-    // Of transformers (loss_utils.py): torch's cross-entropy, whose gradient by the log-softmax and
-    // by the logits are two tensors in fp32 beside it.
+    // Eager: the fp32 logits next to their softmax, and the copy that the previous micro-batch
+    // still holds. transformers (loss_utils.py) calls torch's cross-entropy. Its gradients by the
+    // log-softmax and by the logits are two more tensors in fp32.
     if (is_eager(numerics.kernel_fusion) && !numerics.cross_entropy_loss_fusion) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
     }
@@ -193,7 +193,7 @@ HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>&
     sum.whole += units.mtp;
     sum.weight_only += units.mtp_weight_gradient;
   }
-  // What an empty chunk hands on it keeps.
+  // An empty chunk keeps the state that it passes on.
   if (layers.empty() && !chunk.embedding && !chunk.mtp && !chunk.head) sum.whole += units.input;
   if (chunk.head) {
     sum.whole += units.head;

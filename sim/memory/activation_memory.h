@@ -31,7 +31,7 @@ Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Numerics&
 Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
                                   const TokenShape& tokens, const Layout& layout);
 
-// How a layer of a stage is treated.
+// Treatment of a layer of a stage: recompute and offload.
 struct StageLayer {
   LayerKind kind;
   bool fully_recomputed = false;
@@ -50,9 +50,9 @@ std::vector<LayerRun> chunk_layers(const Model& model, const Layout& layout, con
                                    std::size_t chunk);
 
 struct UnitBytes;
-// What such a layer keeps on the device, and what of it waits on the host: all of an offloaded
-// layer (cpu_offloading_num_layers), or the inputs of some modules (offload_modules). Full
-// recompute leaves nothing of these.
+// Bytes that such a layer keeps on the device, and its bytes on the host: all of an offloaded layer
+// (cpu_offloading_num_layers), or the inputs of some modules (offload_modules). Full recompute
+// leaves none of these.
 Bytes kept_bytes(const StageLayer& layer, const UnitBytes& units);
 Bytes offloaded_bytes(const StageLayer& layer, const UnitBytes& units);
 
@@ -60,8 +60,8 @@ Bytes offloaded_bytes(const StageLayer& layer, const UnitBytes& units);
 struct LogitsBytes {
   Bytes kept;             // from forward to backward
   Bytes beside;           // a second copy while the loss runs, forward or backward
-  Bytes gradient;         // of the logits
-  Bytes weight_gradient;  // of the output matrix, before it is added to the main gradient
+  Bytes gradient;         // bytes of the logits' gradient
+  Bytes weight_gradient;  // bytes of the output matrix's gradient; it is then added to the main one
 };
 // Unfused, Megatron's cross-entropy keeps fp32 probabilities (4sbV/t) and casts from and to the
 // activations' format (2sbV/t); fused (cross_entropy_loss_fusion) it turns the logits into their

@@ -13,8 +13,9 @@ StageMemory stage_memory(const StageMemory& fixed, StageMemory moving);
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
 
-// What a framework prints as the peak of a step that allocates so much: that, or what its allocator
-// has reserved by then, on a full device all of it (it hands back what is free and tries again).
+// Peak that a framework prints for a step that allocates `allocated`: that number, or the memory
+// that its allocator has reserved by then. At most the device's memory, because a full allocator
+// returns free blocks and tries again.
 Bytes printed_peak(Bytes allocated, const MemoryFacts& facts, const Device& device);
 
 // Outside the framework's allocator: CUDA's context, and NCCL's buffers of every group that a rank

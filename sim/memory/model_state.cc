@@ -85,10 +85,11 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
   return memory;
 }
 
-// Of FSDP in backward: the unit at work and its gradient, the next one's gathered parameters, and
-// the input of one reduce-scatter (_fsdp_param_group.py); the root stays gathered. Reduced once, a
-// unit's input takes the place of its whole gradient, which counts with the states. Below a
-// pipeline only the reduction's input: what else is whole counts with the states.
+// Buffers of FSDP in backward: the unit at work and its gradient, the next unit's gathered
+// parameters, and the input of one reduce-scatter (_fsdp_param_group.py). The root stays gathered.
+// If gradients are reduced once, a unit's input is its whole gradient, which counts with the
+// states. In a pipeline only the reduction's input counts here; other whole arrays count with the
+// states.
 Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
   const bool frozen = freezes_weights(job);
   const double weight = frozen ? frozen_weight_bytes(job) : weight_bytes(job.precision);

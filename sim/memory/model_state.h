@@ -35,26 +35,26 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
 // Weights of the layers' linears.
 StageParameters linear_parameters(const Model& model, const Numerics& numerics,
                                   const Layout& layout, const Stage& stage);
-// Those that Transformer Engine multiplies in fp8 or fp4; none in other formats.
+// Parameters that Transformer Engine multiplies in fp8 or fp4; none in other formats.
 StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                const Stage& stage);
-// Whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a distributed
-// optimizer.
+// Tells whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a
+// distributed optimizer.
 constexpr bool gathers_fp8_params(const Numerics& numerics, const Layout& layout) {
   return numerics.precision == Precision::fp8 && numerics.fp8_param_gather && layout.zero_stage > 0;
 }
 // Bytes in which such a weight is gathered: MXFP8's go in 16 bits, through the gradients' buffer,
 // and are cast where they arrive (Megatron-LM reuse_grad_buf_for_mxfp8_param_ag).
 double gathered_narrow_bytes(const Numerics& numerics);
-// What fp8 and fp4 add to 16-bit weights: Transformer Engine keeps each linear's operand from a
-// step's first micro-batch on (is_first_microbatch), in as many copies as operand_copies() says,
-// beside the 16-bit weight or, with fp8_param_gather, instead of it. ZeRO-3 has no whole weights to
-// keep.
+// Bytes that fp8 and fp4 add to 16-bit weights. Transformer Engine keeps each linear's operand from
+// a step's first micro-batch on (is_first_microbatch), in operand_copies() copies. They are in
+// addition to the 16-bit weight or, with fp8_param_gather, replace it. ZeRO-3 has no whole weights
+// to keep.
 Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& layout,
                   const Stage& stage);
 
-// What stays for the whole step: model states and ZeRO-3's gathered units. Depends on the data size
-// and ZeRO; not on micro-batches, recompute or schedule.
+// Memory that is held for the whole step: model states and ZeRO-3's gathered units. It depends on
+// the data-parallel size and ZeRO, but not on micro-batches, recompute or schedule.
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage);
 

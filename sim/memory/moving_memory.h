@@ -19,7 +19,7 @@ namespace meshwright {
 struct ChunkMemory {
   HeldBytes held;
   Workspace forward, backward, weight;
-  Bytes layer;  // of a micro-batch, its layers' average
+  Bytes layer;  // bytes per layer of a micro-batch, averaged over the layers
 };
 // The chunks of a stage, neighbours that weigh the same as one: the middle ones of an interleaved
 // stage do.

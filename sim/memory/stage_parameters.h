@@ -16,7 +16,7 @@ struct StageParameters {
 };
 StageParameters stage_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                  const Stage& stage);
-// Those of its largest layer.
+// Parameters of its largest layer.
 double largest_layer_parameters(const Model& model, const Layout& layout, const Stage& stage);
 // Rows of the embedding on a tensor rank.
 std::int64_t local_vocab_rows(const Model& model, const Numerics& numerics, const Layout& layout);

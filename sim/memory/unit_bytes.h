@@ -13,8 +13,8 @@ namespace meshwright {
 
 // Sizes of one layer's tensors, and what it keeps or runs again, MLP and the rest apart.
 struct LayerSizes {
-  Bytes hidden;        // what enters fc2
-  Bytes hidden_input;  // what leaves fc1: gate and up
+  Bytes hidden;        // input of fc2
+  Bytes hidden_input;  // output of fc1: gate and up
   Bytes dispatched;    // tokens of experts
   Bytes heads;         // query, key, value and output of attention
   Bytes scores;        // unfused attention: one copy
@@ -24,7 +24,7 @@ struct LayerSizes {
 
 struct LayerBytes {
   Bytes kept;             // until backward
-  Bytes offloaded;        // of it what offload_modules name
+  Bytes offloaded;        // part of it that offload_modules names
   Bytes weight_gradient;  // from the input gradient to the weight gradient
   LayerSizes sizes;
   LayerSizes recomputed;  // whole

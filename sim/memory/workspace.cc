@@ -23,7 +23,7 @@ Bytes attention_gradients(const UnitBytes& units, const LayerSizes& s) {
 
 Workspace larger(const Workspace& a, const Workspace& b) { return b.total() > a.total() ? b : a; }
 
-// How many layers are run again together: a unit of the uniform method, within the chunk.
+// Number of layers that are recomputed together: a unit of the uniform method, within the chunk.
 int layers_run_again(const Layout& layout, const StageLayer& layer, int layers) {
   if (!layer.fully_recomputed || layout.recompute_method != RecomputeMethod::uniform) return 1;
   return std::clamp(layout.recompute_num_layers, 1, layers);
@@ -57,8 +57,8 @@ Workspace head_backward(const UnitBytes& units, const Layout& layout) {
   return larger(loss, linear);
 }
 
-// What is back from the host while a layer of this run is worked on, the first or the last of it:
-// its own, and of the layer below all where whole layers wait there (Transformer Engine's
+// Bytes that are back from the host while the first or last layer of this run computes. They are
+// its own and, if whole layers are offloaded, all of the layer below (Transformer Engine's
 // AsyncDoubleBufferGroupOffloadHandler).
 Bytes back_from_host(const UnitBytes& units, const std::vector<LayerRun>& layers, std::size_t run,
                      bool last) {

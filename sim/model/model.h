@@ -36,9 +36,9 @@ constexpr std::string_view name_of(Activation v) { return name_in(kActivationNam
 constexpr bool is_gated(Activation a) { return a == Activation::swiglu || a == Activation::geglu; }
 
 struct MixtureOfExperts {
-  int num_moe_experts = 0;
-  int moe_router_topk = 0;
-  int moe_ffn_hidden_size = 0;
+  int num_moe_experts = 0;                      // routed experts per layer; 0: a dense model
+  int moe_router_topk = 0;                      // experts per token
+  int moe_ffn_hidden_size = 0;                  // width of one routed expert
   int moe_shared_expert_intermediate_size = 0;  // 0: no shared expert
   int num_first_dense_layers = 0;               // layers before the first expert layer
   int moe_layer_interval = 1;                   // every n-th layer after those is an expert layer
@@ -54,11 +54,11 @@ struct MixtureOfExperts {
 
 // Multi-latent attention (DeepSeek-V2, arXiv 2405.04434).
 struct LatentAttention {
-  int q_lora_rank = 0;  // 0: the query is projected directly
-  int kv_lora_rank = 0;
-  int qk_head_dim = 0;
-  int qk_pos_emb_head_dim = 0;
-  int v_head_dim = 0;
+  int q_lora_rank = 0;          // 0: the query is projected directly
+  int kv_lora_rank = 0;         // width of the key-value latent
+  int qk_head_dim = 0;          // width of a head's part without rotation
+  int qk_pos_emb_head_dim = 0;  // width of a head's rotated part
+  int v_head_dim = 0;           // width of a head's values
   // Heads and width of the indexer that chooses positions (DeepSeek-V3.2, arXiv 2512.02556); 0:
   // none.
   int dsa_indexer_n_heads = 0;
@@ -89,12 +89,13 @@ struct Model {
   bool parallel_attention_mlp = false;  // both read the layer's input (NeoX, Falcon)
   bool parallel_shared_layer_norm = false;  // ... through one norm (Falcon-7B; not NeoX)
   bool attention_sinks = false;             // one learned logit a head (gpt-oss)
-  double rotary_mscale = 1.0;               // of rotated queries and keys (YaRN's attention factor)
+  double rotary_mscale = 1.0;  // factor on rotated queries and keys (YaRN's attention factor)
   double activation_func_clamp_value = 0.0;  // the gate is clamped before it is activated; 0: not
   bool tied_embeddings = true;               // the head uses the embedding's matrix
   int sliding_window = 0;                    // 0: every layer attends to all positions
-  int sliding_window_interval = 1;  // of n layers, n-1 use the window and one is full; 1: all do
-  int mtp_num_layers = 0;           // multi-token-prediction layers (DeepSeek-V3)
+  // Number n: of n layers, n - 1 use the window and one is full; 1: all use it.
+  int sliding_window_interval = 1;
+  int mtp_num_layers = 0;  // multi-token-prediction layers (DeepSeek-V3)
 
   std::optional<MixtureOfExperts> moe;
   std::optional<LatentAttention> mla;

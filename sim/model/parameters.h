@@ -8,10 +8,13 @@
 
 namespace meshwright {
 
-// Parameters of one layer, split by how tensor parallelism treats them: `sharded` are divided by
-// the tensor size (column- and row-parallel linears and the biases of column-parallel ones),
-// `replicated` are held whole by each tensor rank (norms, biases of row-parallel linears, router,
-// MLA's down projections), `expert` are divided by expert x expert-tensor size.
+// Parameters of one layer, split by their treatment in tensor parallelism.
+// - sharded: divided by the tensor size (column- and row-parallel linears, biases of
+//   column-parallel ones).
+// - replicated: whole on each tensor rank (norms, biases of row-parallel linears, router, MLA's
+// down
+//   projections).
+// - expert: divided by expert x expert-tensor size.
 struct LayerParameters {
   std::int64_t sharded = 0;
   std::int64_t replicated = 0;

@@ -15,7 +15,7 @@ namespace {
 
 // The columns of a joint linear that one adapter works on.
 enum class AdaptedColumns { all, query, key, half };
-// How tensor ranks share the linear: a replicated one is whole on each.
+// Split of the linear over tensor ranks; a replicated one is whole on each.
 enum class LinearSplit { column, row, replicated };
 
 struct AdapterRow {
@@ -103,7 +103,7 @@ double rows_of_linear(const Operator& op) {
   return static_cast<double>(op.batch) * static_cast<double>(op.m);
 }
 
-// What a producer keeps for a frozen linear's weight gradient alone.
+// Frees the saved input of a frozen linear, which only its weight gradient would need.
 void release_input(Operators& ops, const Operator& linear, const RankShape& shape) {
   for (const InputOf& input : kInputs) {
     if (input.linear != linear.name) continue;

@@ -8,7 +8,7 @@ namespace meshwright {
 namespace {
 
 struct HeadShape {
-  std::int64_t heads = 0;      // of this rank
+  std::int64_t heads = 0;      // heads on this rank
   std::int64_t groups = 0;     // key-value heads of this rank
   std::int64_t key_width = 0;  // width of one query or key head
   std::int64_t value_width = 0;

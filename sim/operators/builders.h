@@ -35,7 +35,7 @@ Operator gemm_operator(std::string_view name, Module module, std::int64_t m, std
 Operator memory_operator(std::string_view name, Module module, std::string_view kernel,
                          double elements, double forward_touches, double backward_touches,
                          const RankShape& shape);
-// Whether norms work on an fp32 copy of their input, which backward needs.
+// Tells whether norms work on an fp32 copy of their input, which backward needs.
 bool casts_in_norm(const Model& model, const RankShape& shape);
 Operator norm_operator(std::string_view name, Module module, const Model& model, std::int64_t rows,
                        std::int64_t width, const RankShape& shape);

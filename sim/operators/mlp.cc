@@ -79,11 +79,11 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   }
 }
 
-// What a layer's experts are given on one rank.
+// Tokens and sizes of a layer's experts on one rank.
 struct ExpertLoad {
-  std::int64_t experts = 1;  // of this rank
-  double tokens = 0;         // that the rank routes
-  double copies = 0;         // of them, one for each of a token's experts
+  std::int64_t experts = 1;  // experts on this rank
+  double tokens = 0;         // tokens that the rank routes
+  double copies = 0;         // token copies, one for each expert of a token
 };
 
 Operator of_experts(std::string_view name, Module module, std::string_view kernel, double elements,

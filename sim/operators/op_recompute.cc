@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchtitan's op-level selective recompute (activation_checkpoint.selective_ac_option "op").
 //
-// Of a block it keeps the input and the outputs of listed operators: the first, third, fifth ...
-// matrix product, fused attention, and the reduce-scatters of sequence parallelism. All else runs
-// again (torchtitan parallelize_llama.py, _save_list and _custom_policy, 004b3148 and ba246978).
-// A Llama block multiplies by wq, wk, wv, wo, w1, w3, w2: wk, wo and w3 run again. Experts are
-// grouped products, which are not listed.
+// It keeps a block's input and the outputs of listed operators: the first, third, fifth ... GEMM,
+// fused attention, and the reduce-scatters of sequence parallelism. All other operators run again
+// (torchtitan parallelize_llama.py, _save_list and _custom_policy, 004b3148 and ba246978). A Llama
+// block multiplies by wq, wk, wv, wo, w1, w3, w2: wk, wo and w3 run again. Experts are grouped
+// GEMMs, which are not listed.
 #include <array>
 #include <string_view>
 

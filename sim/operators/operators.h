@@ -140,10 +140,10 @@ constexpr bool is_layer_linear(const Operator& op) {
   return op.kind == OperatorKind::gemm && op.has_weight && !op.adapter &&
          op.module != Module::router && op.module != Module::head;
 }
-// Whether backward has a product for the weight's gradient.
+// Tells whether backward has a product for the weight's gradient.
 constexpr bool trains_weight(const Operator& op) { return op.has_weight && !op.frozen; }
 
-// Whether every row of the matrices of a 16-bit product, and of their transposes, is whole 16
+// Tells whether every row of the matrices of a 16-bit product, and of their transposes, is whole 16
 // bytes, as tensor cores load them: each size a multiple of 8 (NVIDIA Matrix Multiplication
 // Background, section 2.1). Attention's scores have the head's width among their sizes.
 constexpr bool rows_are_aligned(const Operator& op) {
@@ -165,7 +165,7 @@ Bytes kept_bytes(const Operator& op, const Layout& layout);
 // uniform method; the block method leaves it out (Megatron-LM multi_token_prediction.py,
 // _checkpointed_forward).
 bool mtp_is_recomputed(const Layout& layout);
-// How many of a stage's layers are recomputed whole.
+// Number of a stage's layers that are recomputed whole.
 int fully_recomputed_layers(const Layout& layout, int stage_layers);
 
 // FLOPs that the model needs for one step of the whole batch, forward and backward, no recompute

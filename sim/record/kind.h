@@ -68,7 +68,7 @@ namespace kind {
 
 Kind<int> integer(IntRange range = {});
 Kind<std::int64_t> wide_integer(IntRange range = {});
-// How many of something: 0 or more, beyond any int.
+// A count: 0 or more, beyond any int.
 Kind<std::int64_t> count();
 Kind<double> number(NumberRange range = {});
 // A part of a whole: above 0 (or 0 with `may_be_none`) and at most 1.

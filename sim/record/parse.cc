@@ -12,7 +12,7 @@
 namespace meshwright {
 namespace {
 
-// What is wrong, without the library's tag in square brackets.
+// Returns the error without the library's tag in square brackets.
 std::string without_tag(const std::string& text) {
   const std::size_t tag = text.find("] ");
   return tag == std::string::npos ? text : text.substr(tag + 2);

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMostJsonValues = 2'000'000;
 // skipped.
 Json parse_json(const std::string& text, const std::string& file);
 
-// Whether an object begins behind a byte order mark and white space.
+// Tells whether an object begins behind a byte order mark and white space.
 bool looks_like_json(std::string_view text);
 
 }  // namespace meshwright

@@ -9,7 +9,7 @@ namespace meshwright {
 
 namespace {
 
-// Whether a row's key, or one of an amount's two keys, is there.
+// Tells whether a row's key, or one of an amount's two keys, is there.
 bool says(const ObjectReader& reader, const std::string& key, const std::optional<Unit>& unit) {
   if (!unit) return reader.has(key);
   const bool friendly = reader.has(key + std::string(unit->suffix));
@@ -21,7 +21,7 @@ bool says(const ObjectReader& reader, const std::string& key, const std::optiona
   reader.fail(unit ? key + std::string(unit->suffix) : key, "is required and missing");
 }
 
-// What a file says of its kind: one of `names`.
+// Checks the kind that a file states: one of `names`.
 void check_schema_name(ObjectReader& reader, const std::vector<std::string>& names, bool required) {
   if (!required && !reader.has("schema")) return;
   const std::string given = reader.required_string("schema");

@@ -50,7 +50,7 @@ class Rows {
   // A part of a record, from the record.
   using Part = std::function<void*(void*)>;
 
-  // How a row reaches its value.
+  // Access from a row to its value.
   struct Access {
     virtual ~Access() = default;
     virtual void read(ObjectReader& reader, const std::string& key, void* record) const = 0;
@@ -76,7 +76,7 @@ class Rows {
 
   explicit Rows(std::string about_record) : about(std::move(about_record)) {}
 
-  // Those of `base`, which is a part of the record, as they are there; with `only_if` where it
+  // Adds the rows of `base`, a part of the record, without changes; with `only_if` only if it
   // holds.
   void add(const Rows& base, const Part& part, const Test& only_if);
   void require_all();
@@ -86,7 +86,7 @@ class Rows {
   void overlay(void* record, const void* given, const std::vector<std::string>& keys,
                const std::string& source) const;
   [[nodiscard]] Json schema() const;
-  // Whether both are written alike.
+  // Tells whether both are written alike.
   static bool same(const Access& value, const void* a, const void* b);
 
   std::string about, name{};
@@ -121,7 +121,7 @@ class Record {
     return row_at<M>(
         [member](auto& record) -> auto& { return record.*member; }, key, kind, about);
   }
-  // What `at` finds in a record; a generic function for const and other records.
+  // Type of the member that `at` finds in a record; a generic function for const and other records.
   template <typename M, typename At>
   Record& row_at(At at, std::string_view key, const Kind<M>& kind, std::string_view about) {
     Rows::Row& made = rows_.rows.emplace_back();
@@ -183,7 +183,7 @@ class Record {
     last().exists_if = of_address(std::move(test));
     return *this;
   }
-  // What a file does not say follows from the members before it.
+  // Sets members that a file does not state from the members before them.
   Record& default_from(std::function<void(T&, ObjectReader&)> complete) {
     last().complete = [complete = std::move(complete)](void* record, ObjectReader& reader) {
       complete(*static_cast<T*>(record), reader);
@@ -195,7 +195,7 @@ class Record {
         [complete = std::move(complete)](T& record, ObjectReader&) { complete(record); });
   }
 
-  // What else a schema says of the whole object, such as that one of two keys is needed.
+  // Adds a condition on the whole object to the schema, for example that one of two keys is needed.
   Record& also(Json schema) {
     rows_.also = std::move(schema);
     return *this;
@@ -226,7 +226,7 @@ class Record {
                      return json.empty() ? Json() : json.front();
                    });
   }
-  // What must hold of the members before it; throws InputError through the reader.
+  // Adds a condition on the members before it; `test` throws InputError through the reader.
   Record& check(std::function<void(const T&, ObjectReader&)> test) {
     rows_.rows.emplace_back().check = [test = std::move(test)](const void* record,
                                                                ObjectReader& reader) {
@@ -244,7 +244,7 @@ class Record {
     return record;
   }
   [[nodiscard]] Json write(const T& record) const { return rows_.write(&record); }
-  // What is written of a record and not, or otherwise, of `plain`.
+  // Writes the members of a record that differ from those of `plain`.
   [[nodiscard]] Json write_beyond(const T& record, const T& plain) const {
     return beyond(write(record), write(plain));
   }
@@ -259,7 +259,7 @@ class Record {
     return record;
   }
   [[nodiscard]] Json schema() const { return rows_.schema(); }
-  // As the schema of a file.
+  // Returns the schema of a file.
   [[nodiscard]] Json schema(std::string_view title) const { return file_schema(title, schema()); }
 
  private:

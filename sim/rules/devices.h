@@ -11,11 +11,11 @@ struct Devices {
   int gpus = 0;
   int fast_domain = 0;                   // Cluster::fast_domain()
   const Framework* framework = nullptr;  // none: software that can do all
-  UnsupportedBits lacks = 0;             // of the software, the devices and their fabric
-  bool block_scaling = true;             // Device::block_scaling; unknown devices can do all
-  unsigned formats = ~0U;                // bit of each Precision (formats_of); unknown: all
-  const Cluster* cluster = nullptr;      // whose limits say why
-  UnsupportedBits unproven = 0;          // of the fabric; no rule reads it
+  UnsupportedBits lacks = 0;         // features that the software, the devices or their links lack
+  bool block_scaling = true;         // Device::block_scaling; unknown devices can do all
+  unsigned formats = ~0U;            // bit of each Precision (formats_of); unknown: all
+  const Cluster* cluster = nullptr;  // whose limits say why
+  UnsupportedBits unproven = 0;      // features that are unproven over the links; no rule reads it
   [[nodiscard]] constexpr bool lack(Unsupported what) const {
     return (lacks & lack_bit(what)) != 0;
   }

@@ -9,7 +9,8 @@
 
 namespace meshwright {
 
-// Whose file says that it is missing, and why: the first of software, devices and links.
+// Names the file that lists a feature as missing, and its reason: the first of software, devices
+// and links.
 inline std::string missing_text(Unsupported what, const Devices& devices) {
   const auto text = [&](std::string_view where, const std::string& name,
                         const FeatureLimits& limits) {

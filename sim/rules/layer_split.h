@@ -10,8 +10,8 @@
 namespace meshwright {
 
 struct LayerSplit {
-  int set_stages = 0;
-  int even_stages = 0;
+  int set_stages = 0;   // stages whose number of layers is set
+  int even_stages = 0;  // stages that share the other layers evenly
   int even_layers = 0;  // with the stand-ins for embedding and loss
   [[nodiscard]] bool leaves_enough() const { return even_stages > 0 && even_layers >= even_stages; }
 };
@@ -28,7 +28,8 @@ inline LayerSplit layer_split(const Model& model, const Layout& l) {
   return split;
 }
 
-// Of the stages of pipeline_layout that have any. Rare in a search, so not written out where asked.
+// Layers of the smallest stage of pipeline_layout that has any. Rare in a search, so it is not
+// inlined.
 int layers_of_smallest_listed_stage(const Layout& l);
 
 inline bool counts_embedding_or_loss(const Layout& l) {

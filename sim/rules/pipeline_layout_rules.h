@@ -14,7 +14,7 @@ struct LayersListed {
 };
 LayersListed layers_listed(PipelineLayout layout);
 
-// Of a layout that has a list; not written out where a search asks, as few have.
+// Checks a layout that has a list of layers. Few have one, so a search does not inline it.
 CheckResult stands_alone(const RuleInput& in);
 CheckResult fills_the_stages(const RuleInput& in);
 CheckResult holds_the_model(const RuleInput& in);

@@ -17,8 +17,8 @@
 
 namespace meshwright {
 
-// Which check of rules.h judges it, and so what it may read: a search judges many layouts at once
-// by the part that they share.
+// Check of rules.h that judges the rule, and so the inputs that it may read. A search judges many
+// layouts at once by the part that they share.
 enum class RulePart : std::uint8_t {
   sizes,           // model, job, GPUs and all of the layout but the switches of the other two
   data_switches,   // of the layout only ZeRO, what of its communication overlaps, and sizes
@@ -49,7 +49,7 @@ struct RuleRow {
   CheckResult (*check)(const RuleInput&);
   std::string_view requirement;  // one sentence: what must hold
   std::string_view reason;       // why, with its source
-  std::string_view remedy;       // what to change
+  std::string_view remedy;       // advice: the field to change
   std::string (*sentence)(const RuleInput&, const Missed&);
   UnsupportedBits lack = 0;  // of a rule on something that software, devices or links may lack
 };

@@ -26,7 +26,7 @@ struct RuleText {
   std::string_view name;         // stable, snake_case, as in JSON
   std::string_view requirement;  // one sentence: what must hold
   std::string_view reason;       // why, with its source
-  std::string_view remedy;       // what to change
+  std::string_view remedy;       // advice: the field to change
 };
 std::span<const RuleText> all_rules();
 const RuleText& rule_text(Rule rule);
@@ -36,7 +36,7 @@ std::optional<Rule> rule_named(std::string_view name);
 struct Violation {
   Rule rule{};
   double needed = 0;     // divisor, smallest legal value, or bytes for memory_capacity
-  double available = 0;  // what the layout, model or device has of it
+  double available = 0;  // amount that the layout, model or device has
 };
 
 // The first violated rule in the order of all_rules(), or nothing.

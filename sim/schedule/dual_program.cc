@@ -80,7 +80,8 @@ StageProgram dual_program(const DualStage& stage) {
     emit.backward_far(false);
     emit.far_with_near_backward();
   }
-  // Of the last 2(depth+1) backwards the second half leave their weight gradients for the end.
+  // The second half of the last 2(depth+1) backward passes leave their weight gradients for the
+  // end.
   for (int i = 0; i < 2 * (depth + 1); ++i) {
     const bool split = i > depth;
     if (i % 2 == 0) {

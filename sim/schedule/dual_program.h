@@ -18,14 +18,14 @@ namespace meshwright {
 struct DualStage {
   int depth = 0;   // stages between this one and the end where micro-batches enter
   int inner = 0;   // stages between this one and the middle, or the turn of the V
-  int rounds = 0;  // of overlapped pairs in the steady state
+  int rounds = 0;  // number of overlapped pairs in the steady state
   // The chunk whose entrance is closer to this stage, and each chunk's first micro-batch.
   int near_chunk = 0;
   std::array<int, 2> first_micro_batch{};
 };
 StageProgram dual_program(const DualStage& stage);
 
-// Which of a stage's passes end in a message to another stage.
+// Passes of a stage that end in a message to another stage.
 struct DualEnds {
   bool near_forward = true, near_backward = true, far_forward = true, far_backward = true;
 };

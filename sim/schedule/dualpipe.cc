@@ -60,7 +60,7 @@ extern constinit const ScheduleTraits dualpipe_traits{
     .sends = dualpipe_sends,
     .paired_sends = dualpipe_sends_of_step,
     .peak = dualpipe_peak,
-    // Of two chunks: dual_program's forwards alone on the first stage.
+    // Units are two chunks: dual_program's forward passes that run alone on the first stage.
     .unpaired = [](int stages) { return (1.5 * stages - 1.0) / 2.0; }};
 
 }  // namespace meshwright

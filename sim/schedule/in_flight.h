@@ -25,7 +25,7 @@ struct HeldMicroBatches {
 
 struct RunningPass {
   Pass pass = Pass::forward;
-  std::int32_t chunk = 0;  // of this stage
+  std::int32_t chunk = 0;  // chunk of this stage, 0..v-1
   bool operator==(const RunningPass&) const = default;
 };
 

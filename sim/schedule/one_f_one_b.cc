@@ -40,9 +40,9 @@ void fill_ramps(OneFOneBStage* stages, const PipelineLoad& pipeline, int micro_b
   }
 }
 
-// The longest path that alternates at one stage k, from its first backward, which waits for its
-// warm-up and for the stages behind it, to its last forward, after which the mirror image follows:
-// O(p), equal to the simulation for any times.
+// Longest path that alternates at one stage k. It goes from the stage's first backward pass, which
+// waits for its warm-up and for the later stages, to its last forward pass; the mirror image
+// follows. O(p); equal to the simulation for any times.
 Seconds one_f_one_b_total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline,
                           int micro_batches) {
   std::array<OneFOneBStage, kStagesAtHand> at_hand;

@@ -36,7 +36,8 @@ struct StageTimes {
   double forward = 0.0, backward = 0.0;
   [[nodiscard]] double both() const { return forward + backward; }
 };
-// Of stage `s`, which lies in `load`: the last stage sends nothing forward, the first nothing back.
+// Times of stage `s` of `load` with its messages. The last stage sends nothing forward, the first
+// nothing backward.
 StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline);
 
 // The stages that a micro-batch has passed: their times together, and the slowest of them.

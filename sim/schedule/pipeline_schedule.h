@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pipeline schedules by name. What each of them is stands in the file of its name, as
-// ScheduleTraits.
+// The pipeline schedules by name. The file of its name defines each as ScheduleTraits.
 #pragma once
 
 #include <array>
@@ -34,7 +33,7 @@ constexpr std::string_view name_of(PipelineSchedule v) {
 }
 
 inline constexpr PipelineSchedule kDefaultSchedule = PipelineSchedule::one_f_one_b;
-// As in Megatron-LM, several chunks a stage mean the interleaved schedule unless another is named.
+// In Megatron-LM several chunks per stage mean the interleaved schedule unless another is named.
 constexpr PipelineSchedule implied_schedule(int chunks) {
   return chunks > 1 ? PipelineSchedule::interleaved : kDefaultSchedule;
 }

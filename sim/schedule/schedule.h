@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of a pipeline's stages, and one simulator that runs them. What a schedule is stands
+// The programs of a pipeline's stages, and one simulator that runs them. Each schedule is defined
 // in the file of its name.
 #pragma once
 
@@ -49,8 +49,8 @@ Timeline simulate(PipelineSchedule schedule, const std::vector<StageProgram>& pr
 // p-1, chunks p..2p-1 the copy that runs from stage p-1 to 0 and takes the second half of the
 // micro-batches.
 struct StageChunk {
-  int stage = 0;
-  int chunk = 0;
+  int stage = 0;  // 0..p-1
+  int chunk = 0;  // 0..v-1
 };
 StageChunk stage_chunk(PipelineSchedule schedule, int stages, int model_chunk);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr double kPending = -1.0;
 
 struct Place : ChunkPlace {
-  std::array<double, 4> seconds{};  // of each Pass
+  std::array<double, 4> seconds{};  // seconds of each Pass
 };
 
 struct StageState {

@@ -11,7 +11,7 @@
 
 namespace meshwright {
 
-// Which stage holds the model's chunk c of p stages with v chunks each.
+// Stage that holds the model's chunk c, with p stages of v chunks each.
 enum class ChunkPlacement : std::uint8_t {
   in_turn,   // stage c mod p, again for each chunk
   folded,    // the same, but every second time from the last stage back to the first: a V
@@ -46,7 +46,7 @@ struct ScheduleTraits {
   bool may_overlap_sends = true;
   bool searched_by_default = false;
   bool holds_all_micro_batches = false;  // else the held ones depend on the stages alone
-  // Of neighbouring stages that are alike, the first or the last holds most.
+  // In a run of equal neighbouring stages the first or the last holds the most activations.
   bool fullest_at_an_end = true;
 
   StageProgram (*program)(const PipelineSizes&, int stage) = nullptr;

@@ -15,7 +15,7 @@ struct ChunkCost {
   CommunicationCost forward_communication;
   CommunicationCost backward_communication;  // with what recompute repeats
   WireTime forward_wires, backward_wires;
-  Seconds forward_host, backward_host;  // what the host's launches add
+  Seconds forward_host, backward_host;  // time that the host's launches add
   Seconds hidden_exchange;
 
   [[nodiscard]] Seconds forward_time() const {

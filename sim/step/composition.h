@@ -17,13 +17,13 @@ namespace meshwright {
 struct DataPart {
   DataOverlap overlap;
   std::vector<DataCost> costs;  // by PipelineShape::runs
-  Cost optimizer;               // of the slowest stage
-  Tier tier = Tier::self;       // of the data group
+  Cost optimizer;               // optimizer step of the slowest stage
+  Tier tier = Tier::self;       // tier of the data group's links
 };
 
 // last_bucket_share() of a first stage, whose last bucket ends the backward pass; 0 of later ones.
 double last_bucket_of(const CostTable& table, const Layout& layout, const Stage& stage);
-// By PipelineShape::runs. Reads the sizes of the data-parallel side, not what it overlaps.
+// Costs by PipelineShape::runs. Reads the sizes of the data-parallel side, not its overlaps.
 std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
                                  const PipelineShape& shape);
 DataPart data_part(const CostTable& table, const Layout& layout, const PipelineShape& shape,
@@ -36,7 +36,7 @@ std::vector<Bytes> fixed_memory(const CostTable& table, const Layout& layout,
 // Exposed data-parallel communication, for the group of identical stages that waits longest.
 struct LongestWait {
   Seconds time;
-  std::size_t run = 0;
+  std::size_t run = 0;  // index into PipelineShape::runs
   ExposedData exposed;
 };
 inline LongestWait longest_wait(const PipelinePart& pipeline, const DataPart& data) {

@@ -37,8 +37,8 @@ struct UnitKeyHash {
 };
 using BytesKey = LayoutKey<KeyScope::any_layout, CostPart::unit_bytes>;
 
-// Layouts that say the same in two ways share their units. Of a unit's costs only multi-token
-// prediction's depend on the method of full recompute.
+// Layouts that state the same in two ways share their units. Only the costs of multi-token
+// prediction depend on the method of full recompute.
 Layout canonical(Layout layout, const Model& model) {
   layout.expert_tensor_parallel_size = expert_tensor_size(layout);
   if (layout.recompute_granularity != RecomputeGranularity::selective) {
@@ -59,7 +59,7 @@ struct StatesKeyHash {
     return finished(hash);
   }
 };
-// Of one stage, ungrouped and by the groupings that were asked for.
+// States of one stage, whole and split by the groupings that were asked for.
 struct StageStates {
   std::vector<InFlightState> all;
   std::deque<std::pair<std::vector<int>, std::vector<InFlightState>>> grouped;

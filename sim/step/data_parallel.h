@@ -16,12 +16,12 @@ inline constexpr std::size_t kLinears = 4;
 struct DataCost {
   Cost reduce;  // gradients
   Cost gather;  // parameters before the first forward
-  // Of a whole step: ZeRO-3's, and FSDP's gathers and reductions, which share one communicator and
-  // run one after the other (pytorch issues 177015, 186335).
+  // Seconds per step: ZeRO-3's gathers, and FSDP's gathers and reductions. They share one
+  // communicator and run one after the other (pytorch issues 177015, 186335).
   Cost forward_gather, backward_gather;
   Cost recompute_gather;  // more of them where layers are run again
-  // Of a whole step: what FSDP makes compute wait for whatever it overlaps. Its first gather and
-  // last reduction of each micro-batch, and the copies into and out of their buffers.
+  // Seconds per step that FSDP always exposes: its first gather and last reduction of each
+  // micro-batch, and the copies into and out of their buffers.
   Cost alone;
   // Once a step, with nothing beside it: the last bucket of gradients and the first of weights, and
   // what comes after the reduction (tied embedding, gradients of parameters that all tensor ranks
@@ -45,9 +45,9 @@ Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& co
 // Whether the communication of each kind hides behind compute, and how much it slows it.
 struct DataOverlap {
   bool reduce = false, gather = false, forward_gather = false, backward_gather = false;
-  double slowdown = 0;
-  // Of a layer's weights and products: what ZeRO-3 gathers and computes at a time. Empty: units
-  // alike.
+  double slowdown = 0;  // relative slowdown of overlapped compute
+  // Shares of a layer's weights and GEMMs in each unit that ZeRO-3 gathers and computes. Empty: all
+  // units are alike.
   std::array<double, kLinears> linears{};
 };
 DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster& cluster);

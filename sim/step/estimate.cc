@@ -25,8 +25,8 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
 }
 
-// What naming the software would make of an interval, to follow what would name it; empty: nothing
-// known.
+// Sentence on the interval that naming the software would give, appended to the advice to name it.
+// Empty: nothing is known.
 std::string gain_of_naming(const Estimate& estimate, const Cluster& cluster, bool experts,
                            Seconds least) {
   const std::optional<Cluster> named = with_named_software(cluster);

@@ -20,14 +20,15 @@ namespace meshwright {
 struct Estimate {
   Layout layout;
   Seconds step_time;
-  Seconds step_time_low, step_time_high;                          // nominal 90 % interval
-  IntervalRegime interval_regime = IntervalRegime::unknown_chip;  // what the interval rests on
-  std::string narrowed_by;  // what would make it narrower; empty: nothing known
+  Seconds step_time_low, step_time_high;  // nominal 90 % interval
+  // Calibration level of the interval.
+  IntervalRegime interval_regime = IntervalRegime::unknown_chip;
+  std::string narrowed_by;  // advice to narrow it; empty: none known
   Terms terms{};
   std::vector<StageMemory> memory;  // per pipeline stage
   Volume volume;
   Provenance provenance = Provenance::measured;  // the weakest of all terms that matter
-  double tokens_per_second_per_gpu = 0;
+  double tokens_per_second_per_gpu = 0;          // tokens of the global batch / step / devices
   double model_flops_utilization =
       0;  // of the device's peak for the job's precision; causal attention half
   [[nodiscard]] Bytes peak_memory() const;
@@ -42,7 +43,7 @@ struct Infeasible {
 
 using Outcome = std::variant<Estimate, Infeasible>;
 
-// What an evaluation of a feasible layout found, with memory per stage, the ledger and the
+// Describes the evaluation of a feasible layout, with memory per stage, the ledger and the
 // interval.
 Estimate described(const Evaluation& evaluation, CostTable& table, const Layout& layout);
 

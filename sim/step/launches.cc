@@ -35,7 +35,7 @@ OperatorLaunches launches_of(const Operator& op, const ExpertFacts& facts, const
   return {kernels, kernels * passes, 0.0};
 }
 
-// What the router decides for dispatch can be in a graph with it; the calls themselves cannot.
+// The router's decisions for the dispatch can be in a graph with it; the calls themselves cannot.
 double dispatch_launches(const ExpertFacts& facts, const Layout& layout) {
   if (captures_experts(layout)) return 0.0;
   const bool prepared = layout.cuda_graph_impl != CudaGraphImpl::none && has_graphs(layout) &&

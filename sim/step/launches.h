@@ -16,7 +16,8 @@ namespace meshwright {
 // experts) cannot be submitted before it.
 struct LayerLaunches {
   double forward = 0, backward = 0;
-  double forward_waited = 0, backward_waited = 0;  // of them
+  double forward_waited = 0,
+         backward_waited = 0;  // launches before which the host waits for the device
 };
 
 // `whole`: the layer is recomputed from its input.

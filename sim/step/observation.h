@@ -22,30 +22,30 @@ struct ObservedTerm {
 
 // A transfer as rank 0 counted it.
 struct CountedTransfer : Transfer {
-  std::optional<Seconds> time{};  // of all calls of a step, waiting included
+  std::optional<Seconds> time{};  // seconds of all calls of a step, waits included
 };
 
 // Events of one rank since the start of the step.
 struct ObservedInterval {
   int rank = 0;
   TermKind kind = TermKind::host;
-  std::string name;      // of the transfer; empty: the term says all
+  std::string name;      // name of the transfer; empty: the whole term
   int micro_batch = -1;  // -1: none
-  int chunk = 0;         // of the rank's stage
+  int chunk = 0;         // chunk of the rank's stage
   Seconds begin, end;
 };
 
 struct Observation {
   Layout layout;       // the plan's
-  Layout run_layout;   // what the ranks at hand could run; equal to layout when everything was run
+  Layout run_layout;   // the executed layout; equal to `layout` if the ranks could run all of it
   int run_layers = 0;  // layers of the model that were executed
   int run_num_moe_experts = 0;             // experts of them; 0: the model's
   int run_global_batch_size = 0;           // sequences per step that were executed; 0: the job's
   std::optional<Precision> run_precision;  // none: the job's
-  int ranks = 0;
-  int steps = 0;
-  bool complete = true;              // everything of the plan's layout was run
-  std::vector<std::string> not_run;  // what was not, in words
+  int ranks = 0;                           // ranks that ran
+  int steps = 0;                           // timed steps
+  bool complete = true;                    // everything of the plan's layout was run
+  std::vector<std::string> not_run;        // parts that were not executed, in words
   Seconds step_time;  // median over steps of the slowest rank; a prompt, or one decoded position
   Seconds step_time_p10, step_time_p90, step_time_min;
   double step_time_drift = 0.0;  // median of the later half of the steps over the earlier's, less 1
@@ -59,9 +59,10 @@ struct Observation {
   double loss = 0.0;   // after the last step
   std::string device;  // "cpu", "cuda"
   TrialMode mode = TrialMode::training;
-  double tokens_per_second = 0.0;           // of all ranks together; 0: not measured
-  std::vector<ObservedInterval> intervals;  // of the last step, all ranks; empty unless asked for
-  std::string failure;                      // empty, or why the run ended early
+  double tokens_per_second = 0.0;  // tokens per second of all ranks; 0: not measured
+  std::vector<ObservedInterval>
+      intervals;        // intervals of the last step on all ranks; empty unless asked for
+  std::string failure;  // empty, or why the run ended early
 };
 
 // The job with numbers of this format; with fp32 and tf32 gradients have 32 bits, too.
@@ -70,22 +71,21 @@ Job with_precision(Job job, Precision precision);
 // The model with the layers and experts that were run; fewer experts stand in no groups.
 Model model_as_run(Model model, const Observation& o);
 
-// How far the median of the steps may be off, as a share of it: its standard error, sqrt(pi/2)
-// sigma / sqrt(n) of a normal sample, with sigma = (p90 - p10) / 2.563. 0 of fewer than 4 steps,
-// which say nothing.
+// Standard error of the median step, as a share of it: sqrt(pi/2) sigma / sqrt(n) of a normal
+// sample, with sigma = (p90 - p10) / 2.563. 0 for fewer than 4 steps, which give no estimate.
 double step_time_error(const Observation& o);
 
-// On a host that does something else at the same time, a run says little about its layout: the
-// median may be off by half of the 10 % that a prediction may be, the steps become slower or
-// faster by all of it, or the host be slower or faster by as much than when it was calibrated.
+// Limits of a disturbed run, which tells little about its layout. The error of the median may be
+// half of the 10 % that a prediction may be off. The drift of the steps, and the change of the
+// host's speed since calibration, may be all of these 10 %.
 inline constexpr double kMostStepTimeError = 0.05;
 inline constexpr double kMostStepTimeDrift = 0.1;
 inline constexpr double kMostHostDrift = 0.1;
 // The largest of the three, each over its limit.
 double noise_of(const Observation& o);
 inline bool is_noisy(const Observation& o) { return noise_of(o) > 1.0; }
-// Of two runs of a layout: the second where it ended and was less noisy. It says how many there
-// were.
+// Of two runs of a layout, returns the second if it ended and was less noisy, else the first. The
+// result states the number of runs.
 Observation calmer_of(Observation first, Observation second);
 
 // "24 % slower than calibrated", "as fast as calibrated": what a host_time_ratio says.

@@ -17,12 +17,12 @@ Precision kernel_precision(const Operator& op, Precision precision, const Kernel
   return bytes_per_element(precision) == 2.0 ? Precision::fp32 : precision;
 }
 
-// Whether queries of one context rank meet the keys of others one after the other.
+// Tells whether queries of one context rank meet the keys of others one after the other.
 bool rings_attention(const Layout& layout) {
   return layout.context_parallel_size > 1 && layout.cp_comm_type != ContextParallelAlgorithm::a2a;
 }
 
-// What the framework, long steps and waiting for the slowest device make of a kernel's time.
+// Factor on a kernel's time, from the framework, long steps, and waits for the slowest device.
 double time_factor(const Operator& op, const Numerics& numerics, const Layout& layout,
                    const Cluster& cluster) {
   const double slowest = slowest_of(cluster.num_gpus(), only_device(cluster));

@@ -29,7 +29,7 @@ namespace meshwright {
 
 enum class LinearPass { forward, input_gradient, weight_gradient, backward };
 
-// How product and transfer are interleaved.
+// Order of the pieces of a GEMM and of its transfer.
 enum class Interleaving {
   beside,  // two whole things at once
   ring,    // n pieces; the first is at hand, the others come while the ones before are computed
@@ -39,7 +39,7 @@ enum class Interleaving {
 // TransformerEngine's pipelined reduce-scatter cuts the product into so many.
 inline constexpr int kDrainPieces = 4;
 
-// Which operators of the same unit run meanwhile.
+// Operators of the same unit that run during the transfer.
 enum class Partner {
   named,
   core_attention,

@@ -28,10 +28,10 @@ struct PipelinePart {
   std::array<Cost, kNumPipelineTerms> terms{};
   Seconds time;  // their sum
   Seconds host, offload;
-  double micro_batches = 1;  // that pass each chunk
+  double micro_batches = 1;  // micro-batches that pass each chunk
   bool recomputes = false;   // layers, whole
   Seconds send;              // waited for a message
-  WireTime sends;            // of a micro-batch, each way, beside compute
+  WireTime sends;  // link time of a micro-batch's messages, each way, overlapped with compute
   // For a step without the data-parallel side.
   [[nodiscard]] Seconds least_step() const { return time + host + offload; }
 };
@@ -39,11 +39,13 @@ struct PipelinePart {
 // Costs of a step other than those of its units and shape.
 struct PipelineInput {
   PipelineSchedule schedule = kDefaultSchedule;
-  double micro_batches = 1;  // that pass each chunk: half of them where stages are mirrored
-  int all_micro_batches = 1;
+  // Micro-batches that pass each chunk; half of all if stages are mirrored.
+  double micro_batches = 1;
+  int all_micro_batches = 1;  // micro-batches per step of one data rank
   SendCost send;              // one message
   Seconds offload;            // activations to the host, or back, of one micro-batch
-  int recomputed_layers = 0;  // of each stage, whole; spread evenly over its layers
+  // Layers of each stage that are recomputed whole; their time is spread evenly.
+  int recomputed_layers = 0;
   [[nodiscard]] double recomputed_share(int stage_layers) const {
     if (stage_layers == 0) return 0.0;
     return static_cast<double>(std::min(recomputed_layers, stage_layers)) / stage_layers;

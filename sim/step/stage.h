@@ -13,16 +13,16 @@ namespace meshwright {
 // All that one stage does for one micro-batch.
 struct StageCost {
   Cost forward, backward, recompute, tensor, context, expert;
-  Seconds forward_time, backward_time;  // of the device
-  Seconds forward_host, backward_host;  // what the host's launches add
-  Seconds hidden_exchange;              // of tokens, beside another micro-batch
+  Seconds forward_time, backward_time;  // seconds of the device, per micro-batch
+  Seconds forward_host, backward_host;  // time that the host's launches add
+  Seconds hidden_exchange;  // seconds of token exchange, overlapped with another micro-batch
   WireTime forward_wires, backward_wires;
   [[nodiscard]] Seconds host() const { return forward_host + backward_host; }
-  // As long as a micro-batch takes each way: what other traffic can hide behind.
+  // Seconds of a micro-batch's pass each way; other traffic can be overlapped with it.
   [[nodiscard]] Seconds forward_span() const { return forward_time + forward_host; }
   [[nodiscard]] Seconds backward_span() const { return backward_time + backward_host; }
-  // Of that, what is left of one kind of wire: a phase lasts at least as long as all axes together
-  // hold it. `sends`: messages that pass beside it.
+  // Part of that span in which one kind of link is free. A phase lasts at least as long as all axes
+  // together use the link. `sends`: messages that pass at the same time.
   [[nodiscard]] Seconds forward_window(Tier tier, Seconds sends = {}) const {
     return std::max(seconds(0), forward_span() - forward_wires.on(tier) - sends);
   }
@@ -52,8 +52,8 @@ inline void add_chunk(StageCost& stage, const ChunkCost& chunk, double count) {
   stage.backward_time += chunk.backward_time() * count;
 }
 
-// What sticks out of activations that go to the host beside a stage's forward, and come back beside
-// its backward, `each_way` long.
+// Exposed time of activations that go to the host during a stage's forward pass and return during
+// its backward pass. Each way takes `each_way`.
 inline Cost offload_cost(Seconds each_way, const StageCost& stage) {
   if (each_way == seconds(0)) return {};
   const Seconds out = std::max(seconds(0), each_way - stage.forward_span());
@@ -64,11 +64,11 @@ inline Cost offload_cost(Seconds each_way, const StageCost& stage) {
 // One message between neighbouring stages.
 struct SendCost {
   Cost message;
-  bool hidden = false;  // beside the compute of a chunk (overlap_p2p_comm)
-  double slowdown = 0.0;
+  bool hidden = false;    // beside the compute of a chunk (overlap_p2p_comm)
+  double slowdown = 0.0;  // relative slowdown of overlapped compute
   Tier tier = Tier::self;
-  // What a stage waits for it, where `window` is left of a chunk's pass beside what other axes hold
-  // of the same wire.
+  // Time that a stage waits for the message. `window` is the part of a chunk's pass in which other
+  // axes do not use the same link.
   [[nodiscard]] Seconds waited(Seconds window) const {
     return hidden ? exposed_time(message.time, window, slowdown) : message.time;
   }

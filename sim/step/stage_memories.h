@@ -13,15 +13,15 @@ namespace meshwright {
 // Peak of the temporary memory on a run of equal stages.
 struct MovingPeak {
   Bytes most;
-  int stage = 0;  // that holds it
+  int stage = 0;  // stage with this memory
 };
 
-// By PipelineShape::runs: how the chunks of a stage are treated. Reads recompute_num_layers,
-// offload and whether recompute is full.
+// Treatment of a stage's chunks, by PipelineShape::runs. Reads recompute_num_layers, offload and
+// whether recompute is full.
 std::vector<ChunkGroups> stage_groups(const Model& model, const Layout& layout,
                                       const PipelineShape& shape);
-// By runs. Of alike neighbours the first or the last holds most in flight; with dualpipe, whose two
-// directions meet in the middle, any of them may.
+// Peaks by runs of equal stages. The first or last of equal neighbours holds the most in flight.
+// With dualpipe, whose two directions meet in the middle, any of them may.
 std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
                                      const PipelineShape& shape,
                                      const std::vector<ChunkGroups>& groups);

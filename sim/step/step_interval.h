@@ -20,23 +20,25 @@ namespace meshwright {
 // stands in for few sets.
 struct RegimeSpread {
   double bias = 0.0, shared = 0.0, own = 0.0;
-  // What one layout of a model misses and another does not: its spread is itself unknown, scaled
-  // inverse chi-squared with this scale and so many degrees (0: known to be between_layouts).
+  // Spread of the error that differs between layouts of one model. The spread itself is uncertain:
+  // scaled inverse chi-squared with this scale and these degrees of freedom (0: known to be
+  // between_layouts).
   double between_layouts = 0.0, between_degrees = 0.0;
-  int sets = 0;  // that it was fitted on
+  int sets = 0;  // number of data sets of the fit
 };
 
 // The shipped one; models with experts have their own.
 const RegimeSpread& shipped_spread(IntervalRegime regime, bool experts);
-// Of a step on this cluster: what its own runs taught, where they did, else the shipped one.
+// Spread of a step on this cluster: fitted on its own runs if there are enough, else the shipped
+// one.
 RegimeSpread step_spread(const Cluster& cluster, bool experts);
 
 // Spread of the terms in quadrature, relative to the step: terms err independently.
 double spread_of_parts(const Terms& terms, Seconds step);
 
-// The least time of a step of so many FLOPs (the model's, causal attention half) on so many
-// devices, at the fastest rate that the device's file or profile has for GEMMs or fused attention,
-// and that fitted factors below 1 say it passes. 0 where no rate is known.
+// Shortest possible time of a step of so many FLOPs (the model's, causal attention half) on so many
+// devices. The rate is the fastest one that the device's file or profile has for GEMMs or fused
+// attention, raised by fitted factors below 1. 0 if no rate is known.
 Seconds least_step_time(Flops step, const Cluster& cluster, Precision precision, int gpus);
 
 struct StepInterval {

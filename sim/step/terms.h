@@ -18,7 +18,7 @@ enum class TermKind {
   expert_parallel_communication,
   pipeline_communication,
   pipeline_bubble,
-  data_parallel_communication,  // what is not hidden
+  data_parallel_communication,  // the exposed part
   optimizer,
   host,  // the host could not launch fast enough
   offload,

@@ -69,7 +69,7 @@ double overlap_slowdown(const Pairing& pairing, const UnitScope& unit) {
   return taken > 0 && left > 0 ? taken / left : device.overlap_slowdown;
 }
 
-// What sticks out of the operators, with what cutting products into pieces adds to them.
+// Exposed communication of the operators, with the cost of cutting GEMMs into pieces.
 Cost exposed_cost(const Paired& paired, const std::vector<Operator>& ops, const UnitScope& unit) {
   const Pairing& pairing = paired.pairing;
   const bool cuts = pairing.pieces > 1 && pairing.partner == Partner::named;

@@ -37,8 +37,8 @@ void add_operator(UnitCost& sum, const Operator& op, double recomputed, const Un
   }
 }
 
-// What adapters add to a layer's kernels forward: two products, a scale and a sum each. Backward
-// has twice as many, and no weight gradients of the frozen linears.
+// Kernel launches that adapters add to a layer's forward pass: two GEMMs, a scale and a sum each.
+// The backward pass has twice as many, and no weight gradients of the frozen linears.
 double adapter_launches(const std::vector<Operator>& ops) {
   double launches = 0.0;
   for (const Operator& op : ops) {
@@ -112,7 +112,8 @@ void pace_launches(UnitCost& cost, const Cluster& cluster) {
   }
 }
 
-// What the cost of a layer does not read is set to its default; ZeRO's traffic is a stage's.
+// Fields that the cost of a layer does not read are set to their defaults. ZeRO's traffic belongs
+// to a stage.
 Layout layout_of_layer(Layout layout, bool recomputed_whole) {
   layout.zero_stage = 0;
   layout.recompute_num_layers = 0;

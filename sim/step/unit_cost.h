@@ -19,7 +19,7 @@ struct CommunicationCost {
   [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
 };
 
-// How long calls hold a device's links inside the node and its NIC, hidden or not.
+// Seconds in which calls use a device's links inside the node and its NIC, overlapped or not.
 struct WireTime {
   Seconds inside, across;
   [[nodiscard]] Seconds& on(Tier tier) { return tier == Tier::inter_node ? across : inside; }
@@ -33,11 +33,12 @@ struct WireTime {
 // Sum of operators and calls. It is linear: a chunk is the sum of its layers, embedding and head.
 struct UnitCost {
   Cost forward, backward_input, backward_weight, recompute;
-  CommunicationCost forward_communication, backward_communication;  // what sticks out
+  CommunicationCost forward_communication, backward_communication;  // exposed
   WireTime forward_wires, backward_wires;
   double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
-  double forward_waited = 0, backward_waited = 0;      // of them, those before which it waits
-  Seconds hidden_exchange;  // of tokens, both ways, beside another micro-batch
+  double forward_waited = 0, backward_waited = 0;      // launches for which the host waits
+  // Token exchange, both ways, overlapped with another micro-batch.
+  Seconds hidden_exchange;
 };
 
 // One layer of a kind, alone; whole: recomputed from its input, otherwise as the layout's selective

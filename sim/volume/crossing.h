@@ -13,11 +13,11 @@ struct LinkBytes {
   }
 };
 
-// What one rank sends of a transfer in a step, by link, with R of the group's n ranks on a node and
-// N nodes. A ring: one of the R ranks on a node sends to the next node, 1 / R of what they send. An
-// all-to-all: n - R of a rank's n - 1 peers are on other nodes. A dispatcher that sends one copy of
-// a token to each node: payload x share_between_domains(); the rest is handed on inside. A pair on
-// two nodes (send_recv, R = 1): all.
+// Bytes that one rank sends in a step for a transfer, by link. R of the group's n ranks are on a
+// node; there are N nodes. Ring: one of the R ranks on a node sends to the next node, 1 / R of the
+// bytes. All-to-all: n - R of a rank's n - 1 peers are on other nodes. A dispatcher that sends one
+// copy of a token to each node: payload x share_between_domains(); the rest is passed on inside. A
+// pair on two nodes (send_recv, R = 1): all.
 LinkBytes sent_over_links(const Transfer& transfer, const Layout& layout, const Cluster& cluster);
 
 }  // namespace meshwright

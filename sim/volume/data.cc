@@ -17,8 +17,8 @@ namespace {
 struct Shard {
   Group group = Group::data;
   double parameters = 0;      // with gradients
-  double fp8_parameters = 0;  // of them gathered in one byte
-  double frozen_bytes = 0;    // of LoRA's base, which only ZeRO-3 and FSDP gather
+  double fp8_parameters = 0;  // parameters that are gathered in one byte
+  double frozen_bytes = 0;    // bytes of LoRA's base weights, which only ZeRO-3 and FSDP gather
   double held = 0;            // parameters with the base's
   int group_size = 1;
   int shard_size = 1;  // ranks that share one copy of the sharded state
@@ -179,8 +179,8 @@ void add_root(Ledger& ledger, const VolumeScope& scope, const Chunk& root) {
   }
 }
 
-// What FSDP does once a step: below a pipeline, and where gradients are reduced after the last
-// micro-batch.
+// Adds the transfers that FSDP makes once per step: in a pipeline, and if gradients are reduced
+// after the last micro-batch.
 void add_fsdp_step(DataLedger& data, const Layout& layout) {
   if (!fsdp_reduces_once(layout)) return;
   const bool whole_step = fsdp_below_pipeline(layout);
@@ -198,9 +198,9 @@ int linears_of_layer(const Model& model) {
   return is_gated(model.activation) ? 7 : 4;
 }
 
-// A rank that keeps only its piece of the gradients has to reduce them after every micro-batch
-// (DeepSpeed ZeRO-2), one that keeps only its piece of the weights has to gather them for every
-// forward and backward.
+// A rank with only its piece of the gradients must reduce them after every micro-batch (DeepSpeed
+// ZeRO-2). A rank with only its piece of the weights must gather them for every forward and backward
+// pass.
 void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk,
                         bool recomputed) {
   if (uses_fsdp(scope.layout)) {

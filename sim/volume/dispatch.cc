@@ -10,14 +10,16 @@
 namespace meshwright {
 namespace {
 
-// What the libraries reach of what NCCL's rings do on the same links. Their own tables count the
-// local node's copies; here is what the wire carries.
-//   deepep: inside 153 to 158 of 181 GB/s on H800, 494 of 810 on B200 with 24 SMs; across 43.5 of
-//   48
-//     GB/s on 32 and 44.6 on 64 H800, 21.5 on 16 (DeepEP dd758caf, docs/legacy.md)
-//   hybridep: inside 536 of 810 GB/s on 8 B200, 473 of 702 on 16 GB200; across 34.9 of 48 GB/s on
-//     32 and 36.3 on 64 H100, 28.9 on 16 (its branch 94a9f8f6, docs/README_Hybrid-EP.md)
-//   ncclep: as hybridep, assumed
+// Bandwidth of the libraries as a share of that of NCCL's rings on the same links, 0 to 1, inside a
+// domain and across domains. Their own tables also count copies inside the local node; these shares
+// are of the bytes on the link, in GB/s:
+//   deepep, inside: 153 to 158 of 181 on H800, 494 of 810 on B200 with 24 SMs.
+//   deepep, across: 43.5 of 48 on 32 H800, 44.6 on 64, 21.5 on 16 (DeepEP dd758caf,
+//     docs/legacy.md).
+//   hybridep, inside: 536 of 810 on 8 B200, 473 of 702 on 16 GB200.
+//   hybridep, across: 34.9 of 48 on 32 H100, 36.3 on 64, 28.9 on 16 (its branch 94a9f8f6,
+//     docs/README_Hybrid-EP.md).
+//   ncclep: as hybridep, assumed.
 struct Shares {
   double inside, across;
 };

@@ -13,8 +13,9 @@
 
 namespace meshwright {
 
-// Of the copies of a rank's tokens, one for each rank that has experts of them, the share that
-// crosses between domains: (n/r) (1 - 1/N), n domains and r ranks a token, N domains.
+// Share of the token copies that crosses between domains, 0 to 1: (n/r) (1 - 1/N). A rank sends one
+// copy of a token to each rank that has experts of it: n domains and r ranks per token, of N
+// domains.
 double share_between_domains(const Routing& routing, const Placement& placement);
 
 // `copies`: of all of a rank's tokens, one for each rank that has experts of it. Across:

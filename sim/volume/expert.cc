@@ -12,7 +12,7 @@ using transfer_names::kExperts;
 namespace names = transfer_names;
 
 class ExpertLedger {
-  // What adds a call of a group that nothing else runs beside.
+  // Returns a function that adds a call of a group; no other communication runs at that time.
   auto calls_between(Group group, int size) {
     return [this, group, size](std::string_view name, Collective collective, Phase phase,
                                double times, Bytes payload, std::string_view formula) {

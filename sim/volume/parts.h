@@ -43,11 +43,11 @@ struct LayerCounts {
 
 struct UnitCounts {
   LayerCounts layers;      // with the multi-token-prediction layers of the head
-  LayerCounts recomputed;  // of them, run again whole in backward
+  LayerCounts recomputed;  // layers that the backward pass recomputes whole
   double embeddings = 0;   // look-ups
   double heads = 0;        // logits and loss
   double mtp = 0;          // projections of multi-token prediction
-  double mtp_again = 0;    // of them, run again in backward
+  double mtp_again = 0;    // depths that the backward pass recomputes
 };
 
 // Collects transfers; leaves out what moves nothing.

@@ -19,7 +19,7 @@ using transfer_names::kSharedExpert;
 
 constexpr std::string_view kHiddenFormula = "b*s*h*w/c";
 
-// How often a block runs in a micro-batch.
+// Number of times that a block runs per micro-batch.
 struct Times {
   double forward = 0;
   double recompute = 0;
@@ -79,7 +79,7 @@ class TensorLedger {
   }
 
  private:
-  // What a linear takes, gathered as it takes it.
+  // Adds the gather of a linear's input.
   void gather(std::string_view name, Phase phase, double times, double width,
               std::string_view formula, bool overlappable) {
     put(name, Collective::all_gather, phase, times, scope_.operand(width), formula, overlappable);

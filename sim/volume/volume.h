@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger: every transfer of one training step, as one rank of one pipeline stage sees it.
 //
-// payload is the array handed to the collective (nccl-tests' S). What one rank sends for it:
-// all-reduce 2(n-1)/n S, all-gather, reduce-scatter, all-to-all (n-1)/n S, send S
-// (nccl-tests doc/PERFORMANCE.md). For all-gather, reduce-scatter and all-to-all, payload is the
-// whole array, not one rank's piece. Routing is taken as balanced.
+// payload is the array passed to the collective (nccl-tests' S). Bytes that one rank sends for it:
+// all-reduce 2(n-1)/n S, all-gather, reduce-scatter, all-to-all (n-1)/n S, send S (nccl-tests
+// doc/PERFORMANCE.md). For all-gather, reduce-scatter and all-to-all, payload is the whole array,
+// not one rank's piece. Routing is assumed to be balanced.
 #pragma once
 
 #include <string>
@@ -33,13 +33,13 @@ struct Transfer {
   Group group = Group::tensor;
   Collective collective = Collective::all_reduce;
   Phase phase = Phase::forward;
-  int group_size = 1;
+  int group_size = 1;                // number of ranks
   double times_per_step = 0;         // calls by one rank of this stage
-  Bytes payload;                     // of one call
+  Bytes payload;                     // bytes per call
   bool overlappable = false;         // the layout's switches (or the framework always) compute
                                      // something else meanwhile
   std::string_view formula;          // payload in the field's letters: "b*s*h*w/c"
-  Routing routing{};                 // of tokens that go once to each NVLink domain
+  Routing routing{};                 // routing of tokens that are sent once to each NVLink domain
   [[nodiscard]] Bytes sent() const;  // by one rank, one call, bandwidth-optimal algorithm
   [[nodiscard]] Bytes sent_per_step() const { return sent() * times_per_step; }
   [[nodiscard]] Bytes payload_per_step() const { return payload * times_per_step; }
@@ -49,7 +49,7 @@ struct Transfer {
 Bytes bytes_sent(Collective collective, Bytes payload, int group_size);
 
 struct StageVolume {
-  int stage = 0;
+  int stage = 0;                    // pipeline stage, from 0
   std::vector<Transfer> transfers;  // groups of size 1 are left out
   [[nodiscard]] Bytes sent(Group group) const;
   [[nodiscard]] Bytes sent() const;
@@ -83,7 +83,7 @@ Transfer stage_send(const Model& model, const Job& job, const Layout& layout);
 // Linears of a layer as DeepSpeed's ZeRO-3 gathers them: query, key and value together, projection
 // and two of the MLP (Megatron-LM's modules), or each by itself (Hugging Face's gated models).
 int linears_of_layer(const Model& model);
-// Whether each tensor rank sends its piece of it, and what puts the pieces together again.
+// Tells whether each tensor rank sends its piece of it, and what puts the pieces together again.
 bool scatters_sends(const Layout& layout);
 Transfer received_gather(const Model& model, const Job& job, const Layout& layout);
 Volume volume(const Model& model, const Job& job, const Layout& layout);

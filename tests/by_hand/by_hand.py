@@ -145,7 +145,7 @@ def interleaved_with_sequence_parallelism(question, answer):
     # [K22, 4.2.2] Forward a gather and a scatter for each block, backward likewise, and the input is gathered once
     # more for the weight's gradient.
     layer = 2 * 5 * message * ring_half(t)
-    # What each rank holds whole is reduced over the tensor ranks, as each saw but its part of the tokens: norms, two biases.
+    # Parameters that each rank holds whole (norms, two biases) are reduced over the tensor ranks: each saw a part of the tokens.
     replicated = layers * (4 + 2) * shape.h * GRADIENT * ring_all_reduce(t)
     gradient_norm = 4 * ring_all_reduce(t * p)
     send = message / t  # [N21, 4.1] scatter and gather
@@ -263,7 +263,7 @@ CASES = [
 
 
 def answers(program, command, case):
-    """What a command says of a case, as JSON. A layout that does not fit (exit code 1) has its numbers all the same."""
+    """Answer of a command for a case, as JSON. A layout that does not fit (exit code 1) also has numbers."""
     arguments = [program, command, *case.arguments.split(), "--framework", "none", "--format", "json"]
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode not in (0, 1) or not done.stdout:

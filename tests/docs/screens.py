@@ -67,7 +67,7 @@ EXPONENT = re.compile(r"\b\d(\.\d+)?e[+-]\d\d+\b")
 
 @functools.lru_cache(maxsize=None)
 def run(program, configs, folder, command, columns):
-    """What a command prints and warns of; each is run once."""
+    """Output and warnings of a command; each is run once."""
     words = [word.replace("SHIPPED", configs) for word in command]
     environment = os.environ | {"COLUMNS": str(columns)}
     done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, env=environment)

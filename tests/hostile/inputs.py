@@ -175,7 +175,7 @@ CONTENTS = {name: token_class(tokens) for name, tokens in TOKENS.items()} | {
 
 
 def in_one_line(make_bad):
-    """Of a file with one JSON a line, one line is made bad."""
+    """Makes one line bad in a file with one JSON value per line."""
     def make(good, rng):
         lines = good.splitlines(keepends=True)
         at = rng.randrange(len(lines))
@@ -285,7 +285,7 @@ OPTION_TEXTS = {
 
 
 def good_trials(plan):
-    """What a trial of a plan's first layouts would have written."""
+    """The file that a trial of a plan's first layouts would write."""
     observations = []
     for ranked in plan["ranked"][:2]:
         step = ranked["step_time_seconds"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program is asked: for each kind of artefact a good one, and the commands that read it."""
+"""For each kind of artefact: a good one, and the commands that read it."""
 
 import dataclasses
 import json
@@ -222,7 +222,7 @@ def ask(program, arguments, folder):
 
 
 def journal():
-    """Of another machine, or of this one: who owns it decides only whether its points are used."""
+    """A journal of this or another machine. The owner decides only whether its points are used."""
     owner = {"schema": "meshwright.points/1", "device": "Example CPU", "backend": "cpu", "hosts": ["vm", "vm"]}
     points = json.loads((DATA / "profile.json").read_text())["measurements"][:20]
     lines = [owner, *[{"used_seconds": 1.5 + i, "point": point} for i, point in enumerate(points)]]

@@ -23,7 +23,7 @@ const planner::MeasuredSet& expert_layouts() {
   return set;
 }
 
-// What the default search may lose to an expert's layout, by our own price.
+// Largest predicted loss of the default search against an expert's layout, as a share of the step.
 constexpr double kMostLoss = 0.02;
 TEST(ExpertLayouts, TheDefaultSearchLosesToNone) {
   for (const planner::MeasuredRun& run : expert_layouts().runs) {

@@ -19,7 +19,8 @@
 namespace meshwright::calibrate {
 namespace {
 
-// What the ranks counted is what the ledger of sim/volume/volume.h says, call by call.
+// Lines of the calls that the ranks counted; they must equal the ledger of sim/volume/volume.h,
+// call by call.
 std::vector<std::string> lines(const std::vector<Transfer>& transfers) {
   std::vector<std::string> text;
   std::map<std::string, double> sent;  // a message of several hidden states is as many
@@ -78,7 +79,8 @@ void expect_counted(const Model& model, const Layout& layout, const StepOptions&
   const auto stages = pipeline_stages(model, layout);
   const StageVolume ledger =
       stage_volume(model, job, layout, stages[static_cast<std::size_t>(stage)], stage);
-  // Of mirrored stages dense gradients and those of experts are two calls, and one in the ledger.
+  // On mirrored stages the gradients of the dense part and of experts are two calls, and one in the
+  // ledger.
   const bool mirrors_experts = model.moe && traits(layout.schedule).mirrored();
   if (shards_by_unit(layout) || reduces_by_layer(layout) || mirrors_experts ||
       layout.cp_comm_type == ContextParallelAlgorithm::a2a) {

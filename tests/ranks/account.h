@@ -7,8 +7,8 @@
 
 namespace meshwright::calibrate {
 
-// What the ranks counted is what the ledger of sim/volume/volume.h says, call by call; by bytes
-// where they are cut otherwise.
+// Compares the counted calls with the ledger of sim/volume/volume.h: call by call, or by bytes if
+// they are cut in another way.
 void expect_counted(const Model& model, const Layout& layout, const StepOptions& options = kOptions,
                     const Job& job = small_job());
 

@@ -44,7 +44,7 @@ std::vector<std::int32_t> tokens_of(const Model& model, int first, int count) {
   return token_ids(model, kSequences, count, 0, first, kOptions.seed);
 }
 
-// Of the first `positions` tokens at once, on one rank.
+// Logits of the first `positions` tokens at once, on one rank.
 std::vector<float> logits_alone(const Model& model, int positions) {
   Machine& m = machine();
   const auto alone = m.world->split(m.world->rank(), 0);

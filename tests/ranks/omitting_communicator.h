@@ -22,7 +22,7 @@ struct TransferCall {
   auto operator<=>(const TransferCall&) const = default;
 };
 
-// What the communicators of one rank share.
+// State that the communicators of one rank share.
 struct Omission {
   TransferCall omitted{.split = -1};
   std::map<TransferCall, int> made;  // calls since the last begin(), without their n

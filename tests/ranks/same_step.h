@@ -48,9 +48,9 @@ struct Reference {
 };
 Reference reference(const Model& model, const Job& job, const StepOptions& options = kOptions);
 
-// Of a slice of a tensor to the whole one: the largest difference over the whole one's largest
-// entry; infinite where something is not a number. Only entries whose gradient is at least
-// `least` of the tensor's largest gradient.
+// Difference between a slice of a tensor and the whole one: the largest difference over the whole
+// one's largest entry, or infinite if something is not a number. Only entries count whose gradient
+// is at least `least` of the tensor's largest gradient.
 struct Difference {
   double worst = 0.0;
   std::size_t compared = 0;

@@ -49,9 +49,10 @@ double tolerance(const Model& model, const Layout& layout) {
   return kUnitRoundoff * std::sqrt(roundings(model, layout));
 }
 
-// Of log-probabilities: an error of a logit is an error of the loss at most. A logit is the product
-// of a normed row of h numbers (length sqrt h, gains to 1.1) and a row of the head (each number up
-// to 0.0346). Of a mean square: twice the error of what is squared.
+// Tolerance of the loss. With log-probabilities an error of a logit is at most an error of the
+// loss. A logit is the product of a normed row of h numbers (length sqrt h, gains to 1.1) and a row
+// of the head (each number up to 0.0346). With a mean square it is twice the error of the squared
+// number.
 double loss_tolerance(const Model& model, const Layout& layout, double loss) {
   const double h = static_cast<double>(model.hidden_size);
   const double scale = model.vocab_size > 0 ? 1.1 * 0.0346 * h : 2.0 * loss;
@@ -73,7 +74,8 @@ std::size_t place_in_whole(const Parameter& p, std::size_t i) {
   return static_cast<std::size_t>(p.global_row(index) * p.blocks * p.cols + p.global_col(index));
 }
 
-// Of this rank's slice: root mean square of the error over that of the whole tensor's entries.
+// Error of this rank's slice: root mean square of the error over that of the whole tensor's
+// entries.
 double gradient_error(const Parameter& p, const Reference& alone) {
   const std::vector<float> slice = downloaded(p.gradient, p.count());
   const std::vector<float>& whole = whole_gradient(p, alone);
@@ -104,7 +106,7 @@ Difference weight_error(const Parameter& p, const Reference& alone, double toler
   return found;
 }
 
-// What is gathered is rounded once.
+// A gathered weight is rounded once.
 constexpr double kGatheredWeight = 1.01 * kUnitRoundoff;
 
 Differs beyond_rounding(const Model& model, const Layout& layout, const Reference& alone) {

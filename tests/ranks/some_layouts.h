@@ -207,7 +207,7 @@ inline std::vector<Layout> split_layouts_of(int ranks) {
        "tp=2,pp=2,dp=2,sp,zero=1,schedule=dualpipe_v,vpp=2"});
 }
 
-// Of models with latent attention.
+// Layouts of models with latent attention.
 inline std::vector<Layout> latent_layouts_of(int ranks) {
   static int turn = 0;
   std::vector<Layout> chosen = layouts_of(ranks);
@@ -236,8 +236,8 @@ inline bool recomputes_in_groups(const Layout& l) {
   return l.recompute_method == RecomputeMethod::uniform && l.recompute_num_layers > 1;
 }
 
-// Of a model with two depths of multi-token prediction, which is run again layer by layer: also
-// apart from the loss, on 4 ranks.
+// Layouts of a model with two depths of multi-token prediction that is recomputed layer by layer.
+// On 4 ranks the depths are also apart from the loss.
 inline std::vector<Layout> prediction_layouts_of(int ranks) {
   static int turn = 0;
   std::vector<Layout> chosen;
@@ -253,7 +253,7 @@ inline std::vector<Layout> prediction_layouts_of(int ranks) {
   return chosen;
 }
 
-// Of states that are gathered and reduced by layer, or cut over some of the data ranks.
+// Layouts whose states are gathered and reduced by layer, or cut over some of the data ranks.
 inline std::vector<Layout> sharded_layouts_of(int ranks) {
   static int turn = 0;
   return of_ranks(ranks, turn,

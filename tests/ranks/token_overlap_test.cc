@@ -43,8 +43,8 @@ TEST(TokenOverlap, ForwardAndBackwardOfTwoMicroBatchesTakeTurnsInEachLayer) {
             "D0 C0 D0 C0 D0 C0 c0 d0 c0 D1 d0 C1 c0 D1 d0 C1 D1 C1 c1 d1 c1 d1 c1 d1 ");
 }
 
-// Of three layers the middle one is worked on forward and back at once: its weights, gathered for
-// either pass, stay until both are through.
+// Forward and backward pass of the middle one of three layers run at once. Its weights, gathered
+// for either pass, stay until both are done.
 TEST(TokenOverlap, PassesThatMeetInALayerShareItsGatheredWeights) {
   Model model = small_moe();
   model.num_layers = 3;

@@ -17,8 +17,8 @@
 namespace meshwright::calibrate {
 namespace {
 
-// What tensor ranks sum of parameters that each has seen a piece of the sequence for: over the data
-// ranks all of it, once.
+// Parameters for which each tensor rank saw a piece of the sequence: their gradients are summed
+// over the data ranks once.
 void expect_replicated_gradients(const Model& model, const Layout& layout) {
   Machine& m = machine();
   TrialStep step(model, small_job(), layout, *m.compute, *m.world, kOptions);
@@ -145,8 +145,8 @@ TEST(TrialAccount, ObservationSaysWhatWasRunAndItsTermsAddUpToTheStep) {
   EXPECT_GT(o.loss, 0.0);
 }
 
-// What decides whether a GPU is asked to run a layout, over pipelines, sequence parallelism,
-// recompute and ZeRO. Messages under way are a large part of a model this small.
+// This memory decides whether a GPU is asked to run a layout. It is tested over pipelines, sequence
+// parallelism, recompute and ZeRO. Messages under way are a large part of a model this small.
 TEST(TrialAccount, MemoryThatIsAskedForBeforeARunIsWhatTheRunTakes) {
   for (const Layout& l : layouts_of(machine().world->size())) {
     expect_memory(small_llama(), l, {1.02, 1.1});

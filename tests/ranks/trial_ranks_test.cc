@@ -26,9 +26,10 @@ TEST(TrialRanks, LlamaTakesTheSameStepAsOneRank) {
     expect_same_step(small_llama(), small_job(), l);
 }
 
-// Each tensor rank norms its own heads with the same weights; shared groups' keys on several ranks.
-// Of seeds 1 to 12 the largest differences of a weight are 4e-5 of the tensor's largest, but 1.1e-4
-// with seed 7 on four tensor ranks, where a gradient is zero but for rounding (same_step.cc).
+// Each tensor rank norms its own heads with the same weights; several ranks hold a shared group's
+// keys. Over seeds 1 to 12 the largest difference of a weight is 4e-5 of the tensor's largest. With
+// seed 7 on four tensor ranks it is 1.1e-4, where a gradient is zero but for rounding
+// (same_step.cc).
 TEST(TrialRanks, NormsOfQueriesAndKeysTakeTheSameStepAsOneRank) {
   StepOptions options = kOptions;
   options.seed = 8;

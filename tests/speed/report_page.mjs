@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a report of 10,000 layouts takes to answer: from the event to the next painted frame,
+// Measures the response time of a report with 10,000 layouts: from the event to the next painted frame,
 // median of nine. Not a test: times depend on the machine.
 // Run by: cmake --build BUILD --target report_page_benchmark
 import { writeFileSync } from "node:fs";

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
 
-// Of the machine, not of this process: MPI may have bound it to one.
+// Cores of the machine. MPI may have bound this process to one of them.
 int machine_cores() { return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }
 
 double machine_memory() {
@@ -31,8 +31,8 @@ double machine_memory() {
   return memory;
 }
 
-// What the cores of this one's group share, in KiB as the kernel says it ("32768K"); 0 where it
-// does not. sysconf would give the sum over all groups.
+// Size of the last-level cache that this core's group shares, as the kernel states it in KiB
+// ("32768K"); 0 if it does not. sysconf would give the sum over all groups.
 Bytes last_cache() {
   for (const char* level : {"3", "2"}) {
     std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", level));
@@ -42,7 +42,7 @@ Bytes last_cache() {
   return {};
 }
 
-// Of the machine's instruction sets, those that decide how fast GEMMs are.
+// Instruction sets of the machine that decide the speed of GEMMs.
 std::string instruction_sets() {
   const std::string flags = fmt::format(" {} ", cpu_info("flags"));
   std::vector<std::string> found;

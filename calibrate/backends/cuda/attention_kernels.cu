@@ -5,7 +5,7 @@
 namespace meshwright::calibrate::cuda {
 namespace {
 
-// Which keys queries see.
+// Keys that a query sees.
 struct Mask {
   std::int64_t queries, keys, first, window, jump;
 };

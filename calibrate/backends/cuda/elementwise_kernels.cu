@@ -183,7 +183,7 @@ __global__ void add_kernel(const float* a, const float* b, float* y, std::int64_
   for (std::int64_t i = first_index(); i < count; i += index_step()) y[i] = a[i] + b[i];
 }
 
-// What is the same for every number of a step.
+// Factors that are the same for every number of a step.
 struct AdamFactors {
   float beta1, beta2, epsilon, scale, correction, decay;
 };

@@ -17,7 +17,7 @@ class Event {
   ~Event() { cudaEventDestroy(event_); }
 
   void record(cudaStream_t stream = kStream) const { CUDA_CHECK(cudaEventRecord(event_, stream)); }
-  // What is put on `stream` from now on waits for this moment.
+  // Makes all later work on `stream` wait for this moment.
   void delay(cudaStream_t stream) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event_, 0)); }
   // Since `begin`, once this one has come.
   [[nodiscard]] float milliseconds_since(const Event& begin) const {

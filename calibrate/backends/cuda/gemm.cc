@@ -128,7 +128,8 @@ Gemm::Plan Gemm::search(const GemmCall& call) {
   return plan;
 }
 
-// Of the fastest of kTimedRuns after one that warms up; infinite when the algorithm refuses.
+// Milliseconds of the fastest of kTimedRuns after one warm-up run; infinite if the algorithm
+// refuses the call.
 float Gemm::milliseconds(const GemmCall& call, const Plan& plan, void* result) {
   float best = std::numeric_limits<float>::infinity();
   if (multiply(call, plan, result) != CUBLAS_STATUS_SUCCESS) return best;

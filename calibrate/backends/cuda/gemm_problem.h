@@ -28,7 +28,8 @@ using CublasObject = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyCubla
 // pointers into the middle of an array may have less.
 unsigned alignment_of(const void* pointer);
 
-// What decides which algorithm is best: the call with its pointers' alignments in place of them.
+// Key of the best algorithm: the call, with the alignments of its pointers in place of the
+// pointers.
 using GemmKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
                            Precision, Precision, bool, bool, std::int64_t, std::int64_t,
                            std::int64_t, unsigned, unsigned, unsigned>;

@@ -35,8 +35,8 @@ class NvmlDevice {
   void* device_ = nullptr;
 };
 
-// How `nvidia-smi topo -m` writes what joins two GPUs: NV18 for NVLinks, else by the nearest common
-// part of the PCIe tree (NVML's nvmlGpuTopologyLevel_t).
+// Name of the connection of two GPUs as `nvidia-smi topo -m` writes it: NV18 for NVLinks, else the
+// nearest common part of the PCIe tree (NVML's nvmlGpuTopologyLevel_t).
 std::string connection_name(bool by_nvlink, unsigned num_nvlinks, int topology_level);
 
 }  // namespace meshwright::calibrate::cuda

@@ -147,7 +147,8 @@ void NcclCommunicator::broadcast(Numbers data, std::int64_t count, int root) {
                                     nccl_type_of(data.format), root, device_, stream_));
 }
 
-// What is asked of the device next comes after them on its stream: only beside it one has to wait.
+// Later work of the device comes after the sends on its stream. Only work on another stream must
+// wait.
 void NcclCommunicator::wait_sends() {
   start_noted();
   if (stream_ != cuda::kStream) wait_for(stream_);

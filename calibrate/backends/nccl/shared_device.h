@@ -17,7 +17,7 @@ struct DevicePlace {
   std::string host, pci_bus_id;
 };
 
-// Whether two ranks hold the same device.
+// Tells whether two ranks hold the same device.
 bool any_shared(const std::vector<DevicePlace>& places);
 bool one_host(const std::vector<DevicePlace>& places);
 

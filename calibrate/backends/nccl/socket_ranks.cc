@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using ShortText = std::array<char, 64>;
 
-// What a rank says first; who says something else is a stranger.
+// First message of a rank. A connection that sends something else is a stranger.
 struct Greeting {
   std::uint32_t magic = 0x4d574b31;
   std::int32_t rank = 0, size = 0;
@@ -82,7 +82,7 @@ std::uint16_t port_of(const Socket& listener) {
   return ntohs(bound.sin6_port);
 }
 
-// By which address this side of a connection is reached.
+// Address under which this side of a connection is reached.
 std::string own_address(const Socket& connection) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;

@@ -64,8 +64,8 @@ class SocketRanks final : public HostRanks {
   std::vector<Socket> peers_;  // of rank 0: by rank, its own unused; else: rank 0 alone
 };
 
-// As torchrun says it: RANK, WORLD_SIZE, MASTER_ADDR. torchrun itself listens on MASTER_PORT, the
-// ranks meet on the next one, or on MESHWRIGHT_PORT.
+// Connects the ranks by torchrun's variables RANK, WORLD_SIZE and MASTER_ADDR. torchrun itself
+// listens on MASTER_PORT; the ranks use the next port, or MESHWRIGHT_PORT.
 std::unique_ptr<SocketRanks> meet_as_torchrun_says();
 
 }  // namespace meshwright::calibrate

@@ -28,7 +28,7 @@ bool can_be_opened(const char* library) {
   return handle != nullptr;
 }
 
-// What NCCL itself would look for.
+// Tells whether NCCL would find another tuner by itself.
 bool has_other_tuner() {
   return std::getenv("NCCL_TUNER_PLUGIN") != nullptr || std::getenv("NCCL_NET_PLUGIN") != nullptr ||
          can_be_opened("libnccl-tuner.so") || can_be_opened("libnccl-net.so");
@@ -59,7 +59,7 @@ ncclResult_t plugin_destroy(void* /*context*/) { return ncclSuccess; }
 
 }  // namespace
 
-// As NCCL reads it: a name, then its functions.
+// Plugin in the form that NCCL reads: a name, then its functions.
 struct TunerPlugin {
   const char* name;
   ncclResult_t (*init)(std::size_t, std::size_t, void*, void**);

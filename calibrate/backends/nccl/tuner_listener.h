@@ -13,7 +13,7 @@ namespace meshwright::calibrate {
 // has a tuner or a network plugin of its own, which may hold one.
 void listen_to_choices();
 
-// Of the last collective since forget_choice(); empty: NCCL asked no tuner, as for sends.
+// Choice for the last collective since forget_choice(); empty: NCCL asked no tuner, as for sends.
 std::string last_choice();
 void forget_choice();
 

@@ -32,7 +32,7 @@ class Attention {
   [[nodiscard]] Tensor forward_cached(const Tensor& x, KeyValueCache& cache) const;
 
  private:
-  // Of the heads' keys and values: the first number.
+  // First number of the heads' keys and values.
   [[nodiscard]] float* keys(const Tensor& heads) const;
   [[nodiscard]] float* values(const Tensor& heads) const;
   [[nodiscard]] std::int64_t query_rows() const;  // of one group and sequence

@@ -33,7 +33,7 @@ class CoreAttention {
   [[nodiscard]] Tensor backward(const Tensor& dout, const Tensor& heads, CoreSaved& saved) const;
   [[nodiscard]] std::int64_t window() const { return window_; }
   [[nodiscard]] bool exchanges_heads() const;
-  // Of the heads whose scores are here.
+  // Sinks of the heads whose scores are on this rank.
   [[nodiscard]] AttentionSinks sinks() const;
 
  private:

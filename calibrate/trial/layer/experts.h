@@ -68,11 +68,11 @@ class Experts {
 
   void add_expert(ParameterStore& store, const std::string& name);
   void send_probabilities(ExpertsSaved& saved, Phase phase) const;
-  // Of all tokens, where each rank gets all of them.
+  // Gathers all tokens, if each rank gets all of them.
   void gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
   [[nodiscard]] std::vector<float> gathered_route_gradients(const ExpertsSaved& saved,
                                                             const Tensor& dprobabilities) const;
-  // Of each copy that leaves, its token's row; and back, a token's copies added up.
+  // Rows of the tokens for each copy that leaves, and the sum of a token's copies on the way back.
   [[nodiscard]] Tensor copies_of_tokens(const Tensor& x, const ExpertsSaved& saved) const;
   [[nodiscard]] Tensor sums_of_copies(const Tensor& copies, const ExpertsSaved& saved) const;
   template <typename Visit>

@@ -10,7 +10,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-// What delay_wgrad_compute puts off until a layer's gradients of tokens have left.
+// Weight gradients that delay_wgrad_compute defers until a layer's token gradients have left.
 constexpr WeightGradientStore::Key kDelayedExperts{-1, -1};
 
 std::string layer_name(const std::string& layer, const char* part) {
@@ -232,7 +232,7 @@ Tensor Layer::attention_backward(const Tensor& dy, LayerSaved& saved) const {
   return attention_norm_->backward(std::move(dnorm), saved.input, saved.attention_norm);
 }
 
-// As sim/operators' offload_module names them.
+// Tensors by the names of sim/operators' offload_module.
 std::vector<Tensor*> Layer::offloaded_parts(LayerSaved& saved, bool whole) const {
   constexpr unsigned kNone = 0;
   AttentionSaved& attention = saved.attention;

@@ -16,7 +16,7 @@
 
 namespace meshwright::calibrate {
 
-// What one micro-batch leaves in one layer for its backward pass. Modules that are recomputed leave
+// Arrays that one micro-batch saves in one layer for its backward pass. Recomputed modules leave
 // their part empty.
 struct LayerSaved {
   Tensor input;
@@ -56,13 +56,13 @@ class Layer {
   [[nodiscard]] Tensor forward(Tensor x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(Tensor dy, LayerSaved& saved) const;
 
-  // Of forward: attention and router, with the shared expert unless it is overlapped; tokens to
-  // their experts; the experts; tokens back.
+  // Parts of the forward pass. Attention and router, with the shared expert unless it is
+  // overlapped; tokens to their experts; the experts; tokens back.
   void attend(Tensor x, LayerSaved& saved, LayerForward& pass) const;
   void dispatch(LayerSaved& saved, LayerForward& pass) const;
   void compute_experts(LayerSaved& saved, LayerForward& pass) const;
   [[nodiscard]] Tensor combine(LayerSaved& saved, LayerForward& pass) const;
-  // Of backward, the same from its end.
+  // Parts of the backward pass, from the end of the layer.
   void combine_gradient(Tensor dy, LayerSaved& saved, LayerBackward& pass) const;
   void experts_backward(LayerSaved& saved, LayerBackward& pass) const;
   void dispatch_gradient(LayerSaved& saved, LayerBackward& pass) const;
@@ -78,7 +78,7 @@ class Layer {
   [[nodiscard]] Tensor forward_cached(Tensor x, KeyValueCache& cache) const;
 
  private:
-  // What MLP or experts work on, before their norm.
+  // Input of MLP or experts, before their norm.
   [[nodiscard]] const Tensor& mlp_residual(const LayerSaved& saved) const {
     return attention_norm_ ? saved.middle : saved.input;
   }
@@ -88,7 +88,7 @@ class Layer {
     return experts_ && mlp_ && context_.layout.moe_shared_expert_overlap;
   }
   void route(const Tensor& x, LayerSaved& saved, LayerForward& pass) const;
-  // Of MLP or experts.
+  // Output of MLP or experts.
   [[nodiscard]] Tensor output(LayerSaved& saved, LayerForward& pass) const;
   [[nodiscard]] Tensor mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor mlp_backward(LayerSaved& saved, LayerBackward& pass) const;

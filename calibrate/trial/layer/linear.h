@@ -25,7 +25,7 @@ void input_gradient(const TrialContext& context, std::int64_t rows, const float*
 void weight_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
                      const float* x, const Parameter& w, std::string_view gather = {});
 
-// What the ledger (sim/volume/transfer_names.h) calls a linear's collectives.
+// Names of a linear's collectives in the ledger (sim/volume/transfer_names.h).
 struct LinearNames {
   std::string_view forward, backward, weight_gradient;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dense MLP on one tensor rank: column-parallel linear, activation, row-parallel linear. Of a
-// layer, or the shared expert of a layer of experts.
+// A dense MLP on one tensor rank: column-parallel linear, activation, row-parallel linear. It is
+// the MLP of a layer, or the shared expert of a layer with experts.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 
 namespace meshwright::calibrate {
 
-// What the backward pass of a norm needs besides its input.
+// Arrays besides the input that a norm's backward pass needs.
 struct NormSaved {
   Tensor mean, rstd;  // RMS norm has no mean
 };

@@ -17,7 +17,7 @@ GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
 // its numbers. Matrices of a batch follow each other without gaps where the call has no
 // stride.
 void multiply(const TrialContext& context, GemmCall call);
-// Of a product, an operand that is this rank's piece of the sequence.
+// Operand of a GEMM that is this rank's piece of the sequence.
 struct SequencePiece {
   const void* GemmCall::*operand = nullptr;  // null: there is none
   std::int64_t cols = 0;

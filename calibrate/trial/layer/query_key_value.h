@@ -18,7 +18,7 @@
 
 namespace meshwright::calibrate {
 
-// Of norms of queries and keys: what they took, one head behind the other.
+// Inputs of the norms of queries and keys, one head after the other.
 struct HeadNormsSaved {
   Tensor queries, keys;
   NormSaved query_norm, key_norm;

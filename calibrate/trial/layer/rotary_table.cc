@@ -18,7 +18,7 @@ std::vector<std::int64_t> first_positions(std::int64_t count) {
 
 Tensor rotary_table(Arena& arena, Compute& compute, const std::vector<std::int64_t>& positions,
                     std::int64_t width) {
-  constexpr double kBase = 10000.0;  // what it is changes no time
+  constexpr double kBase = 10000.0;  // any value takes the same time
   const std::int64_t half = width / 2;
   const auto count = static_cast<std::int64_t>(positions.size());
   std::vector<float> values(static_cast<std::size_t>(count * width));

@@ -52,7 +52,7 @@ void close_groups(const MixtureOfExperts& moe, std::vector<float>& scores) {
   }
 }
 
-// Of the token's chosen logits.
+// Appends the softmax of the logits that the token chose.
 void append_softmax(std::vector<float>& probabilities, const float* logits,
                     const std::vector<std::int32_t>& chosen) {
   float most = -INFINITY, sum = 0.0F;

@@ -26,7 +26,7 @@ Routes routes_by_logits(const MixtureOfExperts& moe, const std::vector<float>& l
 // The token at position p takes the experts p * topk, p * topk + 1, ... of all in turn.
 Routes routes_in_turn(const MixtureOfExperts& moe, const std::vector<float>& logits,
                       const std::vector<std::int64_t>& positions);
-// Of the loss to the logits: p_j (g_j - sum of p g) at the chosen experts, 0 elsewhere.
+// Gradient of the loss by the logits: p_j (g_j - sum of p g) at the chosen experts, 0 elsewhere.
 std::vector<float> logits_gradient(const MixtureOfExperts& moe, const Routes& routes,
                                    const std::vector<float>& probability_gradient);
 

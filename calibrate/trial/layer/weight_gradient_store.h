@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A backward pass that is split (Qi 2024, arXiv 2401.10241, section 2) leaves the products that
-// make weight gradients for later, as DualPipe's WeightGradStore does. What they read stays where
-// it is until then: inputs of linears, under sequence parallelism a rank's piece of them, and
-// gradients of their outputs. Biases, norms and the embedding get their gradients at once.
+// A split backward pass (Qi 2024, arXiv 2401.10241, section 2) defers the GEMMs of weight
+// gradients, as DualPipe's WeightGradStore does. Their operands are kept until then: inputs of
+// linears, under sequence parallelism a rank's piece of them, and gradients of their outputs.
+// Biases, norms and the embedding get their gradients at once.
 #pragma once
 
 #include <compare>

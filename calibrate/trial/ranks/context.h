@@ -28,8 +28,8 @@ struct TrialContext {
   Arena& arena;
   Recorder& recorder;
   RankGroups& groups;
-  // Of each sequence, what a pass works on: all of a training job's or a context rank's share, or a
-  // prompt, or the next one.
+  // Tokens of each sequence in one pass: all of a training job, a context rank's share, a prompt,
+  // or the next token.
   std::int64_t positions;
   std::int64_t first_position = 0;
   const float* rotary_table = nullptr;  // of the model's head width, when its positions are rotary
@@ -45,15 +45,15 @@ struct TrialContext {
   [[nodiscard]] std::int64_t local_rows() const {
     return layout.sequence_parallel ? rows() / layout.tensor_parallel_size : rows();
   }
-  // Where in its sequence the i-th of the rank's positions is. Of 2c chunks a context rank has the
-  // r-th and the r-th from the end.
+  // Position in its sequence of the rank's i-th token. A context rank r has the r-th of 2c chunks,
+  // and the r-th from the end.
   [[nodiscard]] std::int64_t position(std::int64_t i) const {
     const std::int64_t c = layout.context_parallel_size, rank = groups.at.context;
     if (c == 1) return first_position + i;
     const std::int64_t chunk = positions / 2;
     return i < chunk ? rank * chunk + i : (2 * c - 2 - rank) * chunk + i;
   }
-  // Of a row among the local ones.
+  // Position in its sequence of a local row.
   [[nodiscard]] std::int64_t position_of(std::int64_t row) const {
     const std::int64_t first = layout.sequence_parallel ? local_rows() * groups.at.tensor : 0;
     return position((first + row) / layout.micro_batch_size);
@@ -66,7 +66,7 @@ struct TrialContext {
   [[nodiscard]] Tensor tensor(std::int64_t count) const { return {arena, count}; }
 };
 
-// What layers hand each other has the job's numbers, if these have 16 bits.
+// Rounds an array between layers to the job's number format, if that has 16 bits.
 void round_between_layers(const TrialContext& context, const Tensor& x);
 
 // On the host, once the device is done.

@@ -3,8 +3,8 @@
 // keys and values (p2p: passed round a ring; all_gather), or the whole sequence of some of the
 // heads (a2a), as Transformer Engine's context_parallel.py does.
 //
-// Of 2c chunks of a sequence rank r holds r and 2c - 1 - r, so that under a causal mask all have as
-// much to do.
+// Rank r holds chunks r and 2c - 1 - r of the 2c chunks of a sequence. Under a causal mask all
+// ranks then have the same work.
 #pragma once
 
 #include "calibrate/trial/ranks/context.h"

@@ -16,7 +16,7 @@ namespace meshwright::calibrate {
 
 std::int64_t sum(const std::vector<std::int64_t>& counts);
 
-// What the account says of a call.
+// Entry of a call in the account.
 struct CountedCall {
   std::string_view name;
   Phase phase = Phase::forward;
@@ -46,14 +46,14 @@ class CountedGroup {
 
   void all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
                   Reduction op = Reduction::sum);
-  // What follows is only of groups larger than one.
+  // The functions below need groups larger than one.
   void all_gather(std::string_view name, Phase phase, const float* in, float* out,
                   std::int64_t count_per_rank);
   void reduce_scatter(std::string_view name, Phase phase, const float* in, float* out,
                       std::int64_t count_per_rank);
   void all_to_all(std::string_view name, Phase phase, const float* in, float* out,
                   std::int64_t count_per_rank);
-  // Of unlike sizes. In the account it is what it stands for, of `counted` numbers.
+  // All-to-all of different sizes. The account lists it as the call `as`, of `counted` numbers.
   void all_to_all_v(const CountedCall& as, const float* in, const std::vector<std::int64_t>& sent,
                     float* out, const std::vector<std::int64_t>& received);
   // From the hosts' memory; not counted.

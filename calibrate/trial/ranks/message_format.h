@@ -16,7 +16,7 @@
 
 namespace meshwright::calibrate {
 
-// Whether numbers of this format are stored and sent in 16 bits.
+// Tells whether numbers of this format are stored and sent in 16 bits.
 constexpr bool has_sixteen_bits(Precision format) { return bytes_per_element(format) == 2.0; }
 
 // The trial's own, which no ledger has: the sum of squared differences.
@@ -31,8 +31,8 @@ struct MessageFormats {
 // All fp32 where the job's products are fp32 or tf32.
 MessageFormats message_formats(const Job& job);
 
-// Of the ledger's transfer of this name (sim/volume/transfer_names.h); of one that it does not
-// know, the activations'.
+// Format of the ledger's transfer of this name (sim/volume/transfer_names.h). An unknown name has
+// the format of activations.
 Precision format_of(std::string_view transfer, const MessageFormats& formats);
 
 // Where this rank's messages are converted.

@@ -12,7 +12,7 @@ namespace {
 // A color that ranks share exactly when they share these two coordinates.
 int color(int a, int size_a, int b) { return b * size_a + a; }
 
-// Which of the groups of this kind the rank is in, and where in it.
+// Group of this kind that contains the rank, and the rank's place in it.
 struct Member {
   int group = 0, place = 0, groups = 1;
 };
@@ -46,7 +46,8 @@ std::unique_ptr<Communicator> copies_of(Group group, int shard, const Layout& la
   return ranks.split(color(member.group, member.groups, member.place % shard), member.place);
 }
 
-// Of the ranks with the same place in their stages, those whose stages have the same number here.
+// Groups the ranks that have the same place in their stages; only stages with the same `number` are
+// joined.
 std::unique_ptr<Communicator> stages_of(const Layout& layout, Coordinates at, Communicator& ranks,
                                         int number) {
   const int place = color(at.tensor, layout.tensor_parallel_size,

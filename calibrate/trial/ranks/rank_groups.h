@@ -24,8 +24,7 @@ struct RankGroups {
   CountedGroup expert;     // rank in it: which of the experts
   CountedGroup expert_tensor;
   CountedGroup expert_data;
-  // Of the data ranks, those that share one copy of the sharded states, and those that hold the
-  // same shard.
+  // Data ranks that share one copy of the sharded states, and those that hold the same shard.
   CountedGroup data_shard, data_copies;
   CountedGroup expert_data_shard, expert_data_copies;
 

@@ -33,7 +33,7 @@ class Recorder {
   explicit Recorder(Compute& compute) : compute_(compute) {}
 
   void keep_intervals(bool keep) { keeps_intervals_ = keep; }
-  // What the intervals from now on belong to.
+  // Sets the micro-batch and chunk of the following intervals.
   void work_on(int micro_batch, int chunk) {
     micro_batch_ = micro_batch;
     chunk_ = chunk;
@@ -44,26 +44,26 @@ class Recorder {
   // Charges `kind` with what the device does of what is asked from now on; returns what was charged
   // before.
   TermKind switch_to(TermKind kind, std::string_view name = {});
-  // Of the stretch that ended with the last switch, the last `seconds`, or all where it was
-  // shorter, are charged to `kind` and called `name`.
+  // Charges the last `seconds` of the stretch before the last switch to `kind`, with the name
+  // `name`. A shorter stretch is charged whole.
   void move_last(TermKind kind, double seconds, std::string_view name);
   // One call of a transfer, of no time.
   void count(const Transfer& call);
   // One call, whose time is the stretch that ended with the last switch.
   void count_last(const Transfer& call);
-  // Of products, charged to the term that is being charged.
+  // Adds FLOPs of GEMMs to the term that is being charged.
   void count_flops(double flops);
   // Waits until the device has done what was asked of it.
   void wait_for_device() { compute_.synchronize(); }
 
-  // What follows is of the last step that ended.
+  // The functions below describe the last finished step.
   [[nodiscard]] const Terms& terms() const { return terms_; }
   [[nodiscard]] double step_seconds() const;
   [[nodiscard]] Flops flops(TermKind kind) const {
     return meshwright::flops(flops_[static_cast<std::size_t>(kind)]);
   }
   [[nodiscard]] const std::vector<Transfer>& transfers() const { return transfers_; }
-  // Of all calls of a step, waiting for the other ranks included; beside transfers().
+  // Seconds of all calls of a step, waits for other ranks included; same order as transfers().
   [[nodiscard]] const std::vector<double>& transfer_seconds() const { return transfer_seconds_; }
   [[nodiscard]] const std::vector<RecordedInterval>& intervals() const { return intervals_; }
 

@@ -32,7 +32,7 @@ std::vector<Counts> lists_of(CountedGroup& group, const Counts& own, bool fixed)
   return lists;
 }
 
-// Of a list of all experts, those of an expert rank.
+// Entries of one expert rank in a list of all experts.
 Counts part_of(const Counts& list, std::size_t rank, std::size_t ranks) {
   const auto size = static_cast<std::ptrdiff_t>(list.size() / ranks);
   const auto begin = list.begin() + static_cast<std::ptrdiff_t>(rank) * size;

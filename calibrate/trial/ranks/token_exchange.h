@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the copies of tokens reach their experts and come back: an all-to-all between the expert
-// ranks, an all-gather between those that hold pieces of the same experts, and the order by expert
-// (Megatron-LM moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher). What comes back takes the same
-// way, with a reduce-scatter for the all-gather.
+// Sends copies of tokens to their experts and back: an all-to-all between the expert ranks, an
+// all-gather between those that hold pieces of the same experts, and a sort by expert (Megatron-LM
+// moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher). The way back is the same, with a
+// reduce-scatter instead of the all-gather.
 #pragma once
 
 #include <string_view>

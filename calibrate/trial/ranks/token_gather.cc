@@ -9,7 +9,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-// As numbers of 4 bytes, the last of which may have room left.
+// Stores entries as numbers of 4 bytes; the last one may have room left.
 template <typename Number>
 Tensor uploaded_integers(const TrialContext& context, const std::vector<Number>& values) {
   const std::size_t size = values.size() * sizeof(Number);

@@ -30,7 +30,8 @@ struct RouteTable {
   std::vector<float> probabilities;
 };
 
-// What a rank's experts take of all ranks' tokens: rows by local expert, in the tokens' order.
+// Rows that a rank's experts take from the tokens of all ranks: by local expert, in the order of
+// the tokens.
 struct GatheredRows {
   std::int64_t tokens = 0;              // of all ranks
   std::vector<std::int64_t> entries;    // of each row, where in the table of all tokens it stands
@@ -47,7 +48,7 @@ Tensor rows_of_tokens(const TrialContext& context, const GatheredRows& rows, con
 // The sum of each of this rank's tokens over all rows, on all ranks.
 Tensor tokens_of_rows(const TrialContext& context, const GatheredRows& rows, Tensor values,
                       std::string_view name, Phase phase);
-// Of a number for each row, the same as this rank's table: tokens x experts.
+// Turns one number per row into this rank's table, tokens x experts.
 std::vector<float> table_of_rows(const TrialContext& context, const GatheredRows& rows,
                                  const Tensor& values, std::int64_t experts, std::string_view name);
 

@@ -10,10 +10,9 @@
 
 namespace meshwright::calibrate {
 
-// What one micro-batch of this data rank reads: token ids and the next ids, or, without a
-// vocabulary, numbers and the negated numbers to reach. Of multi-token prediction the ids 2, 3 ...
-// ahead, too, also of a sequence's last positions: Megatron-LM puts zeros there and does not count
-// them.
+// Inputs of one micro-batch of this data rank: token ids and the next ids. Without a vocabulary
+// they are numbers and the negated numbers as targets. Multi-token prediction also reads the ids 2,
+// 3 ... ahead, also at the end of a sequence. Megatron-LM puts zeros there and does not count them.
 struct MicroBatch {
   Tensor input, target;
   std::vector<Tensor> later_targets;

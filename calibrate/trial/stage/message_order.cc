@@ -14,7 +14,7 @@ const ChunkPlace& StageMessages::place(int stage, int chunk) const {
   return places_[static_cast<std::size_t>(stage * chunks_ + chunk)];
 }
 
-// Of the stage that holds it.
+// Chunk number in the stage that holds it.
 int StageMessages::chunk_of(int stage, int model_chunk) const {
   int chunk = 0;
   while (place(stage, chunk).model_chunk != model_chunk) ++chunk;

@@ -3,12 +3,12 @@
 // stream a message that waits for its other side keeps everything behind it waiting.
 //
 // The programs are run on a clock on which a forward, an input gradient and a weight gradient take
-// 1 each. A message belongs to the moment at which what it carries is done. Each stage posts all
-// messages of a moment, its sends and its receives, as one group between what it began before and
-// what it begins at or after that moment. So all stages post their groups in the order of the
-// moments, both sides of a message stand in groups of the same moment, and the earliest group that
-// is not over can always go on. Megatron-LM's schedules do the same by hand (core/
-// pipeline_parallel/p2p_communication.py, batched isend and irecv).
+// 1 each. A message belongs to the moment at which its contents are done. Each stage posts all
+// messages of a moment, sends and receives, as one group. The group comes after the instructions
+// that began before the moment and before those that begin at or after it. All stages therefore
+// post their groups in the order of the moments, and both sides of a message are in groups of the
+// same moment, so the earliest unfinished group can always proceed. Megatron-LM's schedules do the
+// same by hand (core/pipeline_parallel/p2p_communication.py, batched isend and irecv).
 #pragma once
 
 #include <compare>
@@ -20,7 +20,7 @@
 
 namespace meshwright::calibrate {
 
-// What a micro-batch hands from chunk to chunk: an activation, or its gradient.
+// Message between chunks of a micro-batch: an activation, or its gradient.
 struct StageMessage {
   int from = 0, to = 0;  // stages; the same where a chunk follows on the same one
   bool forward = true;
@@ -29,8 +29,8 @@ struct StageMessage {
   auto operator<=>(const StageMessage&) const = default;
 };
 
-// What an instruction works on and what it puts out; nothing at the model's ends and of weight
-// gradients.
+// Message that an instruction needs, and the one that it produces. There is none at the ends of the
+// model and for weight gradients.
 class StageMessages {
  public:
   StageMessages(PipelineSchedule schedule, int stages, int chunks);
@@ -50,7 +50,7 @@ struct MessageGroup {
   std::vector<StageMessage> messages;  // both sides list messages between them in the same order
 };
 
-// Of each stage, in the order in which they are posted.
+// Messages of each stage, in the order in which they are posted.
 std::vector<std::vector<MessageGroup>> message_groups(PipelineSchedule schedule,
                                                       const std::vector<StageProgram>& programs,
                                                       int chunks);

@@ -17,8 +17,8 @@
 
 namespace meshwright::calibrate {
 
-// Of what the depths' losses add to the next token's: their mean times this (Megatron-LM
-// --mtp-loss-scaling-factor, default; DeepSeek-V3's lambda in the end).
+// Factor on the mean loss of the prediction depths, which is added to the next token's loss
+// (Megatron-LM --mtp-loss-scaling-factor, default; DeepSeek-V3's final lambda).
 inline constexpr float kMtpLossScalingFactor = 0.1F;
 
 struct EndSaved {
@@ -36,13 +36,13 @@ class ModelEnd {
   ModelEnd(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
            Parameter* words);
 
-  // Whether the chunk has any of it.
+  // Tells whether the chunk has any of it.
   static bool is_in(const Model& model, const Chunk& chunk) {
     return chunk.head || has_final_norm(model, chunk);
   }
   // The embedding's matrix, as given or as copied here; else null.
   [[nodiscard]] Parameter* words() const { return words_; }
-  // What the next chunk needs; empty behind the head.
+  // Returns the input of the next chunk; empty after the head.
   [[nodiscard]] Tensor forward(Tensor x, const MicroBatch& data, EndSaved& saved);
   // dy: empty where the head is. `weight`: of the micro-batch's loss.
   [[nodiscard]] Tensor backward(Tensor dy, const MicroBatch& data, float weight,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One depth of multi-token prediction on one tensor rank (DeepSeek-V3, arXiv 2412.19437, section
-// 2.2; Megatron-LM core/transformer/multi_token_prediction.py): the hidden state of the depth
-// before and the embedding of a later token, each normed, side by side through a linear 2h -> h,
-// then a transformer layer like the model's last and a norm.
+// 2.2; Megatron-LM core/transformer/multi_token_prediction.py). The hidden state of the previous
+// depth and the embedding of a later token are normed and joined. They pass through a linear 2h ->
+// h, a transformer layer like the model's last, and a norm.
 //
 // The linear's columns are split and gathered; under sequence parallelism each rank then keeps its
 // rows. Full recompute keeps the hidden state and the embedding and runs all else again.

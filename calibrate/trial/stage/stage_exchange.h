@@ -23,9 +23,9 @@ class StageExchange {
 
   // Before this stage's n-th instruction; their number: after the last.
   void before(std::size_t instruction);
-  // What the instruction works on; empty where the model begins.
+  // Returns the input of the instruction; empty at the start of the model.
   [[nodiscard]] Tensor take(const Instruction& instruction);
-  // What it has made; empty where the model ends.
+  // Takes the result of the instruction; empty at the end of the model.
   void give(const Instruction& instruction, Tensor result);
   // A message is posted and the stage goes on; before it computes again the message must be
   // through. So a stage that sends and then receives does both at once, and no stage computes while

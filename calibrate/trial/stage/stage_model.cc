@@ -119,8 +119,8 @@ void StageModel::begin_backward(std::size_t layer, Saved& saved) const {
   if (unit_of(layer) != kRootUnit) open_gradients(unit_of(layer));
 }
 
-// Of whole layers the next one comes while this one is worked on (Transformer Engine's
-// AsyncDoubleBufferGroupOffloadHandler).
+// Copies a layer back from the host. If whole layers are offloaded, the next one comes while this
+// one computes (Transformer Engine's AsyncDoubleBufferGroupOffloadHandler).
 void StageModel::bring_back(std::size_t layer, LayerSaved& of_layer, Saved& saved) const {
   layers_[layer].bring_back(of_layer, layer < offloaded_layers_);
   if (layer == 0 || layer > offloaded_layers_) return;

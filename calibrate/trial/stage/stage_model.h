@@ -33,7 +33,7 @@ class StageModel {
 
   [[nodiscard]] const Chunk& chunk() const { return chunk_; }
 
-  // Of every layer, where a later pass than backward gave the last of them.
+  // Reduces the gradients of every layer, if a pass after backward gave the last of them.
   void reduce_all_gradients() const;
 
   // Sum of the losses of the micro-batches since the last call; 0 where there is no head.

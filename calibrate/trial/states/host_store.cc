@@ -9,7 +9,7 @@ namespace {
 
 std::size_t size_of(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); }
 
-// As Compute::adam, on the host's own memory (Kingma 2015, arXiv 1412.6980, algorithm 1; the
+// Does Compute::adam on the host's own memory (Kingma 2015, arXiv 1412.6980, algorithm 1; the
 // efficient order at the end of its section 2).
 void adam(const HostStates& s, std::int64_t count, const AdamStep& step) {
   const auto t = static_cast<double>(step.step);
@@ -52,7 +52,7 @@ void HostStore::fetch(float* device, const float* host, std::int64_t count) {
   to_device_ += size_of(count);
 }
 
-// What is asked of the device next may take the tensor's place: it comes after the copy.
+// Later work of the device may reuse the tensor's memory: it runs after the copy.
 std::vector<HostCopy> HostStore::put(const std::vector<Tensor*>& parts) {
   const TermScope scope(recorder_, TermKind::offload, "activations to the host");
   std::vector<HostCopy> copies;

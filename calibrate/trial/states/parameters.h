@@ -40,7 +40,7 @@ struct Parameter {
   [[nodiscard]] std::int64_t global_col(std::int64_t index) const;  // of rows x (blocks * cols)
 };
 
-// Of states that are cut into `count` shards, this rank's.
+// This rank's shard of states that are cut into `count` shards.
 struct Shards {
   int count = 1, rank = 0;
 };
@@ -70,7 +70,7 @@ struct ParameterUnit {
   void take_gradients(Arena& arena);
 };
 
-// How states are kept from the first micro-batch of a step to the last.
+// Storage of states from the first micro-batch of a step to the last.
 struct KeptStates {
   Shards dense, expert;  // of the moments, and of what is not whole
   bool whole_weights = true, whole_gradients = true;
@@ -79,7 +79,8 @@ struct KeptStates {
 
 class ParameterStore {
  public:
-  // What is added from now on belongs to this unit, whose arrays are cut as said above.
+  // Starts a unit: parameters added from now on belong to it. Its arrays are cut as described
+  // above.
   void begin_unit(int key, int pieces);
   // The reference stays valid; weight and gradient are set by allocate(), and anew where a unit's
   // arrays are.
@@ -90,7 +91,7 @@ class ParameterStore {
   void allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed);
 
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
-  // By unit the dense one, and that of the experts where there are any here.
+  // Units of parameters. Each has a dense part, and one of the experts if any are here.
   [[nodiscard]] const std::deque<ParameterUnit>& units() const { return units_; }
   [[nodiscard]] std::deque<ParameterUnit>& units() { return units_; }
 

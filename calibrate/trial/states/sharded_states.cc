@@ -149,7 +149,7 @@ void ShardedStates::reduce(ParameterUnit& unit) {
                        share.count());
 }
 
-// What reduce() does after each micro-batch, of the sums over all of them.
+// Does for the sums over all micro-batches what reduce() does after each of them.
 void ShardedStates::reduce_once(ParameterUnit& unit) {
   CountedGroup& ranks = shard_ranks(unit);
   unit.shard_gradients = context_.tensor(unit.total / unit.shards.count);

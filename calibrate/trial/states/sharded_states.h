@@ -15,10 +15,10 @@
 
 namespace meshwright::calibrate {
 
-// Whether a layout's states are gathered and reduced by unit. PyTorch keeps those below pipelines
-// whole for a step, and Megatron-LM's distributed optimizer always.
+// Tells whether a layout's states are gathered and reduced by unit. PyTorch keeps those below
+// pipelines whole for a step, and Megatron-LM's distributed optimizer always.
 bool shards_by_unit(const Layout& layout);
-// Of those, whether gradients are whole from the first micro-batch to the last.
+// Tells whether such gradients are whole from the first micro-batch to the last.
 bool defers_gradients(const Layout& layout);
 // The unit of a layer, and that of what belongs to none.
 inline constexpr int kRootUnit = -1;

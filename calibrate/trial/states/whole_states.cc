@@ -88,7 +88,7 @@ void WholeStates::update(ParameterUnit& unit, const AdamStep& adam) {
   unit.weights_outdated = sharded;
 }
 
-// What has 16 bits on its way keeps its master copy.
+// Weights that are sent in 16 bits keep their master copy.
 void WholeStates::gather(ParameterUnit& unit) {
   if (!unit.weights_outdated) return;
   unit.weights_outdated = false;

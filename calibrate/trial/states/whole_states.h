@@ -14,7 +14,7 @@
 
 namespace meshwright::calibrate {
 
-// Whether a layer's gradients are a bucket, reduced on its own.
+// Tells whether a layer's gradients are a bucket, reduced on its own.
 bool reduces_by_layer(const Layout& layout);
 // The tensor ranks' sum of what each has of its positions only (sequence parallelism).
 void sum_partial_gradients(const TrialContext& context, const ParameterUnit& unit);
@@ -26,7 +26,7 @@ class WholeStates {
 
   // Before a pass reads the unit's weights.
   void use(int unit);
-  // Whether the passes from now on are the last of the step to give their layers gradients.
+  // Tells whether the passes from now on are the last of the step to give their layers gradients.
   void begin_pass(bool last) { last_pass_ = last; }
   // After the unit's backward.
   void reduce_gradients(int unit);

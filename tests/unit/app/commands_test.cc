@@ -354,8 +354,8 @@ TEST(Commands, DiffOfAPlanWithItselfPassesAndASlowerOneFailsTheGate) {
   EXPECT_GT(json["step_time_change"].get<double>(), 0.03);
 }
 
-// What was 7.7 MB: the largest of the shipped models on 2,048 GPUs. Its readers compute again what
-// the file leaves out, also of a layout without its parts.
+// The largest of the shipped models on 2,048 GPUs once had a plan file of 7.7 MB. Readers compute
+// the omitted parts again, also for a layout without its parts.
 TEST(Commands, ALargePlanIsAFileBelowAMegabyteThatReadersTake) {
   const TemporaryFolder folder;
   const std::string plan = folder.path("p.json");

@@ -15,7 +15,7 @@ constexpr std::string_view kBridge = "067f987 (2026-08-22)",
     kBridgeDocs = "docs/megatron-lm-to-megatron-bridge.md",
     kBridgeOverlap = "src/megatron/bridge/training/comm_overlap.py",
     kBridgePrecision = "src/megatron/bridge/training/mixed_precision.py",
-    // Of Megatron Core, whose fields its providers inherit.
+    // Files of Megatron Core, whose fields its providers inherit.
     kCoreParallel = "megatron/core/model_parallel_config.py",
     kCoreTransformer = "megatron/core/transformer/transformer_config.py",
     kCoreOptimizer = "megatron/core/optimizer/optimizer_config.py";

@@ -37,7 +37,7 @@ std::string eight_of(const TemporaryFolder& folder, const std::string& device) {
   return file;
 }
 
-// What was printed, words alone: lines are wrapped.
+// Printed words without line breaks, because lines are wrapped.
 std::string said_in(const ProgramResult& answer) {
   std::istringstream words(answer.out + answer.err);
   std::string said, word;

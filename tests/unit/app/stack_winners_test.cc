@@ -31,7 +31,7 @@ Features words(const std::string& text) {
   return {parts.begin(), parts.end()};
 }
 
-// What software of each year has, of what a search may use unasked.
+// Software of each year, with the features that a search may use by default.
 const std::map<std::string, std::string>& software() {
   static const std::string megatron_2021 = "tensor pipeline 1f1b interleaved full ";
   static const std::string megatron_2023 =
@@ -82,7 +82,7 @@ const std::map<std::string, std::string>& software() {
   return table;
 }
 
-// What a device or its links do not run.
+// Features that a device or its links do not support.
 Features missing_on(const Cluster& cluster) {
   const std::string& name = only_device(cluster).name;
   const std::string flex = "deepep hybridep ncclep ";

@@ -21,8 +21,8 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// Of everything that the default space proposes, on ranks for all of it: what the trial leaves out,
-// and layouts that it refuses.
+// Layouts of the default space, on as many ranks as they need: those that a trial changes, and
+// those that it refuses.
 struct LeftOut {
   std::set<std::string> not_run, refused;
   int layouts = 0;

@@ -36,7 +36,8 @@ MeasuredPoint small_product(std::int64_t m, double milliseconds_then) {
   return p;
 }
 
-// Of 12 products six, every second; no point that is too short, too long, noisy or a collective.
+// Every second one of 12 GEMMs is chosen: six. No chosen point is too short, too long, noisy or a
+// collective.
 TEST(HostSpeed, ASampleIsSpreadOverWhatCanBeTimedWell) {
   std::vector<MeasuredPoint> points;
   for (int i = 0; i < 12; ++i) points.push_back(small_product(i + 1, 1.0));

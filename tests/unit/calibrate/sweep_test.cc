@@ -131,8 +131,8 @@ TEST(Sweep, AGpusHostLinkIsMeasuredInBothDirectionsAloneAndTogether) {
   EXPECT_EQ(planned<timed::HostLink>(one_core()).size(), 1U);
 }
 
-// Of the grid and of a model: what is so large that its place in a cache is another's by the time
-// that a step comes to it again. Beside products a message is one of many.
+// Messages of the grid and of a model are cold if they are so large that other data replace them in
+// the cache before a step uses them again. Next to GEMMs a message is one of many.
 TEST(Sweep, LargeMessagesAreMetInMemory) {
   Workload workload;
   workload.collectives = {{Collective::all_reduce, 2, mebibytes(3), 2.0},

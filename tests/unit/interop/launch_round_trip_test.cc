@@ -38,7 +38,7 @@ Configured mixture() {
   return e;
 }
 
-// What follows from the sizes, as a launcher leaves no choice.
+// Sets the fields that follow from the sizes, for which a launcher has no option.
 Layout settled(Layout l) {
   l.sequence_parallel = l.sequence_parallel && l.tensor_parallel_size > 1;
   l.tp_comm_overlap = l.tp_comm_overlap && l.sequence_parallel;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a pattern finds in a line: its numbers, or "-".
+// Numbers that a pattern finds in a line, or "-".
 std::string numbers(const std::string& pattern, std::string_view line) {
   const auto found = LineRegex(pattern, "--p").match(line);
   if (!found) return "-";

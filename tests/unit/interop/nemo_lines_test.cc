@@ -17,7 +17,7 @@ std::string dllogger(int step, double time, const std::string& number = "") {
       number.empty() ? std::to_string(step) : number, step, 64 * (step + 1), time);
 }
 
-// Of ten steps one is warm-up; nine of 20.00 to 20.08 have their middle at 20.04.
+// One of ten steps is warm-up; the median of nine from 20.00 to 20.08 is 20.04.
 TEST(NemoLines, DlloggersStepsHaveTheirTimeAndTheBatchBetweenThem) {
   std::string text = "DLLL {\"type\": \"LOG\", \"step\": \"PARAMETER\", \"data\": {\"seed\": 1}}\n";
   text += dllogger(0, 90.0);

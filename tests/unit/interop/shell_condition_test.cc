@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// What `A` is behind the text, if it was 1 before; "$A": unknown.
+// Value of `A` after the text, if it was 1 before; "$A": unknown.
 std::string a_behind(const std::string& text) {
   return last_command("A=1\n" + text + "\n: $A").substr(2);
 }

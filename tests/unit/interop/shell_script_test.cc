@@ -86,7 +86,7 @@ TEST(ShellScript, DescriptorsAreNoWords) {
   EXPECT_THAT(words_of_last("run --x 8 >log", {}), ElementsAre("run", "--x", "8"));
 }
 
-// What was there before is kept; a number that is added to is not known, as ever.
+// Earlier options are kept. A number to which something is added stays unknown.
 TEST(ShellScript, OptionsAddedUnderAConditionAreLeftOut) {
   const ShellScript script = read_shell_script(
       "A=(--x 1)\nN=1\nif [ -n \"$B\" ]; then\n  A+=(--y 2)\n  N+=1\nfi\nA+=(--z)\nrun ${A[@]} "

@@ -45,7 +45,7 @@ std::vector<std::string> words_of(std::string line) {
   return words;
 }
 
-// What the record says beside a command, against what the command says.
+// Runs the command that the record states next to a number, and compares its answer.
 void expect_reproduced(const Json& answer, const Json& entry) {
   std::vector<std::string> words =
       words_of(answer["command"].get<std::string>() + " " + entry["options"].get<std::string>());

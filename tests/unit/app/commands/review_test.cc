@@ -66,7 +66,7 @@ TEST(Review, MegatronsGpt3) {
               63.805 * best["predicted_ratio"].get<double>(), 1e-9);
   EXPECT_GT(best["probability_faster"], 0.5);
   EXPECT_FALSE(best["changes"].empty());
-  // What was typed stays, but for what changes.
+  // Typed options stay, except those that change.
   const std::string changed = json["changed_launch"];
   EXPECT_THAT(changed, HasSubstr("torchrun "));
   EXPECT_THAT(changed, HasSubstr("--num-layers 96"));

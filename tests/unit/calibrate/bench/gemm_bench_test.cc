@@ -59,8 +59,8 @@ TEST(GemmBench, AsksForAllRepetitionsAndWaitsOnlyInRun) {
   EXPECT_EQ(compute.asked.back(), "synchronize");
 }
 
-// Of a device of 50 MB of cache: 3 arrays of 2 MiB, so that the others are twice the cache, from
-// 6 MiB apart, and each call has a copy of its own.
+// The device has a cache of 50 MB and the arrays are 3 x 2 MiB. Copies must fill twice the cache,
+// each 6 MiB from the next, and each call has a copy of its own.
 TEST(GemmBench, OperandsAreMetInMemory) {
   IdleCompute compute;
   compute.description.cache = mebibytes(50);

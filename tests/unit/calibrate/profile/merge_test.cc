@@ -119,7 +119,7 @@ TEST(DeviceSpread, ComparesDevicesOverAllNodes) {
   EXPECT_NEAR(spread->relative_times[0], spread->relative_times[2], 1e-12);
   EXPECT_NEAR(spread->relative_times[3] / spread->relative_times[0], 1.1, 1e-12);
   EXPECT_EQ(spread->slowest, "number 1 on b");
-  // Of the logarithms 0, 0, 0 and ln 1.1: mean ln(1.1) / 4, standard deviation ln(1.1) / 2.
+  // Logarithms 0, 0, 0 and ln 1.1: mean ln(1.1) / 4, standard deviation ln(1.1) / 2.
   EXPECT_NEAR(spread->sigma, std::log(1.1) / 2.0, 1e-12);
   EXPECT_THAT(spread->sentence(), testing::HasSubstr("4 devices differ by 4.8 %"));
 }

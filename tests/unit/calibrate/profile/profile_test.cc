@@ -192,7 +192,7 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(call_of(read.points.back().subject)->collective, Collective::all_reduce);
 }
 
-// What was written before ranks, stragglers, means and the groups' slots were recorded.
+// A profile from before ranks, stragglers, means and the groups' slots were recorded.
 TEST(Profile, OlderFilesAreRead) {
   Json json = Json::parse(to_json(known_profile()).dump());
   json.erase("ranks");

@@ -24,7 +24,7 @@ TEST(Statistics, OfSmallSeries) {
   EXPECT_EQ(quantile({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.9), 9);
   EXPECT_EQ(quantile({5}, 0.9), 5);
   EXPECT_NEAR(standard_deviation({1, 2, 3}), 1.0, 1e-12);
-  // Of 1, 3, 4, 5 and 100 one falls at each end: sqrt((9 + 16 + 25) / 3).
+  // One of 1, 3, 4, 5 and 100 is dropped at each end: sqrt((9 + 16 + 25) / 3).
   EXPECT_NEAR(trimmed_root_mean_square({100, 3, 4, 5, 1}), std::sqrt(50.0 / 3.0), 1e-12);
   EXPECT_NEAR(trimmed_root_mean_square({3, 4}), std::sqrt(12.5), 1e-12);
   EXPECT_EQ(standard_deviation({7}), 0.0);

@@ -95,8 +95,8 @@ TEST(Validation, RegretIsTheChosenLayoutOverTheBestMeasured) {
   EXPECT_EQ(validate({small_model(), small_cluster(1, 80), small_job()}, {one, two}).regret, 0.0);
 }
 
-// What a rank counted is the ledger's, but for single numbers; one call more, or one call less, is
-// another number of bytes.
+// Counted bytes equal the ledger's, except for single numbers. One call more or less is another
+// number of bytes.
 TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
   Observation o = observed(2, 1.0);
   Model model = small_model();

@@ -83,7 +83,8 @@ TEST(WhatIf, ThePeakWrittenWithSixDigitsIsNotBeyondIt) {
   EXPECT_THROW(changes_from_text("gemm_efficiency=1.4287x", scenario), InputError);
 }
 
-// Of a machine whose own runs say how far a layout may be off; else it is a mean of such numbers.
+// The machine's own runs state the spread of a layout; otherwise it would be a mean over several
+// spreads.
 TEST(Confidence, ProbabilitiesFollowTheDifferences) {
   Plan plan = small_plan();
   plan.cluster.framework.name = plan.cluster.fit.framework = "fitted";
@@ -309,7 +310,7 @@ TEST(Scaling, NoChoiceIsBeatenInAllFour) {
   }
 }
 
-// What is shown is no input of any answer.
+// The number of shown layouts is no input of any answer.
 TEST(Answers, DoNotDependOnHowManyLayoutsAreShown) {
   const Scenario scenario{small_model(), small_cluster(8, 8), small_job()};
   const auto answered = [&](int top) {

@@ -40,7 +40,7 @@ TEST(Scaling, AroundAPlanWithoutLayoutsHasNoPoints) {
   EXPECT_TRUE(scaling_around(plan, {}).points.empty());
 }
 
-// What is said to fit is what a search finds, and no smaller doubling has a layout.
+// A search finds the count that is said to fit, and no smaller doubling has a layout.
 TEST(Scaling, UntilItFitsEndsAtTheFirstCountThatDoes) {
   double memory = 1.0;  // GiB of a device; less and less, until nothing fits
   const auto searched = [&] {

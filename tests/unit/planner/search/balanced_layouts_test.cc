@@ -57,7 +57,7 @@ TEST(BalancedLayouts, LayersWeighMoreWhereMoreMicroBatchesAreHeld) {
   EXPECT_THAT(texts(balanced_layouts(of_layers(9, 0), {}, 2)), Contains("Et*4|t*5L"));
 }
 
-// Of 6 layers the first two take half as long: 0.5 + 0.5 + 1 + 1 on stage 0, 1 + 1 and the loss on
+// The first two of 6 layers take half as long: 0.5 + 0.5 + 1 + 1 on stage 0, 1 + 1 and the loss on
 // stage 1.
 TEST(BalancedLayouts, FirstLayersOfAnotherKindWeighTheirOwn) {
   const PartWeights weights{.first_layers = 0.5, .num_first_layers = 2, .loss = 1.0};

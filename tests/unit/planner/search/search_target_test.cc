@@ -13,7 +13,7 @@ Plan searched(const SearchOptions& options) {
   return search({small_model(), small_cluster(2, 80), small_job()}, options);
 }
 
-// Of tensor ranks only those with sequence parallelism, and one micro-batch size.
+// Only tensor ranks with sequence parallelism, and one micro-batch size.
 SearchOptions aimed() {
   SearchOptions options;
   options.target = {"launcher", [](const Layout& l) -> std::string {

@@ -339,7 +339,7 @@ TEST(Search, ASpaceThatDoesNotMultiplyToTheGpusIsEmptyAndSaysSo) {
   ASSERT_EQ(plan.notes.size(), 1U);
 }
 
-// What a search of the smaller memory has found need not be priced again: the same front.
+// Layouts that a search with less memory found need not be evaluated again: the front is the same.
 TEST(Search, KnownLayoutsChangeTheWorkAndNotTheFront) {
   int faster = 0;  // where a larger layout beats all that fit
   for (const double memory_gib : {1.0, 1.5, 2.0, 3.0, 6.0}) {

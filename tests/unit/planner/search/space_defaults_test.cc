@@ -8,8 +8,9 @@
 namespace meshwright::planner {
 namespace {
 
-// What frees something and recipes use: an MLP whole; of experts the activation, the norm before
-// them or all; the up projections of latent attention. Unfused attention always runs again.
+// Modules that free memory and that recipes use: an MLP whole; the activation of experts, the norm
+// before them, or all of them; the up projections of latent attention. Unfused attention is always
+// recomputed.
 TEST(SpaceDefaults, RecomputedModulesAreThoseThatRecipesOfSuchModelsUse) {
   const auto sets = [](const Model& model, const Job& job) {
     const SearchSpace space = with_recompute_modules({}, model, job);
@@ -104,7 +105,7 @@ TEST(SpaceDefaults, TokensGoByWhatRuns) {
       "EFA";
   EXPECT_EQ(without_unsupported({}, cluster)[&Layout::moe_token_dispatcher_type],
             (std::vector{MoeTokenDispatcherType::flex, MoeTokenDispatcherType::alltoall}));
-  // What is unproven counts as what does not run, until somebody asks for it.
+  // An unproven feature counts as unsupported until the user asks for it.
   Cluster unproven = cluster;
   std::swap(unproven.unproven, unproven.limits);
   EXPECT_EQ(without_unsupported({}, unproven)[&Layout::moe_token_dispatcher_type],

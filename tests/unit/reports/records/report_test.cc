@@ -108,7 +108,8 @@ TEST(ReportRecord, ObeysItsSchemaWhenNothingFits) {
                      testing::Not(testing::HasSubstr("tensor_parallel_size 2"))));
 }
 
-// What is recommended was found by a search: 128 GPUs, not a change that a rule alone would admit.
+// A search found the recommended count, 128 GPUs; a change that only a rule would allow is not
+// recommended.
 TEST(ReportRecord, RecommendsWhatFitsWhereNothingDoes) {
   ReportContents contents = sample_contents();
   contents.plan.ranked.clear();
@@ -249,7 +250,7 @@ TEST(ReportRecord, RestsOnWhatTheBestLayoutUses) {
   EXPECT_EQ(report["rests_on"][0]["provenance"], "datasheet");
 }
 
-// What a capacity answer says stands in the table, and its verdict above it.
+// The table has the rows of the capacity answer, and its verdict is above it.
 TEST(ReportRecord, TheDecisionIsTheCapacityAnswersWhereThereIsOne) {
   ReportContents contents = sample_contents();
   contents.capacity.verdict = "16 GPUs finish.";
@@ -263,7 +264,7 @@ TEST(ReportRecord, TheDecisionIsTheCapacityAnswersWhereThereIsOne) {
   EXPECT_EQ(report["left_out"][0], "Not modelled: evaluation.");
 }
 
-// Of the sample's 0.80 s, 0.05 s are datasheet: the weakest source of 1/16 of the step.
+// 0.05 s of the sample's 0.80 s are datasheet: the weakest source of 1/16 of the step.
 TEST(ReportRecord, TheWeakestSourceSaysHowMuchOfTheStepRestsOnIt) {
   const Json ranked = sample_report()["ranked"][0];
   EXPECT_EQ(ranked["provenance"], "datasheet");
@@ -352,7 +353,7 @@ TEST(ReportRecord, ScalingSaysHowManyTimesTheTokensMoreGpusGive) {
   EXPECT_TRUE(report_json(contents)["scaling"].is_null());
 }
 
-// What the plan was asked is not searched for again, and stands once.
+// Answers that the plan already contains are not searched again, and appear once.
 TEST(ReportRecord, ScalingAndPlacementOfTheAnswersStandOnce) {
   const AnsweredPlan a = answered_plan();
   ReportContents contents = sample_contents();
@@ -369,9 +370,9 @@ TEST(ReportRecord, ScalingAndPlacementOfTheAnswersStandOnce) {
   EXPECT_EQ(report["placement"]["axes"], answers["placement"]["axes"]);
 }
 
-// Of the sample's step of 0.80 s: 64 x 4 MiB of tensor traffic inside a node over 450 GB/s and the
-// data groups' 1 GB x 2 (4 - 1) / 4 = 1.5 GB. Data ranks are 2 apart and 4 of them fill 8 GPUs, so
-// both stay inside a node: one link carries the sum.
+// The sample's step takes 0.80 s. Inside a node it sends 64 x 4 MiB of tensor traffic over 450
+// GB/s, and the data groups' 1 GB x 2 (4 - 1) / 4 = 1.5 GB. Data ranks are 2 apart and 4 of them
+// fill 8 GPUs, so both stay inside a node: one link carries the sum.
 TEST(ReportRecord, LoadsOfALinkAddUpOverItsGroups) {
   const Json placement = sample_report()["placement"];
   double sum = 0.0;

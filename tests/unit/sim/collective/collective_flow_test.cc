@@ -240,8 +240,8 @@ TEST(ClosedForms, TheDataAxisInsideThePipeline) {
   }
 }
 
-// What two axes at once move in a second, each as fast as its fair share lets it, over what it
-// would move alone: the seconds that the closed forms say for those bytes.
+// Traffic of two axes at once per second, each at its fair share, over the traffic of each alone:
+// the seconds that the closed forms give for those bytes.
 struct Joint {
   double first = 0, second = 0;
 };

@@ -156,7 +156,7 @@ TEST(LayoutText, MistakesAreRefused) {
   EXPECT_THROW(layout_from_text("speed=2"), InputError);
 }
 
-// What tables print can be pasted.
+// A layout that tables print can be pasted.
 TEST(LayoutText, ReadsWhatShortNameWrites) {
   LayoutDraws draws;
   for (int i = 0; i < 5000; ++i) {

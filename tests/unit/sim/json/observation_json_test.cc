@@ -55,7 +55,7 @@ TEST(ObservationJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(back.counted.at(0).time, microseconds(300));
 }
 
-// What earlier versions did not write has what they took for granted.
+// Members that earlier versions did not write have the values that those versions assumed.
 TEST(ObservationJson, AnOlderFileIsRead) {
   Json json = to_json(example());
   for (const char* later : {"run_layout", "run_global_batch_size", "complete", "not_run",

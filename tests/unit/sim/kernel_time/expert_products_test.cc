@@ -55,7 +55,7 @@ TEST(GradientCost, ReadsAndWritesTheBuffer) {
   EXPECT_NEAR(added, std::cbrt(arithmetic + 0.80512e-3 * 0.80512e-3 * 0.80512e-3), 1e-12);
 }
 
-// What was timed with the buffer is not charged for it again.
+// A time measured with the buffer is not charged for it again.
 TEST(GradientCost, LeavesMeasuredPointsAlone) {
   Device d = device_with_wide_tiles();
   const GemmShape shape{1, 64, 64, 64};

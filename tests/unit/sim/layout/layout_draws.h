@@ -20,7 +20,7 @@ template <typename Module>
 std::vector<ModuleSet<Module>> some_values(const Field<ModuleSet<Module>>& /*field*/) {
   return {{0}, {1}, {8}, {2 | 4}, {127}};
 }
-// Of 16 layers.
+// Lists of 16 layers.
 inline std::vector<PipelineLayout> some_values(const Field<PipelineLayout>& /*field*/) {
   const auto of = [](std::string_view text) {
     return std::get<PipelineLayout>(read_pipeline_layout(text));

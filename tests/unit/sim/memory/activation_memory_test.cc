@@ -180,9 +180,9 @@ TEST_F(ExpertActivations, RecomputeFreesWhatItsModuleKeeps) {
   EXPECT_EQ(kept(0) - kept(kRecomputeMlp | kRecomputeSharedExperts), 0);
 }
 
-// Of 8 rows of experts' operands that wait for their weight gradients, h + 2f and f + h numbers,
-// and of attention's: in 2 bytes; in fp8 with a byte of scale for 32, all but the router's 4096 +
-// 128.
+// Operands that wait for weight gradients: 8 rows of experts', h + 2f and f + h numbers, and
+// attention's. They take 2 bytes; in fp8 one byte and a byte of scale per 32, except the router's
+// 4096 + 128.
 TEST_F(ExpertActivations, OperandsWaitInTheFormatOfTheirProducts) {
   const auto waiting = [&] {
     return layer_weight_gradient_bytes(model_, {true, false}, job_, micro_batch_tokens(job_, {}),
@@ -196,7 +196,7 @@ TEST_F(ExpertActivations, OperandsWaitInTheFormatOfTheirProducts) {
   EXPECT_NEAR(waiting(), router + (wide - router) * (1 + 1.0 / 32) / 2, 1e-6);
 }
 
-// What goes to the host: permuted tokens 8 x 2h, gate and up 8 x 4f; queries, keys, values and the
+// Bytes on the host: permuted tokens 8 x 2h, gate and up 8 x 4f; queries, keys, values and the
 // attention's output 2 x 4 x 64 x 128; the residual before the norm of the experts 2h.
 TEST_F(ExpertActivations, OffloadedModulesLeaveTheirInputs) {
   const auto offloaded = [&](unsigned modules) {

@@ -56,7 +56,7 @@ TEST(HostTraffic, LayersSendAllThatTheyKeep) {
   EXPECT_EQ(traffic.activations, bytes(2.0 * (32 * 32 * 64 + 2 * 8 * 32 * 32)));
 }
 
-// Of a share N / 4: gradients in fp32, weights in bf16.
+// A share of N / 4 parameters: gradients in fp32, weights in bf16.
 TEST(HostTraffic, AnOptimizerTakesGradientsAndSendsWeights) {
   Layout layout = sharded_over(4, 1);
   layout.optimizer_offload = true;

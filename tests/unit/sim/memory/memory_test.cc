@@ -35,8 +35,9 @@ TEST(StageMemory, GpipeKeepsTheLogitsOfAllMicroBatches) {
   EXPECT_EQ(gpipe.activations, 8 * alternating.activations);
 }
 
-// Of 4 layers the forward keeps one when the backward of another micro-batch gives one up: beside
-// that one's activations there are a layer's, when the logits are gone, or not there yet.
+// In each of 4 layers the forward pass keeps one layer while the backward pass of another
+// micro-batch frees one. The peak is that micro-batch's activations and one layer, when the logits
+// are gone, or not there yet.
 TEST(StageMemory, PassesThatTakeTurnsInEachLayerHoldOneLayerMoreWithoutLogits) {
   Model model = tiny_model();
   model.vocab_size = 100;
@@ -171,7 +172,7 @@ TEST(Fp8Parameters, ExpertsAreCountedApart) {
   EXPECT_EQ(found.expert, 4.0 * 4 * 2 * 64 * 32);
 }
 
-// What a search may remember apart: sharding changes the states, never the rest.
+// A search may cache this part: sharding changes the states, never the rest.
 TEST(StageMemory, ThePartThatChangesDoesNotDependOnZero) {
   const Model model = tiny_model();
   const Stage stage = pipeline_stages(model, Layout{}).front();

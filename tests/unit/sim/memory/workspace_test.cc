@@ -77,8 +77,8 @@ TEST(BackwardWorkspace, OfTheEmbeddingIsTheTableGradient) {
   EXPECT_EQ(needed.activations, Bytes{} - kept.whole);
 }
 
-// Of 48 layers 10 are on the host: the first comes back when 37 of those that stayed are free.
-// Where one stayed it comes back while that is worked on.
+// 10 of 48 layers are on the host: the first comes back when 37 of the others are free. If only one
+// stayed on the device, the next comes back while that one computes.
 TEST(BackwardWorkspace, HoldsTheLayerThatComesBackFromTheHost) {
   PublishedRun setup = modern_layer();
   setup.model.num_layers = 48;

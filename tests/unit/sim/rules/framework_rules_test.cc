@@ -256,7 +256,8 @@ TEST(FrameworkRules, EachLackHasItsRule) {
   EXPECT_EQ(rules.size(), kUnsupportedNames.size());
 }
 
-// What a file says it cannot do is refused with its own reason, and what it does unasked is not.
+// A feature that a file lists as unsupported is refused with its own reason; defaults are never
+// refused.
 TEST(FrameworkRules, ShippedFrameworksRefuseWhatTheyLack) {
   for (const auto& entry : fs::directory_iterator(framework_folder())) {
     const Framework framework = shipped(entry.path().stem().string());
@@ -304,7 +305,7 @@ TEST(FrameworkRules, DevicesAndLinksHaveLimitsOfTheirOwn) {
       refusal(),
       "moe_token_dispatcher_type is flex with 8 expert ranks, 4 of which share fast links, but "
       "on two nodes there is none: other NICs");
-  // What is unproven breaks no rule; it is said.
+  // An unproven feature breaks no rule; it is reported.
   std::swap(cluster.limits, cluster.unproven);
   EXPECT_EQ(refusal(), "");
   EXPECT_EQ(unproven_uses(gpt_with_experts(), job, layout, devices_of(cluster)),

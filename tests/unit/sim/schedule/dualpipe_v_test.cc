@@ -80,8 +80,7 @@ TEST(DualPipeV, HoldsTheModelOnceAsAV) {
   EXPECT_EQ(stages[1].chunks[1].first_layer, 4);
 }
 
-// What is sent is ZB-V's: where the V turns nothing, and no stage has a twin whose gradients it
-// sums.
+// Messages are those of ZB-V: the V turns inside a stage, and no other stage holds the same layers.
 TEST(DualPipeV, SendsAsAV) {
   Job job;
   job.global_batch_size = 4;

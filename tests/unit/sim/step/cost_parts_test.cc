@@ -195,7 +195,7 @@ constexpr std::array kPartNames{EnumName{CostPart::placement, "placement"},
 
 class CostParts : public testing::Test {
  protected:
-  // What changes when any field of legal layouts does, one at a time.
+  // Compares the costs that change with those that a row lists, for each field of valid layouts.
   void compare(const Question& q, int layouts) {
     LayoutDraws draws;
     for (int found = 0; found < layouts;) {
@@ -291,7 +291,7 @@ TEST_F(CostParts, ReadWhatTheTableOfFieldsSays) {
   unfused.dropout = true;
   compare({dense_model(), cluster_of_nodes(), unfused}, 60);
   compare({expert_model(), cluster_of_nodes(), job_of(512)}, 60);
-  // What a row says for nothing makes keys that differ where costs do not.
+  // A part that a row lists without need makes keys differ where costs are equal.
   std::set<std::pair<std::string, std::string>> said;
   for_each_field([&](const auto& field) {
     for (const auto& part : kPartNames) {

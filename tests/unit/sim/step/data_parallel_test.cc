@@ -141,8 +141,8 @@ TEST(LinearShares, OfAGptLayerAreThreeOneFourFour) {
   EXPECT_EQ(linear_shares(model), expected);
 }
 
-// What 12 s of gathers leave beside 12 s of compute is 15 - 12 s; 6 s more where layers run again:
-// 18 s beside 12 s are max(3, 1.5) + max(1, 6) + max(4, 6) + max(4, 4.5) = 19.5 s.
+// 12 s of gathers next to 12 s of compute expose 15 - 12 s. Recompute adds 6 s of gathers: 18 s
+// next to 12 s are max(3, 1.5) + max(1, 6) + max(4, 6) + max(4, 4.5) = 19.5 s.
 TEST(ExposedData, GathersMoreWhereLayersRunAgain) {
   DataCost cost;
   cost.backward_gather.time = seconds(12);
@@ -185,8 +185,8 @@ TEST(LastBucket, IsWaitedForWhateverOverlaps) {
   EXPECT_EQ(exposed_data(cost, {}, seconds(99), seconds(99), 4, false).total(), seconds(9));
 }
 
-// What comes once a step after the reduction is no part of it: the sum over 8 tensor ranks of the
-// norms' gradients, the tied embedding's over two stages, the norm of all gradients.
+// Calls once per step after the reduction are no part of it: the sum of the norms' gradients over 8
+// tensor ranks, that of the tied embedding over two stages, and the norm of all gradients.
 TEST(DataCostOf, OnceAStepCallsComeAfterTheReduction) {
   Cluster cluster;
   cluster.num_nodes = 4;

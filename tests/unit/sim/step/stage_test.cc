@@ -176,7 +176,7 @@ TEST(LayerWork, AnImbalanceIsTheExpertsTime) {
   EXPECT_NEAR((forward(3.0) - twice).value(), (twice - balanced).value(), 1e-15);
 }
 
-// Of a job on cores whose kernels spread by a tenth.
+// Work on CPU cores whose kernel times have this relative spread.
 UnitCost work_with_jitter(const Layout& layout, double time_jitter) {
   Cluster cluster = eight_nodes();
   cluster.device.time_jitter = time_jitter;
@@ -215,8 +215,8 @@ TEST(LayerWork, BackwardWaitsForAllThatItComputes) {
   EXPECT_NEAR(waiting / compute, 0.05642, 1e-6);
 }
 
-// What hides of tokens' travel beside compute of the same length costs the share of
-// multiprocessors that the library takes: 20 of 100 leave 80.
+// A hidden token exchange next to compute of the same length costs the share of multiprocessors
+// that the library takes: 20 of 100 leave 80.
 TEST(LayerWork, TokensOnTheirWaySlowWhatRunsBeside) {
   Cluster cluster = eight_nodes();
   Layout layout;

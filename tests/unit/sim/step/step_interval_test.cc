@@ -108,8 +108,8 @@ TEST(StepInterval, SaysItsEndsOverTheStep) {
   EXPECT_EQ(relative_text({seconds(4), seconds(6.5)}, seconds(5)), "-20 to +30 %");
 }
 
-// Naming what a file only assumes makes the software known, where published runs stand behind it.
-// Of a chip that nobody timed it tells nothing.
+// Naming the software that a file only assumes makes it known, if it has published runs. For a chip
+// without measurements naming changes nothing.
 TEST(NamedSoftware, IsTheOneThatTheFileAssumes) {
   Cluster cluster;
   cluster.device.gemm.emplace_back().provenance = Provenance::fitted;

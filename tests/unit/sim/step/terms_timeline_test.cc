@@ -57,7 +57,7 @@ Split split_of(const ScheduleCase& c, int vocab) {
   split.timeline =
       simulate(c.schedule, pipeline_programs(c.schedule, pipeline_sizes(layout, c.micro_batches)),
                pipeline.times, false);
-  // Of alike stages the one that sends most has the least idle time.
+  // Among equal stages the one that sends most has the least idle time.
   std::size_t first = 0;
   for (int run = 0; run < split.part.slowest; ++run) {
     first += static_cast<std::size_t>(split.part.loads[static_cast<std::size_t>(run)].count);
@@ -69,7 +69,7 @@ Split split_of(const ScheduleCase& c, int vocab) {
   return split;
 }
 
-// What a stage sends in a step is counted as the simulation counts it.
+// The messages of a stage in a step equal those that the simulation counts.
 TEST(TermsAndTimeline, CountTheSameMessages) {
   for (const ScheduleCase& c : schedule_cases()) {
     PipelineTimes times = equal_stages(c.stages, c.chunks, chunk_times(1, 1, 1));
@@ -99,7 +99,7 @@ TEST(TermsAndTimeline, SplitTheStepAlike) {
       const double tolerance = 1e-9 * total.value();
       const bool exact =
           c.schedule == PipelineSchedule::gpipe || c.schedule == PipelineSchedule::one_f_one_b;
-      // Of unequal stages 12 % are allowed, as in traits_test.cc.
+      // For unequal stages 12 % are allowed, as in traits_test.cc.
       EXPECT_NEAR(closed.value(), total.value(), exact ? tolerance : 0.12 * total.value());
       EXPECT_GT(split.timeline.sending[split.slowest].value(), 0.0);
       // A closed form that is too short leaves no bubble, and less for the messages.

@@ -78,8 +78,8 @@ TEST(ExpertVolume, GatheredTokensAreNoCopies) {
                    8 * 8 * 3 * 16 * (forward + backward));
 }
 
-// Of the 8192 bytes of a call, dispatch sends 33/64 in fp8 with a byte for 32 numbers; backward
-// what went out for the combine does.
+// Dispatch sends 33/64 of the 8192 bytes of a call in fp8 with a byte per 32 numbers. The backward
+// pass sends the gradient of the combine so.
 TEST(Volume, TokensMayTravelInFp8) {
   Layout layout;
   layout.data_parallel_size = layout.expert_parallel_size = 4;

@@ -160,7 +160,7 @@ TEST(TensorVolume, NormsOfHeadsAreSummedWithoutSequenceParallelismToo) {
   EXPECT_EQ(find(pieces, kSum, Phase::step)->payload, bytes(4 * (8 * (384 + 2 * 16) + 128)));
 }
 
-// What one depth of multi-token prediction adds, of a micro-batch.
+// Payload that one depth of multi-token prediction adds, per micro-batch.
 double added_by_prediction(const Layout& layout) {
   Model model = small_model();
   const double without = payload_of_micro_batches(stage_of(model, layout), Group::tensor);

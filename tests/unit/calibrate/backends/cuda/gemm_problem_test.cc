@@ -92,7 +92,7 @@ TEST(GemmProblem, FastAccumulationIsAskedForWhereItIsWanted) {
   EXPECT_EQ(is_fast(), 1);
 }
 
-// What does not change the best algorithm does not start another search.
+// A change that does not affect the best algorithm does not start another search.
 TEST(GemmProblem, TheKeyIgnoresWhereOperandsLieAndAlphaButNotAlignmentOrAccumulation) {
   GemmCall call{.m = 8, .n = 8, .k = 8, .a = at(0x10000), .b = at(0x20000)};
   const GemmKey key = key_of(call);

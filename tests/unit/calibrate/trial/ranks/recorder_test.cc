@@ -32,7 +32,7 @@ class RecorderTest : public testing::Test {
  protected:
   RecorderTest() { recorder.keep_intervals(true); }
 
-  // What the device does for so long.
+  // Advances the device's clock, as work of this duration would.
   void work(double seconds) { compute.device_now += seconds; }
   void transfer(double seconds) {
     const TermKind before = recorder.switch_to(kTensor, "all-reduce");

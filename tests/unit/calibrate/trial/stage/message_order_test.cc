@@ -126,7 +126,7 @@ TEST(MessageOrder, BothSidesListTheSameMessagesInTheSameOrder) {
   }
 }
 
-// What an instruction makes has not left before it, and what it works on is there.
+// A result does not leave before its instruction, and an instruction's input has arrived.
 TEST(MessageOrder, ResultsLeaveWhenTheyAreMadeAndArriveBeforeTheyAreNeeded) {
   for (const Pipeline& p : pipelines()) {
     SCOPED_TRACE(fmt::format("{} p{} m{}", name_of(p.schedule), p.stages, p.micro_batches));
