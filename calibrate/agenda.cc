@@ -15,7 +15,17 @@ constexpr double kGenerous = 2.0;
 // Share of the budget. A collective that is expected to take longer is skipped.
 constexpr double kLargestShare = 1.0 / 60.0;
 
+// A point is known well enough when its error moves a step by less than this. The model's own
+// points are never known worse than the last.
+constexpr double kEffectOnStep = 0.005, kLargestError = 0.1;
+
 }  // namespace
+
+double Agenda::target_error(std::size_t point) const {
+  const double usual = options_.measure.stop.target_error, share = shares_[point];
+  return share > 0.0 ? std::clamp(kEffectOnStep / share, usual, std::max(usual, kLargestError))
+                     : usual;
+}
 
 std::size_t Agenda::pass_over_known() {
   std::size_t count = 0;
@@ -40,7 +50,9 @@ Decision Agenda::next(const std::vector<MeasuredPoint>& points, double used) {
     if (budget_.is_needed(*next) ||
         expected_seconds(tasks_[*next], points) <= kLargestShare * options_.budget_seconds) {
       const double even = kGenerous * budget_.even_share(*next, std::max(0.0, remaining));
-      return {.point = *next, .limit = std::clamp(even, kShortestPoint, kLongestPoint)};
+      return {.point = *next,
+              .limit = std::clamp(even, kShortestPoint, kLongestPoint),
+              .target_error = target_error(*next)};
     }
     ++too_long_;
     budget_.done(*next, 0.0, false);

@@ -13,16 +13,18 @@
 namespace meshwright::calibrate {
 
 struct Decision {
-  std::size_t point = 0;  // index into the points to measure
-  double limit = 0.0;     // seconds
-  bool stop = false;      // there is no point
+  std::size_t point = 0;       // index into the points to measure
+  double limit = 0.0;          // seconds
+  double target_error = 0.01;  // of its median: see StopOptions
+  bool stop = false;           // there is no point
 };
 
 class Agenda {
  public:
-  // Both outlive it.
-  Agenda(const CalibrationOptions& options, const std::vector<MeasuredPoint>& tasks)
-      : options_(options), tasks_(tasks), budget_(tasks) {}
+  // All outlive it. `shares`: each point's of a step (step_shares).
+  Agenda(const CalibrationOptions& options, const std::vector<MeasuredPoint>& tasks,
+         const std::vector<double>& shares)
+      : options_(options), tasks_(tasks), shares_(shares), budget_(tasks) {}
 
   // Skips the points of an earlier run and charges their time to the budget. Returns their number.
   std::size_t pass_over_known();
@@ -38,11 +40,13 @@ class Agenda {
   [[nodiscard]] std::string too_long() const;
 
  private:
+  [[nodiscard]] double target_error(std::size_t point) const;
   [[nodiscard]] double expected_seconds(const MeasuredPoint& task,
                                         const std::vector<MeasuredPoint>& points) const;
 
   const CalibrationOptions& options_;
   const std::vector<MeasuredPoint>& tasks_;
+  const std::vector<double>& shares_;
   Budget budget_;
   int too_long_ = 0;
 };

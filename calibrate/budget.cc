@@ -49,7 +49,8 @@ BudgetKind budget_kind(const MeasuredPoint& point) {
                                },
                                [](const timed::MemoryCopy&) { return BudgetKind::memory; },
                                [](const timed::HostLink&) { return BudgetKind::memory; },
-                               [](const timed::KernelLaunch&) { return BudgetKind::memory; }},
+                               [](const timed::KernelLaunch&) { return BudgetKind::memory; },
+                               [](const timed::StepPass&) { return BudgetKind::kernel; }},
                     point.subject);
 }
 

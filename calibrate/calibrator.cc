@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "calibrate/agenda.h"
@@ -11,10 +12,12 @@
 #include "calibrate/calibrated_machine.h"
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/launch/rank_hosts.h"
+#include "calibrate/measure/speed_track.h"
 #include "calibrate/measure/subjects.h"
 #include "calibrate/point_measurer.h"
 #include "calibrate/profile/onto.h"
 #include "calibrate/profile/system_noise.h"
+#include "calibrate/step_check.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
@@ -22,6 +25,8 @@ namespace {
 
 constexpr double kMemoryShare = 1.0 / 8.0;  // of a rank's memory, for one message
 constexpr int kMostPairRounds = 7;
+constexpr double kWorthSaying = 0.05;  // of a host's speed
+constexpr std::size_t kLooksPerStep = 2;
 
 class Calibrator {
  public:
@@ -36,7 +41,8 @@ class Calibrator {
         node_of_rank_(node_numbers(hosts_)),
         shapes_(group_shapes(node_of_rank_, is_gpu())),
         measurer_(compute, world, options.measure, shapes_),
-        rank_times_(hosts_, local_numbers(node_of_rank_)) {}
+        rank_times_(hosts_, local_numbers(node_of_rank_)),
+        look_times_(hosts_, local_numbers(node_of_rank_)) {}
 
   Profile run() {
     Profile profile;
@@ -62,28 +68,100 @@ class Calibrator {
     // They are of this machine, asked for again or not. Only rank 0 makes a profile.
     profile.points = options_.known;
     const std::vector<MeasuredPoint> tasks = all_points();
-    Agenda agenda(options_, tasks);
+    const std::vector<double> shares = step_shares(options_.workload, tasks, device_.device_kind());
+    Agenda agenda(options_, tasks, shares);
+    make_step_checks();
     std::size_t finished = 0;
     if (world_.rank() == 0) finished = agenda.pass_over_known();
     for (Decision next = decide(agenda, profile.points); !next.stop;
          next = decide(agenda, profile.points)) {
       const MeasuredPoint& task = tasks[next.point];
       if (world_.rank() == 0) events_.progress(finished++, tasks.size(), used(), task.label());
+      look_if_due(tasks);
       const double before = used();
-      const std::optional<MeasuredPoint> point = measurer_.measured(task, next.limit, rank_times_);
+      const std::optional<MeasuredPoint> point =
+          measurer_.measured(task, {next.limit, next.target_error}, rank_times_);
       agenda.done(next.point, used() - before, point.has_value());
       if (!point) {
         note(fmt::format("{}: not measured, a device has not enough free memory", task.label()));
         continue;
       }
       profile.points.push_back(*point);
+      measured_at_.push_back((before + used()) / 2.0);
       if (world_.rank() == 0) events_.point(profile.points.back(), used());
     }
+    look_if_due(tasks);
+    finish_step_checks();
     if (world_.rank() == 0) {
       note_if_any(agenda.left_out());
       too_long_ = agenda.too_long();
     }
     if (!options_.only) profile.not_measured = not_measured(tasks, profile.points);
+  }
+
+  // Of an earlier run that was ended.
+  [[nodiscard]] bool is_known(const StepDemand& step) {
+    double known = 0.0;
+    for (const MeasuredPoint& p : options_.known) {
+      if (same_subject(p, step_passes(step).back())) known = 1.0;
+    }
+    world_.host_broadcast(&known, sizeof known, 0);
+    return known != 0.0;
+  }
+
+  // The model's own steps, on cores: what the points do not say of them.
+  void make_step_checks() {
+    if (is_gpu() || options_.only) return;
+    for (const StepDemand& step : options_.workload.steps) {
+      if (!is_known(step)) checks_.push_back(std::make_unique<StepCheck>(step, compute_, world_));
+    }
+  }
+
+  // The sizes of a micro-batch take turns.
+  void run_next_step() {
+    if (!checks_.empty()) checks_[next_check_++ % checks_.size()]->run();
+  }
+
+  void finish_step_checks() {
+    for (const auto& check : checks_) {
+      while (!check->has_enough()) check->run();
+    }
+  }
+
+  // A core's speed moves by the second, by what its neighbours do. A small product whose operands
+  // all stay in the cache tells it, before a point whenever a second has passed.
+  void look_if_due(const std::vector<MeasuredPoint>& tasks) {
+    constexpr double kBetween = 1.0;
+    constexpr Patience kLook{.seconds = 0.02};
+    if (is_gpu() || options_.only) return;
+    double due =
+        world_.rank() == 0 && (speed_.empty() || used() - last_look_ >= kBetween) ? 1.0 : 0.0;
+    world_.host_broadcast(&due, sizeof due, 0);
+    const auto essential = std::find_if(tasks.begin(), tasks.end(), [](const MeasuredPoint& p) {
+      return p.is<timed::Gemm>() && is_essential(p);
+    });
+    if (due == 0.0 || essential == tasks.end()) return;
+    MeasuredPoint reference = *essential;
+    product_of(reference.subject)->variant.fresh = {.a = true, .b = true, .c = true};
+    const auto point = measurer_.measured(reference, kLook, look_times_);
+    last_look_ = used();
+    if (point) speed_.add(last_look_, point->time().value());
+    if (speed_.count() % kLooksPerStep == 0) run_next_step();
+  }
+
+  // Times as they would have been at the median speed. Of an earlier run's points the speed is not
+  // known.
+  void divide_drift_out(Profile& profile) {
+    const std::size_t earlier = profile.points.size() - measured_at_.size();
+    for (std::size_t i = 0; i < measured_at_.size(); ++i) {
+      scale(profile.points[earlier + i].measurement, 1.0 / speed_.slowdown_at(measured_at_[i]));
+    }
+    if (speed_.most() - speed_.least() < kWorthSaying) return;
+    note(
+        fmt::format("this host's speed moved while it was measured: a product took {:.2f} to "
+                    "{:.2f} of its median time; "
+                    "times are those at the median",
+                    speed_.least(), speed_.most()));
   }
 
   std::vector<MeasuredPoint> all_points() {
@@ -145,6 +223,13 @@ class Calibrator {
     if (!options_.known.empty()) {
       note(fmt::format("{} points are of an earlier run that was ended", options_.known.size()));
     }
+    if (world_.rank() == 0) divide_drift_out(profile);
+    for (const auto& check : checks_) {
+      for (const MeasuredPoint& point : check->points()) {
+        profile.points.push_back(point);
+        if (world_.rank() == 0) events_.point(point, used());
+      }
+    }
     note_if_any(noisy_words(profile.points));
     if (!is_gpu()) {
       const int ranks = world_.size();
@@ -160,7 +245,13 @@ class Calibrator {
     }
     profile.num_ranks = world_.size();
     if (world_.rank() == 0) {
-      Assembled assembled = assemble(profile.points, std::move(cluster));
+      only_device(cluster).step_remainders.clear();
+      Assembled assembled = assemble(profile.points, cluster);
+      for (const StepDemand& step : options_.workload.steps) {
+        predict_operators(step, assembled.cluster, profile.points);
+      }
+      if (!options_.workload.steps.empty())
+        assembled = assemble(profile.points, std::move(cluster));
       profile.cluster = std::move(assembled.cluster);
       profile.fits = std::move(assembled.fits);
       for (const std::string& words : faster_than_peak(only_device(profile.cluster))) note(words);
@@ -193,6 +284,12 @@ class Calibrator {
   std::vector<std::string> notes_;
   double start_ = 0.0;
   std::string too_long_;
+  SpeedTrack speed_;
+  RankTimes look_times_;
+  double last_look_ = 0.0;
+  std::vector<std::unique_ptr<StepCheck>> checks_;
+  std::size_t next_check_ = 0;
+  std::vector<double> measured_at_;  // seconds of the budget, of this run's points
 };
 
 }  // namespace

@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace meshwright::calibrate {
+namespace {
+
+// Activations were just written; a weight and what a layer leaves were not.
+constexpr FreshOperands kOfForward{.a = true};
+
+}  // namespace
 
 std::vector<GemmVariant> general_gemms(DeviceKind kind) {
   // A core reaches its rate at a few hundred; a GPU needs thousands to fill it.
@@ -12,12 +18,13 @@ std::vector<GemmVariant> general_gemms(DeviceKind kind) {
   for (const std::int64_t m : {128, 512, 2048}) {
     for (const std::int64_t n : {128, 512, 2048}) {
       for (const std::int64_t k : {128, 512, 2048}) {
-        gemms.push_back({.shape = {1, m * scale, n * scale, k * scale}});
+        gemms.push_back({.shape = {1, m * scale, n * scale, k * scale}, .fresh = kOfForward});
       }
     }
   }
-  for (const std::int64_t m : {1, 8, 32}) gemms.push_back({.shape = {1, m, 1024, 1024}});
-  gemms.push_back({.shape = {1, 1024 * scale, 1024 * scale, 1024 * scale}});
+  for (const std::int64_t m : {1, 8, 32})
+    gemms.push_back({.shape = {1, m, 1024, 1024}, .fresh = kOfForward});
+  gemms.push_back({.shape = {1, 1024 * scale, 1024 * scale, 1024 * scale}, .fresh = kOfForward});
   std::stable_sort(gemms.begin(), gemms.end(), [](const GemmVariant& a, const GemmVariant& b) {
     return gemm_flops(a.shape) > gemm_flops(b.shape);
   });

@@ -57,7 +57,7 @@ std::optional<double> HostSpeed::time_ratio() {
   double sum = 0.0;
   int timed = 0;
   for (const MeasuredPoint& then : sample_) {
-    const auto now = measurer_.measured(then, kSecondsEach, rank_times_);
+    const auto now = measurer_.measured(then, {kSecondsEach, kNeverSteady}, rank_times_);
     if (!now) continue;
     sum += std::log(now->measurement.rank_mean / then.time());
     ++timed;

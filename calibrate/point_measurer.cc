@@ -25,13 +25,6 @@ Operation measured_operation(const MeasuredPoint& task) {
           .slow = slow_transfer(task.amount) + multiplying};
 }
 
-void scale(Measurement& m, double factor) {
-  for (Seconds* time :
-       {&m.summary.median, &m.summary.min, &m.summary.p10, &m.summary.p90, &m.mean, &m.rank_mean}) {
-    *time *= factor;
-  }
-}
-
 }  // namespace
 
 // This rank's group of this shape, null where it waits; made when first needed, by all ranks
@@ -68,17 +61,18 @@ std::unique_ptr<Bench> PointMeasurer::bench_for(const MeasuredPoint& task) {
 
 // Events tell a GPU's time to half a microsecond: samples of some milliseconds make that, and the
 // start of the first kernel, less than a thousandth.
-MeasureOptions PointMeasurer::limited(double limit) const {
+MeasureOptions PointMeasurer::limited(Patience patience) const {
   MeasureOptions options = options_;
   if (is_gpu_) options.shortest_sample = std::max(options.shortest_sample, kGpuSample);
-  options.stop.max_seconds = limit;
-  options.stop.min_seconds = std::min(options.stop.min_seconds, limit / 4.0);
+  options.stop.target_error = patience.target_error;
+  options.stop.max_seconds = patience.seconds;
+  options.stop.min_seconds = std::min(options.stop.min_seconds, patience.seconds / 4.0);
   return options;
 }
 
-MeasureOptions PointMeasurer::options_for(const MeasuredPoint& task, double limit) const {
-  if (!task.is<timed::SustainedGemm>()) return limited(limit);
-  MeasureOptions options = limited(kSustainedSeconds);
+MeasureOptions PointMeasurer::options_for(const MeasuredPoint& task, Patience patience) const {
+  if (!task.is<timed::SustainedGemm>()) return limited(patience);
+  MeasureOptions options = limited({kSustainedSeconds, patience.target_error});
   options.warmup_seconds = kSustainedSeconds;
   return options;
 }
@@ -105,9 +99,9 @@ bool PointMeasurer::have_memory_for(const MeasuredPoint& task, std::unique_ptr<B
   return world_.host_max(lacking) == 0.0;
 }
 
-std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, double limit,
+std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, Patience patience,
                                                      RankTimes& rank_times) {
-  if (task.is<timed::Overlap>()) return measured_overlap(task, limit);
+  if (task.is<timed::Overlap>()) return measured_overlap(task, patience);
   MeasuredPoint point = task;
   const Operation operation = measured_operation(task);
   begin_operation(operation);
@@ -119,7 +113,7 @@ std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, 
     begin_operation(operation);
     if (bench) bench->start(repetitions);
   };
-  point.measurement = measure(world_, device_timer(compute_), work, options_for(task, limit));
+  point.measurement = measure(world_, device_timer(compute_), work, options_for(task, patience));
   point.state = state_at_work(bench.get(), point.measurement.repetitions);
   point.in_cache = bench != nullptr && bench->is_warm();
   scale(point.measurement, bench ? 1.0 / bench->units() : 1.0);
@@ -131,10 +125,10 @@ std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, 
   return point;
 }
 
-MeasuredPoint PointMeasurer::measured_overlap(const MeasuredPoint& task, double limit) {
+MeasuredPoint PointMeasurer::measured_overlap(const MeasuredPoint& task, Patience patience) {
   Communicator* group = group_of(shape_of(task));
   invariant(group != nullptr, "an overlap over groups in which a rank waits");
-  return measure_overlap(compute_, world_, *group, task, limited(limit));
+  return measure_overlap(compute_, world_, *group, task, limited(patience));
 }
 
 // Every rank learns of a wrong result, so that all of them end.

@@ -13,6 +13,12 @@
 
 namespace meshwright::calibrate {
 
+// How long a point may take, and how well its median has to be known to be done before.
+struct Patience {
+  double seconds = 0.5;
+  double target_error = 0.01;
+};
+
 class PointMeasurer {
  public:
   // Options of each point; all outlive it.
@@ -26,19 +32,19 @@ class PointMeasurer {
         groups_(shapes.size()),
         is_made_(shapes.size()) {}
 
-  // Collective. At most about `limit` seconds; each rank's own time goes to `rank_times`. Empty, on
+  // Collective. Each rank's own time goes to `rank_times`. Empty, on
   // all ranks, where one of them has not the memory. Throws SystemError where a result is wrong.
-  std::optional<MeasuredPoint> measured(const MeasuredPoint& task, double limit,
+  std::optional<MeasuredPoint> measured(const MeasuredPoint& task, Patience patience,
                                         RankTimes& rank_times);
 
  private:
   [[nodiscard]] Communicator* group_of(std::size_t shape);
   [[nodiscard]] std::size_t shape_of(const MeasuredPoint& point) const;
   [[nodiscard]] std::unique_ptr<Bench> bench_for(const MeasuredPoint& task);
-  [[nodiscard]] MeasureOptions limited(double limit) const;
-  [[nodiscard]] MeasureOptions options_for(const MeasuredPoint& task, double limit) const;
+  [[nodiscard]] MeasureOptions limited(Patience patience) const;
+  [[nodiscard]] MeasureOptions options_for(const MeasuredPoint& task, Patience patience) const;
   [[nodiscard]] DeviceState state_at_work(Bench* bench, int repetitions);
-  [[nodiscard]] MeasuredPoint measured_overlap(const MeasuredPoint& task, double limit);
+  [[nodiscard]] MeasuredPoint measured_overlap(const MeasuredPoint& task, Patience patience);
   [[nodiscard]] bool have_memory_for(const MeasuredPoint& task, std::unique_ptr<Bench>& bench);
   void check(Bench* bench);
 

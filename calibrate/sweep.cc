@@ -45,6 +45,15 @@ NominalRates nominal_rates(DeviceKind kind) {
   return {teraflops_per_second(0.1), gigabytes_per_second(2), microseconds(10)};
 }
 
+// Of one call.
+Seconds nominal_time(const GemmDemand& demand, const NominalRates& rates) {
+  return gemm_flops(demand.variant.shape) / rates.products;
+}
+Seconds nominal_time(const CollectiveDemand& demand, const NominalRates& rates) {
+  return rates.call +
+         demand.payload * bus_factor(demand.collective, demand.group_size) / rates.link;
+}
+
 MeasuredPoint point_of(Subject subject, Bytes amount) {
   return {.subject = std::move(subject), .amount = amount};
 }
@@ -148,6 +157,8 @@ class SweepPlanner {
     for (const KernelSizes& size : sizes) {
       for (const KernelCase& c : kernel_cases(size)) {
         if (c.traffic > limits_.memory * kBenchMemoryShare) continue;
+        const auto& names = workload_.kernel_names;
+        if (!names.empty() && names.find(c.kernel) == names.end()) continue;
         add(point_of(timed::Kernel{std::string(c.kernel), c.launches, size}, c.traffic));
       }
     }
@@ -185,13 +196,10 @@ class SweepPlanner {
     const NominalRates rates = nominal_rates(limits_.device);
     std::vector<Demand> demands;
     for (const GemmDemand& d : summed_gemms()) {
-      const Seconds once = gemm_flops(d.variant.shape) / rates.products;
-      demands.push_back({(once * d.calls).value(), d, {}});
+      demands.push_back({(nominal_time(d, rates) * d.calls).value(), d, {}});
     }
     for (const CollectiveDemand& d : summed_collectives()) {
-      const Seconds once =
-          rates.call + d.payload * bus_factor(d.collective, d.group_size) / rates.link;
-      demands.push_back({(once * d.calls).value(), {{}, 0.0}, d});
+      demands.push_back({(nominal_time(d, rates) * d.calls).value(), {{}, 0.0}, d});
     }
     std::stable_sort(demands.begin(), demands.end(),
                      [](const Demand& a, const Demand& b) { return a.influence > b.influence; });
@@ -205,13 +213,13 @@ class SweepPlanner {
   }
 
   [[nodiscard]] std::vector<GemmDemand> summed_gemms() const {
-    using Key =
-        std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, bool>;
+    using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, bool,
+                           FreshOperands>;
     std::map<Key, GemmDemand> sums;
     for (const GemmDemand& d : workload_.gemms) {
       const GemmVariant& v = d.variant;
-      const Key key{v.shape.batch, v.shape.m,     v.shape.n,   v.shape.k,
-                    v.transpose_a, v.transpose_b, v.accumulate};
+      const Key key{v.shape.batch, v.shape.m,     v.shape.n,    v.shape.k,
+                    v.transpose_a, v.transpose_b, v.accumulate, v.fresh};
       GemmDemand& sum = sums.try_emplace(key, GemmDemand{v, 0.0}).first->second;
       sum.calls += d.calls;
     }
@@ -337,6 +345,35 @@ std::vector<MeasuredPoint> planned_points(const Workload& workload,
                                           const std::vector<GroupShape>& shapes,
                                           const SweepLimits& limits) {
   return SweepPlanner(workload, shapes, limits).plan();
+}
+
+std::vector<double> step_shares(const Workload& workload, const std::vector<MeasuredPoint>& points,
+                                DeviceKind device) {
+  const NominalRates rates = nominal_rates(device);
+  double step = 0.0;
+  std::vector<double> shares(points.size(), 0.0);
+  const auto add = [&](double influence, const auto& is_it) {
+    step += influence;
+    const auto found = std::find_if(points.begin(), points.end(), is_it);
+    if (found != points.end())
+      shares[static_cast<std::size_t>(found - points.begin())] += influence;
+  };
+  for (const GemmDemand& d : workload.gemms) {
+    add((nominal_time(d, rates) * d.calls).value(), [&](const MeasuredPoint& p) {
+      const auto* gemm = p.as<timed::Gemm>();
+      return gemm != nullptr && gemm->product.variant == d.variant;
+    });
+  }
+  for (const CollectiveDemand& d : workload.collectives) {
+    const Bytes payload = whole_payload(d.payload, d.group_size);
+    add((nominal_time(d, rates) * d.calls).value(), [&](const MeasuredPoint& p) {
+      const auto* call = p.as<timed::CollectiveCall>();
+      return call != nullptr && call->call.collective == d.collective &&
+             call->call.group_size == d.group_size && p.amount == payload;
+    });
+  }
+  for (double& share : shares) share = step > 0.0 ? share / step : 0.0;
+  return shares;
 }
 
 std::vector<Precision> measured_precisions(const Workload& workload, const SweepLimits& limits) {

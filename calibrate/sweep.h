@@ -10,6 +10,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "calibrate/bench/gemm_bench.h"
@@ -18,6 +20,8 @@
 #include "calibrate/measure/kernel_sizes.h"
 #include "calibrate/measure/points.h"
 #include "sim/hardware/cluster.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
 
 namespace meshwright::calibrate {
 
@@ -32,13 +36,22 @@ struct CollectiveDemand {
   double calls = 1.0;  // calls per step
 };
 
+// A step that one rank runs alone: a model of few enough layers, one micro-batch.
+struct StepDemand {
+  Model model;
+  Job job;
+  Layout layout;
+};
+
 // GEMMs and collectives that a model's layouts will run. Without it, only a general grid is
 // measured. Repeated entries add up their calls.
 struct Workload {
   std::vector<GemmDemand> gemms{};
   std::vector<KernelSizes> kernels{};
+  std::set<std::string, std::less<>> kernel_names{};  // that the model runs; empty: all
   std::vector<CollectiveDemand> collectives{};
   std::vector<Precision> precisions{};  // that the model's job multiplies in
+  std::vector<StepDemand> steps{};      // of cores: each size of a micro-batch, ascending
 };
 
 // Limits of this machine.
@@ -55,6 +68,11 @@ inline constexpr std::size_t kMostPoints = 2000;
 std::vector<MeasuredPoint> planned_points(const Workload& workload,
                                           const std::vector<GroupShape>& shapes,
                                           const SweepLimits& limits);
+
+// Of each of `points` the share that the workload's calls of it have in a step, all at nominal
+// rates; 0 where it has none. Of kernels the share is not known: 0.
+std::vector<double> step_shares(const Workload& workload, const std::vector<MeasuredPoint>& points,
+                                DeviceKind device);
 
 // The number formats to measure, the job's first, and what a device is asked for besides: 16 bits,
 // in which fp8 jobs run attention, the router and the output layer; without a job fp8, too; of a

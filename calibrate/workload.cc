@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "calibrate/trial/trial.h"
 #include "sim/model/parameters.h"
 #include "sim/operators/operators.h"
+#include "sim/step/observation.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright::calibrate {
@@ -13,12 +15,12 @@ namespace {
 
 GemmOperand second_operand(const Operator& op) {
   if (op.has_weight) return GemmOperand::weight;
-  return op.name == "attention.scores" ? GemmOperand::transposed_activation
-                                       : GemmOperand::activation;
+  return op.transposed_second ? GemmOperand::transposed_activation : GemmOperand::activation;
 }
 
-void add_gemms(Workload& workload, const std::vector<Operator>& operators, double calls) {
+void add_operators(Workload& workload, const std::vector<Operator>& operators, double calls) {
   for (const Operator& op : operators) {
+    if (op.kind == OperatorKind::memory_bound) workload.kernel_names.emplace(op.kernel);
     if (op.kind != OperatorKind::gemm) continue;
     for (const GemmVariant& variant :
          training_variants({op.batch, op.m, op.n, op.k}, second_operand(op))) {
@@ -44,14 +46,16 @@ std::vector<KindOfLayer> layers_of_kind(const Model& model) {
   return kinds;
 }
 
-KernelSizes kernel_sizes(const Model& model, const Job& job, int tensor_size) {
+KernelSizes kernel_sizes(const Model& model, const Job& job, int tensor_size,
+                         int micro_batch_size) {
   KernelSizes sizes;
   sizes.positions = job.seq_length;
-  sizes.batch = 1;
+  sizes.batch = micro_batch_size;
   sizes.hidden = model.hidden_size;
   sizes.ffn = std::max(1, model.ffn_hidden_size / tensor_size);
   sizes.heads = std::max(1, model.num_attention_heads / tensor_size);
   if (sizes.hidden % sizes.heads != 0) sizes.heads = 1;
+  sizes.gated = is_gated(model.activation);
   const std::int64_t vocab =
       padded_vocab_size(model, job.make_vocab_size_divisible_by, tensor_size) / tensor_size;
   sizes.vocab = std::max<std::int64_t>(8, vocab);
@@ -64,9 +68,9 @@ void add_products(Workload& workload, const Model& model, const Job& job, const 
   const double calls =
       share * num_micro_batches(job.global_batch_size, layout) / layout.pipeline_parallel_size;
   for (const auto& [kind, layers] : layers_of_kind(model)) {
-    add_gemms(workload, layer_operators(model, kind, job, layout), calls * layers);
+    add_operators(workload, layer_operators(model, kind, job, layout), calls * layers);
   }
-  add_gemms(workload, head_operators(model, job, layout), calls);
+  add_operators(workload, head_operators(model, job, layout), calls);
 }
 
 void add_collectives(Workload& workload, const Model& model, const Job& job, const Layout& layout,
@@ -79,6 +83,53 @@ void add_collectives(Workload& workload, const Model& model, const Job& job, con
   }
 }
 
+// One step of a check takes at most about two seconds of a slow core.
+constexpr Flops kLargestStep = flops(2e11);
+constexpr std::size_t kMostSteps = 3;
+constexpr int kMostLayers = 4;
+
+Flops step_flops(const Model& model, const Job& job, const Layout& layout) {
+  Flops sum;
+  const auto add = [&](const std::vector<Operator>& operators, int times) {
+    for (const Operator& op : operators) {
+      if (op.kind == OperatorKind::gemm) sum += gemm_flops({op.batch, op.m, op.n, op.k}) * times;
+    }
+  };
+  for (const auto& [kind, layers] : layers_of_kind(model)) {
+    add(layer_operators(model, kind, job, layout), layers);
+  }
+  add(head_operators(model, job, layout), 1);
+  return sum * 3.0;  // two products backward for each forward
+}
+
+// The model with as few layers as have all of its kinds, and some more.
+Model shortened(Model model) {
+  const std::size_t kinds = layers_of_kind(model).size();
+  for (int layers = std::min(kMostLayers, model.num_layers); layers < model.num_layers; ++layers) {
+    Model shorter = model;
+    shorter.num_layers = layers;
+    if (layers_of_kind(shorter).size() == kinds) return shorter;
+  }
+  return model;
+}
+
+std::vector<StepDemand> steps_of(const Model& model, const Job& job,
+                                 const std::set<int>& micro_batch_sizes) {
+  const Model run = shortened(model);
+  Job alone = with_precision(job, Precision::fp32);
+  std::vector<StepDemand> steps;
+  for (const int size : micro_batch_sizes) {
+    Layout layout;
+    layout.micro_batch_size = alone.global_batch_size = size;
+    if (step_flops(run, alone, layout) > kLargestStep) break;
+    if (trial_unsupported(run, alone, layout).empty()) steps.push_back({run, alone, layout});
+  }
+  if (steps.size() > kMostSteps) {
+    steps = {steps.front(), steps[steps.size() / 2], steps.back()};
+  }
+  return steps;
+}
+
 }  // namespace
 
 Job as_trials_run_it(Job job) {
@@ -89,17 +140,25 @@ Job as_trials_run_it(Job job) {
 Workload workload_of(const Model& model, const Job& job, const std::vector<LayoutGroup>& groups) {
   Workload workload;
   workload.precisions = {job.precision};
-  std::set<int> tensor_sizes;
+  std::set<std::pair<int, int>> sizes;  // tensor-parallel ranks, sequences of a micro-batch
   for (const LayoutGroup& group : groups) {
     const double share = 1.0 / static_cast<double>(groups.size());
     add_products(workload, model, job, group.pipeline, share);
-    tensor_sizes.insert(group.pipeline.tensor_parallel_size);
+    sizes.emplace(group.pipeline.tensor_parallel_size, group.pipeline.micro_batch_size);
     for (const Layout& layout : group.layouts) {
       add_collectives(workload, model, job, layout,
                       share / static_cast<double>(group.layouts.size()));
     }
   }
-  for (const int size : tensor_sizes) workload.kernels.push_back(kernel_sizes(model, job, size));
+  std::set<int> micro_batch_sizes;
+  for (const auto& [ranks, sequences] : sizes) {
+    workload.kernels.push_back(kernel_sizes(model, job, ranks, sequences));
+    micro_batch_sizes.insert(sequences);
+  }
+  workload.steps = steps_of(model, job, micro_batch_sizes);
+  for (const std::string_view kernel : {kernel::kEmbedding, kernel::kAdam}) {
+    workload.kernel_names.emplace(kernel);
+  }
   return workload;
 }
 

@@ -142,14 +142,18 @@ void say_verdict(const planner::Validation& validation) {
         }),
         count([](const planner::LayoutComparison& c) { return c.at_host_speed.has_value(); }));
   }
-  say("ranking    {}step-time loss from taking the layout predicted fastest: {} %\n",
-      all >= 3 ? fmt::format("Kendall tau {}\n           ", number_text(validation.kendall_tau, 3))
-               : "",
-      number_text(100.0 * validation.regret, 3));
+  say("ranking    the layout predicted fastest runs {} % slower than the fastest run{}\n",
+      number_text(100.0 * validation.regret, 3),
+      all >= 3 ? fmt::format(", Kendall tau {}", number_text(validation.kendall_tau, 3)) : "");
   say("memory     median error {} %\n",
       number_text(100.0 * validation.median_absolute_memory_error, 3));
   say("bytes      as predicted in {} of {} layouts\n",
       count([](const planner::LayoutComparison& c) { return c.same_bytes; }), all);
+  if (const auto cause = planner::largest_term_error(validation)) {
+    say("Most of the error is in {}: predicted {} % of the step too {}.\n", name_of(cause->kind),
+        number_text(100.0 * std::abs(cause->share_of_step), 2),
+        cause->share_of_step > 0.0 ? "long" : "short");
+  }
 }
 
 int validation_verdict(const ValidateOptions& options, const planner::Validation& validation) {

@@ -17,6 +17,7 @@
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/profile/drift.h"
 #include "calibrate/profile/profile_json.h"
+#include "calibrate/step_check.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 
@@ -79,6 +80,10 @@ void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
   print_rates(profile.cluster);
   print_curves(profile.cluster.intra_node);
   print_curves(profile.cluster.inter_node);
+  for (const calibrate::StepDemand& step : run.options.workload.steps) {
+    const std::string words = calibrate::remainder_words(step, profile.points);
+    if (!words.empty()) print("{}\n", words);
+  }
   if (!profile.not_measured.empty()) {
     const std::string missing = fmt::format("{}", fmt::join(profile.not_measured, ", "));
     print("NOT MEASURED: {}\n", missing);

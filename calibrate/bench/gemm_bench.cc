@@ -35,10 +35,11 @@ class GemmBench : public Bench {
         shape_(variant.shape),
         precision_(precision),
         result_(result_of(compute, variant, precision)),
-        copies_(cold_copies(footprint(), device_)),
-        a_(compute, copies_ * operand_bytes(shape_.m)),
-        b_(compute, copies_ * operand_bytes(shape_.n)),
-        c_(compute, copies_ * result_bytes()) {
+        fresh_(variant.fresh),
+        copies_(old_footprint().value() > 0.0 ? cold_copies(old_footprint(), device_) : 1),
+        a_(compute, copies_of(fresh_.a) * operand_bytes(shape_.m)),
+        b_(compute, copies_of(fresh_.b) * operand_bytes(shape_.n)),
+        c_(compute, copies_of(fresh_.c) * result_bytes()) {
     // Frameworks keep fp8 operands in the one order that its units take (below Blackwell): copies
     // of the other order are made where tensors are cast, and are no part of the product.
     const bool ordered = precision == Precision::fp8;
@@ -79,26 +80,33 @@ class GemmBench : public Bench {
   void start(int repetitions) override {
     for (int i = 0; i < repetitions; ++i) {
       GemmCall call = call_;
-      call.a = static_cast<const char*>(call_.a) + next_ * operand_bytes(shape_.m);
-      call.b = static_cast<const char*>(call_.b) + next_ * operand_bytes(shape_.n);
-      call.c = static_cast<char*>(call_.c) + next_ * result_bytes();
+      call.a = static_cast<const char*>(call_.a) + turn(fresh_.a) * operand_bytes(shape_.m);
+      call.b = static_cast<const char*>(call_.b) + turn(fresh_.b) * operand_bytes(shape_.n);
+      call.c = static_cast<char*>(call_.c) + turn(fresh_.c) * result_bytes();
       compute_.gemm(call);
       next_ = (next_ + 1) % copies_;
     }
   }
 
   [[nodiscard]] bool is_warm() const override {
-    return stays_in_cache(footprint(), copies_, device_);
+    return old_footprint().value() > 0.0 && stays_in_cache(old_footprint(), copies_, device_);
   }
 
  private:
   static constexpr unsigned kStreamA = 1;
   static constexpr unsigned kStreamB = 2;
 
-  [[nodiscard]] Bytes footprint() const {
-    return bytes(
-        static_cast<double>(operand_bytes(shape_.m) + operand_bytes(shape_.n) + result_bytes()));
+  // Of the operands that a step finds in memory. Fresh ones have one copy, which stays in the
+  // cache.
+  [[nodiscard]] Bytes old_footprint() const {
+    std::size_t size = 0;
+    if (!fresh_.a) size += operand_bytes(shape_.m);
+    if (!fresh_.b) size += operand_bytes(shape_.n);
+    if (!fresh_.c) size += result_bytes();
+    return bytes(static_cast<double>(size));
   }
+  [[nodiscard]] std::size_t copies_of(bool fresh) const { return fresh ? 1 : copies_; }
+  [[nodiscard]] std::size_t turn(bool fresh) const { return fresh ? 0 : next_; }
   [[nodiscard]] std::size_t a_count() const {
     return static_cast<std::size_t>(shape_.batch * shape_.m * shape_.k);
   }
@@ -127,8 +135,8 @@ class GemmBench : public Bench {
     const DeviceArray numbers(compute_, count * sizeof(float));
     fill_repeated(compute_, numbers.floats(), count, period);
     compute_.convert(to.data(), precision_, numbers.floats(), static_cast<std::int64_t>(count));
-    const std::size_t one = to.bytes() / copies_;
-    for (std::size_t i = 1; i < copies_; ++i) {
+    const std::size_t one = aligned(bytes_per_element(precision_) * static_cast<double>(count));
+    for (std::size_t i = 1; i < to.bytes() / one; ++i) {
       compute_.copy(static_cast<char*>(to.data()) + i * one, to.data(), one);
     }
     compute_.synchronize();
@@ -167,7 +175,8 @@ class GemmBench : public Bench {
   DeviceDescription device_;
   GemmShape shape_;
   Precision precision_, result_;
-  std::size_t copies_;  // used in turn
+  FreshOperands fresh_;
+  std::size_t copies_;  // of the others, used in turn
   DeviceArray a_, b_, c_;
   GemmCall call_;
   std::size_t next_ = 0;
@@ -188,13 +197,27 @@ GemmTolerance gemm_tolerance(bool fast_accumulation, Precision result) {
   return tolerance;
 }
 
+// x W, dy W^T and x^T dy of a weight; of two activations q k^T, dS k and dS^T q, or P v, dP = dy
+// v^T and P^T dy.
 std::vector<GemmVariant> training_variants(GemmShape s, GemmOperand second) {
-  const bool transposed = second == GemmOperand::transposed_activation;
-  return {{.shape = s, .transpose_b = transposed},
-          {.shape = {s.batch, s.m, s.k, s.n}, .transpose_b = !transposed},
-          {.shape = {s.batch, s.k, s.n, s.m},
-           .transpose_a = true,
-           .accumulate = second == GemmOperand::weight}};
+  const GemmShape input{s.batch, s.m, s.k, s.n}, other{s.batch, s.k, s.n, s.m};
+  switch (second) {
+    case GemmOperand::weight:
+      return {{.shape = s, .fresh = {.a = true}},
+              {.shape = input, .transpose_b = true, .fresh = {.a = true, .c = true}},
+              {.shape = other, .transpose_a = true, .accumulate = true, .fresh = {.b = true}}};
+    case GemmOperand::transposed_activation:
+      return {{.shape = s, .transpose_b = true, .fresh = {.a = true, .b = true}},
+              {.shape = input, .fresh = {.a = true, .c = true}},
+              {.shape = {s.batch, s.n, s.k, s.m},
+               .transpose_a = true,
+               .fresh = {.a = true, .c = true}}};
+    case GemmOperand::activation:
+      break;
+  }
+  return {{.shape = s, .fresh = {.a = true, .b = true}},
+          {.shape = input, .transpose_b = true, .fresh = {.a = true, .c = true}},
+          {.shape = other, .transpose_a = true, .fresh = {.b = true, .c = true}}};
 }
 
 Bytes gemm_memory(const GemmShape& s, Precision precision) {

@@ -16,11 +16,17 @@ namespace {
 
 constexpr double kFloat = 4.0;  // bytes
 
-// The same kernel on several sets of arrays in turn.
+// The same kernel on several sets of arrays in turn, but for what a step has just touched.
 class ColdBench : public Bench {
  public:
-  ColdBench(Compute& compute, std::vector<std::unique_ptr<KernelBench>> copies)
-      : Bench(compute), device_(compute.describe()), copies_(std::move(copies)) {}
+  using Make = std::unique_ptr<KernelBench> (*)(Compute&, const KernelSizes&, FreshArrays&);
+  ColdBench(Compute& compute, Make make, const KernelSizes& sizes)
+      : Bench(compute), device_(compute.describe()) {
+    copies_.push_back(make(compute, sizes, fresh_));
+    const Bytes each = copies_.front()->footprint();
+    const std::size_t wanted = each.value() > 0.0 ? cold_copies(each, device_) : 1;
+    while (copies_.size() < wanted) copies_.push_back(make(compute, sizes, fresh_));
+  }
   std::string check() override { return copies_.front()->check(); }
   void start(int repetitions) override {
     for (int i = 0; i < repetitions; ++i) {
@@ -29,11 +35,13 @@ class ColdBench : public Bench {
     }
   }
   [[nodiscard]] bool is_warm() const override {
-    return stays_in_cache(copies_.front()->footprint(), copies_.size(), device_);
+    const Bytes each = copies_.front()->footprint();
+    return each.value() > 0.0 && stays_in_cache(each, copies_.size(), device_);
   }
 
  private:
   DeviceDescription device_;
+  FreshArrays fresh_;
   std::vector<std::unique_ptr<KernelBench>> copies_;
   std::size_t next_ = 0;
 };
@@ -44,11 +52,14 @@ struct Entry {
   double (*elements)(const KernelSizes&);
   double touches;
   int launches;
-  std::unique_ptr<KernelBench> (*make)(Compute&, const KernelSizes&);
+  ColdBench::Make make;
 };
 
+// A gated activation reads gates and values, and leaves gradients of both.
 Bytes traffic_of(const Entry& entry, const KernelSizes& sizes) {
-  return bytes(kFloat * entry.touches * entry.elements(sizes));
+  const bool gated = sizes.gated && entry.kernel == kernel::kActivation;
+  const double touches = gated ? 3 + 5 : entry.touches;
+  return bytes(kFloat * touches * entry.elements(sizes));
 }
 
 double activations(const KernelSizes& s) { return static_cast<double>(s.rows() * s.hidden); }
@@ -99,11 +110,7 @@ std::unique_ptr<Bench> make_kernel_bench(Compute& compute, std::string_view kern
                                          const KernelSizes& sizes) {
   for (const Entry& entry : kEntries) {
     if (entry.kernel != kernel) continue;
-    std::vector<std::unique_ptr<KernelBench>> copies;
-    copies.push_back(entry.make(compute, sizes));
-    const std::size_t wanted = cold_copies(copies.front()->footprint(), compute.describe());
-    while (copies.size() < wanted) copies.push_back(entry.make(compute, sizes));
-    return std::make_unique<ColdBench>(compute, std::move(copies));
+    return std::make_unique<ColdBench>(compute, entry.make, sizes);
   }
   invariant(false, "a kernel that no bench knows");
   return nullptr;

@@ -10,18 +10,28 @@
 namespace meshwright::calibrate {
 
 // Kernels of a transformer layer.
-std::unique_ptr<KernelBench> layer_norm_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> rms_norm_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> rotary_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> activation_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> softmax_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> layer_norm_bench(Compute& compute, const KernelSizes& sizes,
+                                              FreshArrays& fresh);
+std::unique_ptr<KernelBench> rms_norm_bench(Compute& compute, const KernelSizes& sizes,
+                                            FreshArrays& fresh);
+std::unique_ptr<KernelBench> rotary_bench(Compute& compute, const KernelSizes& sizes,
+                                          FreshArrays& fresh);
+std::unique_ptr<KernelBench> activation_bench(Compute& compute, const KernelSizes& sizes,
+                                              FreshArrays& fresh);
+std::unique_ptr<KernelBench> softmax_bench(Compute& compute, const KernelSizes& sizes,
+                                           FreshArrays& fresh);
+std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& sizes,
+                                       FreshArrays& fresh);
+std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes,
+                                             FreshArrays& fresh);
 
 // Kernels of the vocabulary and of the optimizer.
-std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> cross_entropy_bench(Compute& compute, const KernelSizes& sizes);
-std::unique_ptr<KernelBench> adam_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes& sizes,
+                                             FreshArrays& fresh);
+std::unique_ptr<KernelBench> cross_entropy_bench(Compute& compute, const KernelSizes& sizes,
+                                                 FreshArrays& fresh);
+std::unique_ptr<KernelBench> adam_bench(Compute& compute, const KernelSizes& sizes,
+                                        FreshArrays& fresh);
 
 // Number of parameters of one layer's MLP.
 inline std::int64_t adam_parameters(const KernelSizes& s) { return 2 * s.hidden * s.ffn; }

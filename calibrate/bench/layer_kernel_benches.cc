@@ -8,6 +8,11 @@
 namespace meshwright::calibrate {
 namespace {
 
+// In a step a kernel reads what was just written and writes over what was just read, but for what
+// is saved for the backward pass: that was written a micro-batch ago. So a forward pass works on
+// fresh numbers here and a backward pass on its copy's own, which are the same numbers.
+constexpr unsigned kInput = 1, kGradient = 2, kScales = 3, kShifts = 4;
+
 class LayerNormBench : public KernelBench {
  public:
   using KernelBench::KernelBench;
@@ -27,17 +32,18 @@ class LayerNormBench : public KernelBench {
   void once() override {
     compute_.layer_norm_forward(x_->floats(), gamma_->floats(), beta_->floats(), y_->floats(),
                                 mean_->floats(), rstd_->floats(), s_.rows(), s_.hidden);
-    compute_.layer_norm_backward(y_->floats(), x_->floats(), gamma_->floats(), mean_->floats(),
-                                 rstd_->floats(), dx_->floats(), dgamma_->floats(),
+    compute_.layer_norm_backward(dy_->floats(), saved_x_->floats(), gamma_->floats(),
+                                 mean_->floats(), rstd_->floats(), dx_->floats(), dgamma_->floats(),
                                  dbeta_->floats(), s_.rows(), s_.hidden);
   }
 
  private:
-  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), gamma_ = sample(s_.hidden),
-                               beta_ = sample(s_.hidden), y_ = zeros(s_.rows() * s_.hidden),
-                               dx_ = zeros(s_.rows() * s_.hidden), mean_ = zeros(s_.rows()),
-                               rstd_ = zeros(s_.rows()), dgamma_ = zeros(s_.hidden),
-                               dbeta_ = zeros(s_.hidden);
+  std::int64_t count_ = s_.rows() * s_.hidden;
+  Array x_ = fresh_sample(count_, kInput), dy_ = fresh_sample(count_, kGradient),
+        dx_ = fresh_zeros(count_), saved_x_ = sample(count_, kInput), y_ = zeros(count_),
+        gamma_ = sample(s_.hidden, kScales), beta_ = sample(s_.hidden, kShifts),
+        mean_ = zeros(s_.rows()), rstd_ = zeros(s_.rows()), dgamma_ = zeros(s_.hidden),
+        dbeta_ = zeros(s_.hidden);
 };
 
 class RmsNormBench : public KernelBench {
@@ -56,15 +62,15 @@ class RmsNormBench : public KernelBench {
   void once() override {
     compute_.rms_norm_forward(x_->floats(), gamma_->floats(), y_->floats(), rstd_->floats(),
                               s_.rows(), s_.hidden);
-    compute_.rms_norm_backward(y_->floats(), x_->floats(), gamma_->floats(), rstd_->floats(),
+    compute_.rms_norm_backward(dy_->floats(), saved_x_->floats(), gamma_->floats(), rstd_->floats(),
                                dx_->floats(), dgamma_->floats(), s_.rows(), s_.hidden);
   }
 
  private:
-  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), gamma_ = sample(s_.hidden),
-                               y_ = zeros(s_.rows() * s_.hidden),
-                               dx_ = zeros(s_.rows() * s_.hidden), rstd_ = zeros(s_.rows()),
-                               dgamma_ = zeros(s_.hidden);
+  std::int64_t count_ = s_.rows() * s_.hidden;
+  Array x_ = fresh_sample(count_, kInput), dy_ = fresh_sample(count_, kGradient),
+        dx_ = fresh_zeros(count_), saved_x_ = sample(count_, kInput), y_ = zeros(count_),
+        gamma_ = sample(s_.hidden, kScales), rstd_ = zeros(s_.rows()), dgamma_ = zeros(s_.hidden);
 };
 
 // There and back again, every head of every sequence.
@@ -96,7 +102,7 @@ class RotaryBench : public KernelBench {
     compute_.rotary(x_->floats(), table_->floats(), s_.batch, s_.heads, s_.heads, s_.positions,
                     width_, inverse);
   }
-  std::unique_ptr<DeviceArray> table() {
+  Array table() {
     std::vector<float> values(static_cast<std::size_t>(s_.positions * width_), 0.0F);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const bool cosine = static_cast<std::int64_t>(i) % width_ < width_ / 2;
@@ -106,14 +112,14 @@ class RotaryBench : public KernelBench {
       values[static_cast<std::size_t>(width_)] = 0.0F;
       values[static_cast<std::size_t>(width_ + width_ / 2)] = 1.0F;
     }
-    auto array = zeros(s_.positions * width_);
+    Array array = fresh_zeros(s_.positions * width_);
     compute_.upload(array->data(), values.data(), values.size() * sizeof(float));
     compute_.synchronize();
     return array;
   }
 
   std::int64_t width_ = s_.hidden / s_.heads;
-  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), table_ = table();
+  Array x_ = fresh_sample(s_.rows() * s_.hidden, kInput), table_ = table();
 };
 
 class ActivationBench : public KernelBench {
@@ -122,31 +128,40 @@ class ActivationBench : public KernelBench {
   std::string check() override {
     run(1);
     const double x = first(*x_, 1)[0] + first(*bias_, 1)[0];
-    const double inner = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-    return compare_kernel("activation", first(*y_, 1)[0], 0.5 * x * (1.0 + std::tanh(inner)));
+    if (!s_.gated) {
+      const double inner = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+      return compare_kernel("activation", first(*y_, 1)[0], 0.5 * x * (1.0 + std::tanh(inner)));
+    }
+    const double value = first(*x_, s_.ffn + 1).back() + first(*bias_, s_.ffn + 1).back();
+    return compare_kernel("activation", first(*y_, 1)[0], x / (1.0 + std::exp(-x)) * value);
   }
 
  protected:
   void once() override {
-    compute_.bias_gelu_forward(x_->floats(), bias_->floats(), y_->floats(), s_.rows(), s_.ffn);
-    compute_.bias_gelu_backward(y_->floats(), x_->floats(), bias_->floats(), dx_->floats(),
-                                dbias_->floats(), s_.rows(), s_.ffn);
+    const auto forward = s_.gated ? &Compute::bias_swiglu_forward : &Compute::bias_gelu_forward;
+    const auto backward = s_.gated ? &Compute::bias_swiglu_backward : &Compute::bias_gelu_backward;
+    (compute_.*forward)(x_->floats(), bias_->floats(), y_->floats(), s_.rows(), s_.ffn);
+    (compute_.*backward)(dy_->floats(), saved_x_->floats(), bias_->floats(), dx_->floats(),
+                         dbias_->floats(), s_.rows(), s_.ffn);
   }
 
  private:
-  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.ffn), bias_ = sample(s_.ffn),
-                               y_ = zeros(s_.rows() * s_.ffn), dx_ = zeros(s_.rows() * s_.ffn),
-                               dbias_ = zeros(s_.ffn);
+  std::int64_t width_ = (s_.gated ? 2 : 1) * s_.ffn;  // of a row of inputs
+  Array x_ = fresh_sample(s_.rows() * width_, kInput),
+        dy_ = fresh_sample(s_.rows() * s_.ffn, kGradient), dx_ = fresh_zeros(s_.rows() * width_),
+        saved_x_ = sample(s_.rows() * width_, kInput), y_ = zeros(s_.rows() * s_.ffn),
+        bias_ = sample(width_, kShifts), dbias_ = zeros(width_);
 };
 
+// In place, as a step does: probabilities over scores, their gradients over the probabilities'.
 class SoftmaxBench : public KernelBench {
  public:
   using KernelBench::KernelBench;
   std::string check() override {
-    run(1);
     // The last row of the first matrix sees every position.
     const std::vector<float> x = first(*x_, s_.positions * s_.positions);
-    const std::vector<float> y = first(*y_, s_.positions * s_.positions);
+    run(1);
+    const std::vector<float> y = first(*x_, s_.positions * s_.positions);
     const std::size_t row = x.size() - static_cast<std::size_t>(s_.positions);
     double sum = 0.0;
     for (std::size_t i = row; i < x.size(); ++i) sum += std::exp(kScale * x[i]);
@@ -156,16 +171,17 @@ class SoftmaxBench : public KernelBench {
  protected:
   void once() override {
     const std::int64_t matrices = s_.batch * s_.heads;
-    compute_.causal_softmax_forward(x_->floats(), y_->floats(), kScale, matrices, s_.positions,
+    compute_.causal_softmax_forward(x_->floats(), x_->floats(), kScale, matrices, s_.positions,
                                     s_.positions, 0);
-    compute_.softmax_backward(x_->floats(), y_->floats(), dx_->floats(), kScale, matrices,
+    compute_.softmax_backward(dy_->floats(), saved_y_->floats(), dy_->floats(), kScale, matrices,
                               s_.positions);
   }
 
  private:
   static constexpr float kScale = 0.125F;
   std::int64_t count_ = s_.batch * s_.heads * s_.positions * s_.positions;
-  std::unique_ptr<DeviceArray> x_ = sample(count_), y_ = zeros(count_), dx_ = zeros(count_);
+  Array x_ = fresh_sample(count_, kInput), dy_ = fresh_sample(count_, kGradient),
+        saved_y_ = sample(count_, kScales);
 };
 
 class AddBench : public KernelBench {
@@ -179,16 +195,17 @@ class AddBench : public KernelBench {
 
  protected:
   void once() override {
-    compute_.add(a_->floats(), b_->floats(), y_->floats(), s_.rows() * s_.hidden);
-    compute_.add(b_->floats(), a_->floats(), y_->floats(), s_.rows() * s_.hidden);
+    compute_.add(a_->floats(), b_->floats(), y_->floats(), count_);
+    compute_.add(b_->floats(), a_->floats(), y_->floats(), count_);
   }
 
  private:
-  std::unique_ptr<DeviceArray> a_ = sample(s_.rows() * s_.hidden),
-                               b_ = sample(s_.rows() * s_.hidden),
-                               y_ = zeros(s_.rows() * s_.hidden);
+  std::int64_t count_ = s_.rows() * s_.hidden;
+  Array a_ = fresh_sample(count_, kInput), b_ = fresh_sample(count_, kGradient),
+        y_ = fresh_zeros(count_);
 };
 
+// Queries, keys and values are saved; their gradients are not.
 class TransposeBench : public KernelBench {
  public:
   using KernelBench::KernelBench;
@@ -198,43 +215,57 @@ class TransposeBench : public KernelBench {
     const std::vector<float> x = first(*x_, 3 * s_.hidden * s_.batch + 1);
     const double moved = first(*y_, s_.hidden / s_.heads + 1).back();
     const std::string wrong = compare_kernel("transpose", moved, x.back());
-    return wrong.empty() ? compare_kernel("transpose back", first(*back_, 5)[4], x[4]) : wrong;
+    if (!wrong.empty()) return wrong;
+    move_back(*y_);
+    return compare_kernel("transpose back", first(*back_, 5)[4], x[4]);
   }
 
  protected:
   void once() override {
-    const std::int64_t width = s_.hidden / s_.heads;
-    compute_.to_heads(x_->floats(), y_->floats(), s_.positions, s_.batch, 3, s_.heads, width);
-    compute_.from_heads(y_->floats(), back_->floats(), s_.positions, s_.batch, 3, s_.heads, width);
+    compute_.to_heads(x_->floats(), y_->floats(), s_.positions, s_.batch, 3, s_.heads, width_);
+    move_back(*heads_);
   }
 
  private:
+  void move_back(const DeviceArray& from) {
+    compute_.from_heads(from.floats(), back_->floats(), s_.positions, s_.batch, 3, s_.heads,
+                        width_);
+  }
+  std::int64_t width_ = s_.hidden / s_.heads;
   std::int64_t count_ = 3 * s_.rows() * s_.hidden;
-  std::unique_ptr<DeviceArray> x_ = sample(count_), y_ = zeros(count_), back_ = zeros(count_);
+  Array x_ = fresh_sample(count_, kInput), heads_ = fresh_sample(count_, kGradient),
+        back_ = fresh_zeros(count_), y_ = zeros(count_);
 };
 
 }  // namespace
 
-std::unique_ptr<KernelBench> layer_norm_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<LayerNormBench>(compute, sizes);
+std::unique_ptr<KernelBench> layer_norm_bench(Compute& compute, const KernelSizes& sizes,
+                                              FreshArrays& fresh) {
+  return std::make_unique<LayerNormBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> rms_norm_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<RmsNormBench>(compute, sizes);
+std::unique_ptr<KernelBench> rms_norm_bench(Compute& compute, const KernelSizes& sizes,
+                                            FreshArrays& fresh) {
+  return std::make_unique<RmsNormBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> rotary_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<RotaryBench>(compute, sizes);
+std::unique_ptr<KernelBench> rotary_bench(Compute& compute, const KernelSizes& sizes,
+                                          FreshArrays& fresh) {
+  return std::make_unique<RotaryBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> activation_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<ActivationBench>(compute, sizes);
+std::unique_ptr<KernelBench> activation_bench(Compute& compute, const KernelSizes& sizes,
+                                              FreshArrays& fresh) {
+  return std::make_unique<ActivationBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> softmax_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<SoftmaxBench>(compute, sizes);
+std::unique_ptr<KernelBench> softmax_bench(Compute& compute, const KernelSizes& sizes,
+                                           FreshArrays& fresh) {
+  return std::make_unique<SoftmaxBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<AddBench>(compute, sizes);
+std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& sizes,
+                                       FreshArrays& fresh) {
+  return std::make_unique<AddBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<TransposeBench>(compute, sizes);
+std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes,
+                                             FreshArrays& fresh) {
+  return std::make_unique<TransposeBench>(compute, sizes, fresh);
 }
 
 }  // namespace meshwright::calibrate

@@ -14,6 +14,7 @@ bool can_be_timed(const MeasuredPoint& point) {
   if (const auto* kernel = point.as<timed::Kernel>()) return kernel->sizes.has_value();
   if (!point.source.empty()) return false;         // by somebody else, perhaps elsewhere
   if (point.is<timed::Attention>()) return false;  // other tools' kernels
+  if (point.is<timed::StepPass>()) return false;   // StepCheck times it
   const GroupCall* call = call_of(point.subject);
   return call == nullptr || call->ranks_per_node > 0;
 }
@@ -40,7 +41,8 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
                                          s.call.cold);
           },
           [](const timed::Overlap&) { return Made(); },     // measure_overlap times it
-          [](const timed::Attention&) { return Made(); }},  // can_be_timed refuses it
+          [](const timed::Attention&) { return Made(); },   // can_be_timed refuses these
+          [](const timed::StepPass&) { return Made(); }},
       point.subject);
 }
 

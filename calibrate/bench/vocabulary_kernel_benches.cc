@@ -6,6 +6,8 @@
 namespace meshwright::calibrate {
 namespace {
 
+constexpr unsigned kFirst = 1, kOther = 2;
+
 class EmbeddingBench : public KernelBench {
  public:
   using KernelBench::KernelBench;
@@ -20,15 +22,14 @@ class EmbeddingBench : public KernelBench {
   void once() override {
     compute_.embedding_forward(ids_->ints(), table_->floats(), y_->floats(), s_.rows(), 0, s_.vocab,
                                s_.hidden);
-    compute_.embedding_backward(ids_->ints(), y_->floats(), gradient_->floats(), s_.rows(), 0,
+    compute_.embedding_backward(ids_->ints(), dy_->floats(), gradient_->floats(), s_.rows(), 0,
                                 s_.vocab, s_.hidden);
   }
 
  private:
-  std::unique_ptr<DeviceArray> ids_ = tokens(s_.rows(), s_.vocab),
-                               table_ = sample(s_.vocab * s_.hidden),
-                               y_ = zeros(s_.rows() * s_.hidden),
-                               gradient_ = zeros(s_.vocab * s_.hidden);
+  Array ids_ = tokens(s_.rows(), s_.vocab), dy_ = fresh_sample(s_.rows() * s_.hidden, kOther),
+        table_ = sample(s_.vocab * s_.hidden, kFirst), y_ = zeros(s_.rows() * s_.hidden),
+        gradient_ = zeros(s_.vocab * s_.hidden);
 };
 
 class CrossEntropyBench : public KernelBench {
@@ -44,7 +45,8 @@ class CrossEntropyBench : public KernelBench {
   }
 
  protected:
-  // From the second run on it works on the gradients of the first, which costs the same.
+  // Logits were just computed. From the second run on it works on the gradients of the first, which
+  // costs the same.
   void once() override {
     compute_.row_max(logits_->floats(), maxima_->floats(), s_.rows(), s_.vocab);
     compute_.exp_and_target(logits_->floats(), maxima_->floats(), ids_->ints(), sums_->floats(),
@@ -54,9 +56,9 @@ class CrossEntropyBench : public KernelBench {
   }
 
  private:
-  std::unique_ptr<DeviceArray> logits_ = sample(s_.rows() * s_.vocab), maxima_ = zeros(s_.rows()),
-                               sums_ = zeros(s_.rows()), targets_ = zeros(s_.rows()),
-                               ids_ = tokens(s_.rows(), s_.vocab);
+  Array logits_ = fresh_sample(s_.rows() * s_.vocab, kFirst), maxima_ = fresh_zeros(s_.rows()),
+        sums_ = fresh_zeros(s_.rows()), targets_ = fresh_zeros(s_.rows()),
+        ids_ = tokens(s_.rows(), s_.vocab);
 };
 
 class AdamBench : public KernelBench {
@@ -77,22 +79,24 @@ class AdamBench : public KernelBench {
   }
 
  private:
-  std::unique_ptr<DeviceArray> weight_ = sample(adam_parameters(s_)),
-                               gradient_ = sample(adam_parameters(s_)),
-                               average_ = zeros(adam_parameters(s_)),
-                               square_ = zeros(adam_parameters(s_));
+  Array weight_ = sample(adam_parameters(s_), kFirst),
+        gradient_ = sample(adam_parameters(s_), kOther), average_ = zeros(adam_parameters(s_)),
+        square_ = zeros(adam_parameters(s_));
 };
 
 }  // namespace
 
-std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<EmbeddingBench>(compute, sizes);
+std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes& sizes,
+                                             FreshArrays& fresh) {
+  return std::make_unique<EmbeddingBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> cross_entropy_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<CrossEntropyBench>(compute, sizes);
+std::unique_ptr<KernelBench> cross_entropy_bench(Compute& compute, const KernelSizes& sizes,
+                                                 FreshArrays& fresh) {
+  return std::make_unique<CrossEntropyBench>(compute, sizes, fresh);
 }
-std::unique_ptr<KernelBench> adam_bench(Compute& compute, const KernelSizes& sizes) {
-  return std::make_unique<AdamBench>(compute, sizes);
+std::unique_ptr<KernelBench> adam_bench(Compute& compute, const KernelSizes& sizes,
+                                        FreshArrays& fresh) {
+  return std::make_unique<AdamBench>(compute, sizes, fresh);
 }
 
 }  // namespace meshwright::calibrate

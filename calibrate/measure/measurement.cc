@@ -96,6 +96,13 @@ Summary summarise(const std::vector<double>& samples) {
           .relative_spread = middle > 0.0 ? (p90 - p10) / (kDecilesApart * middle) : 0.0};
 }
 
+void scale(Measurement& m, double factor) {
+  for (Seconds* time :
+       {&m.summary.median, &m.summary.min, &m.summary.p10, &m.summary.p90, &m.mean, &m.rank_mean}) {
+    *time *= factor;
+  }
+}
+
 double steady_clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -62,6 +62,9 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
+// All its times; a spread is relative.
+void scale(Measurement& m, double factor);
+
 // run(n) does the work n times, in a way that `timer` can time. Collective over `ranks`: they leave
 // a barrier before each sample, and none is inside.
 Measurement measure(Communicator& ranks, const Timer& timer, const std::function<void(int)>& run,

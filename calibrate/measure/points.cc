@@ -55,6 +55,9 @@ bool same_timed(const timed::CollectiveCall& a, const timed::CollectiveCall& b) 
 bool same_timed(const timed::Overlap& a, const timed::Overlap& b) {
   return a.product == b.product && group_key(a.call) == group_key(b.call);
 }
+bool same_timed(const timed::StepPass& a, const timed::StepPass& b) {
+  return a.pass == b.pass && a.model == b.model && a.layers == b.layers && a.tokens == b.tokens;
+}
 
 }  // namespace
 
@@ -83,6 +86,10 @@ std::string MeasuredPoint::label() const {
                    return fmt::format("gemm {} ({} x {} x {}) beside {} {} over {} ranks",
                                       name_of(s.product.precision), shape.m, shape.n, shape.k,
                                       name_of(s.call.collective), size, s.call.group_size);
+                 },
+                 [](const timed::StepPass& s) {
+                   return fmt::format("{} of {} layers of {}, {} tokens", name_of(s.pass),
+                                      s.layers, s.model, s.tokens);
                  },
                  // "attention backward 2 x 16 heads of 128, 8192 positions"
                  [](const timed::Attention& a) {

@@ -93,6 +93,16 @@ struct Overlap {
   [[nodiscard]] double slowdown(Seconds both) const;
   bool operator==(const Overlap&) const = default;
 };
+// One pass of a model's step that each rank runs alone, beside the predicted sum of its operators.
+struct StepPass {
+  static constexpr std::string_view kName = "step_pass";
+  ComputePass pass = ComputePass::forward;
+  std::string model{};
+  int layers = 1;           // of the model that were run
+  std::int64_t tokens = 1;  // of the micro-batch
+  Seconds operators{};      // their sum as this profile's other points predict it
+  bool operator==(const StepPass&) const = default;
+};
 // One fused kernel, timed by another tool.
 struct Attention {
   static constexpr std::string_view kName = "attention";
@@ -105,7 +115,7 @@ struct Attention {
 
 using Subject = std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
                              timed::KernelLaunch, timed::CollectiveCall, timed::Overlap,
-                             timed::SustainedGemm, timed::Attention>;
+                             timed::SustainedGemm, timed::Attention, timed::StepPass>;
 
 struct MeasuredPoint {
   Subject subject{};

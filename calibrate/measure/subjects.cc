@@ -28,7 +28,8 @@ std::string subject_of(const MeasuredPoint& p) {
                                across ? "between nodes" : "inside a node");
           },
           [](const timed::Overlap&) { return std::string("GEMMs overlapped with messages"); },
-          [](const timed::Attention&) { return std::string("fused attention"); }},
+          [](const timed::Attention&) { return std::string("fused attention"); },
+          [](const timed::StepPass&) { return std::string("a whole step"); }},
       p.subject);
 }
 

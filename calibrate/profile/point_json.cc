@@ -23,6 +23,8 @@ const Record<KernelSizes>& sizes_record() {
     r.row(&S::ffn, "ffn", kind::wide_integer(), "Width of the MLP.").required();
     r.row(&S::heads, "heads", kind::wide_integer(), "Attention heads.").required();
     r.row(&S::vocab, "vocab", kind::wide_integer(), "Tokens of the vocabulary.").required();
+    r.row(&S::gated, "gated", kind::flag(), "The activation is swiglu, else gelu.");
+    r.omitted_at_default();
     return r;
   }();
   return record;
@@ -112,6 +114,18 @@ Record<MeasuredPoint>& part_row(Record<MeasuredPoint>& r, const Find& find, M Pa
   return r.only_if([=](const MeasuredPoint& p) { return find(p) != nullptr; });
 }
 
+// Absent in older profiles, which found all operands in memory.
+void fresh_row(Record<MeasuredPoint>& r, bool FreshOperands::*member, const char* key,
+               const char* about) {
+  const auto fresh = [](auto& p) {
+    auto* variant = kVariant(p);
+    return variant ? &variant->fresh : nullptr;
+  };
+  part_row(r, fresh, member, key, kind::flag(), about).written_if([=](const MeasuredPoint& p) {
+    return fresh(p)->*member;
+  });
+}
+
 void add_product_rows(Record<MeasuredPoint>& r) {
   r.row_at<Precision>(
       [](auto& p) -> auto& {
@@ -136,6 +150,9 @@ void add_product_rows(Record<MeasuredPoint>& r) {
            "The second operand is stored transposed.");
   part_row(r, kVariant, &V::accumulate, "accumulate", kind::flag(),
            "The product is added to the result.");
+  fresh_row(r, &FreshOperands::a, "fresh_a", "The first operand was just written or read.");
+  fresh_row(r, &FreshOperands::b, "fresh_b", "The second operand was just written or read.");
+  fresh_row(r, &FreshOperands::c, "fresh_c", "The result's memory was just written or read.");
 }
 
 void add_kernel_rows(Record<MeasuredPoint>& r) {
@@ -257,6 +274,20 @@ void add_overlap_rows(Record<MeasuredPoint>& r) {
        "Collectives with the others.");
 }
 
+void add_step_pass_rows(Record<MeasuredPoint>& r) {
+  using S = timed::StepPass;
+  const auto step = kTimed<S>;
+  part_row(r, step, &S::pass, "pass", kind::choice(kComputePassNames), "Pass of the step.");
+  r.required();
+  part_row(r, step, &S::model, "model", kind::text(), "Name of the model.").required();
+  part_row(r, step, &S::layers, "layers", kind::integer(), "Layers that were run.").required();
+  part_row(r, step, &S::tokens, "tokens", kind::wide_integer(), "Tokens of the micro-batch.");
+  r.required();
+  part_row(r, step, &S::operators, "operators_seconds", rounded_seconds(),
+           "Predicted sum of the pass's operators; 0: not yet predicted.");
+  r.required();
+}
+
 Record<MeasuredPoint> make_point_record() {
   Record<MeasuredPoint> r("A measured point.");
   r.row(&MeasuredPoint::subject, "kind", alternative(Subject{}), "What was timed.").required();
@@ -266,6 +297,7 @@ Record<MeasuredPoint> make_point_record() {
   add_time_rows(r);
   add_state_rows(r);
   add_overlap_rows(r);
+  add_step_pass_rows(r);
   return r;
 }
 

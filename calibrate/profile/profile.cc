@@ -156,26 +156,76 @@ KernelRate as_bound(KernelRate measured, const KernelRate& known) {
   return measured;
 }
 
-// One rate a kernel: the geometric mean over its sizes. How they differ counts as spread.
+// Ascending; of two of one traffic the first.
+std::vector<KernelPoint> by_traffic(std::vector<KernelPoint> points) {
+  const auto less = [](const KernelPoint& a, const KernelPoint& b) {
+    return a.traffic < b.traffic;
+  };
+  std::stable_sort(points.begin(), points.end(), less);
+  const auto same = [](const KernelPoint& a, const KernelPoint& b) {
+    return a.traffic == b.traffic;
+  };
+  points.erase(std::unique(points.begin(), points.end(), same), points.end());
+  return points;
+}
+
+// What one launch of a timed kernel moves, and how fast.
+KernelPoint kernel_point(const MeasuredPoint& p, const timed::Kernel& kernel,
+                         const Device& device) {
+  const Seconds launches = device.kernel_launch * kernel.launches;
+  const Seconds work = std::max(p.time() - launches, p.time() * 0.05);
+  return {p.amount / static_cast<double>(kernel.launches), p.amount / work, spread_of(p)};
+}
+
+// One rate a kernel: the geometric mean over its sizes. How they differ counts as spread, but for
+// cores, which keep the rate of each size: what a core's cache holds is several times as fast.
 void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
-  std::map<std::string, std::vector<double>> log_rates;
-  std::map<std::string, double> noise;
+  std::map<std::string, std::vector<KernelPoint>> by_kernel;
   for (const MeasuredPoint& p : points) {
     const auto* kernel = p.as<timed::Kernel>();
-    if (kernel == nullptr) continue;
-    const Seconds launches = device.kernel_launch * kernel->launches;
-    const Seconds work = std::max(p.time() - launches, p.time() * 0.05);
-    log_rates[kernel->name].push_back(std::log((p.amount / work).value()));
-    noise[kernel->name] = std::max(noise[kernel->name], spread_of(p));
+    if (kernel != nullptr) by_kernel[kernel->name].push_back(kernel_point(p, *kernel, device));
   }
-  for (const auto& [kernel, logs] : log_rates) {
-    const KernelRate rate{.kernel = kernel,
-                          .rate = bytes_per_second(std::exp(mean(logs))),
-                          .relative_spread = in_quadrature(noise[kernel], standard_deviation(logs)),
-                          .provenance = Provenance::measured};
+  const bool cores = device.kind == DeviceKind::cpu;
+  for (auto& [kernel, sizes] : by_kernel) {
+    std::vector<double> logs;
+    double noise = 0.0;
+    for (const KernelPoint& size : sizes) {
+      logs.push_back(std::log(size.rate.value()));
+      noise = std::max(noise, size.relative_spread);
+    }
+    KernelRate rate{.kernel = kernel,
+                    .rate = bytes_per_second(std::exp(mean(logs))),
+                    .relative_spread = in_quadrature(noise, standard_deviation(logs)),
+                    .provenance = Provenance::measured};
+    if (cores) rate.points = by_traffic(std::move(sizes));
     const auto same = [&rate](const KernelRate& k) { return k.kernel == rate.kernel; };
     KernelRate& known = found_or_added(device.kernels, same, rate);
-    known = device.kind == DeviceKind::cpu ? rate : as_bound(rate, known);
+    known = cores ? rate : as_bound(rate, known);
+  }
+}
+
+// Micro-batches of one size are one: the optimizer does not see the tokens.
+void set_step_remainders(Device& device, const std::vector<MeasuredPoint>& points) {
+  std::map<std::pair<ComputePass, std::int64_t>, std::vector<StepRemainder>> passes;
+  for (const MeasuredPoint& p : points) {
+    const auto* step = p.as<timed::StepPass>();
+    if (step == nullptr || step->operators <= seconds(0)) continue;
+    const std::int64_t tokens = step->pass == ComputePass::optimizer ? 1 : step->tokens;
+    passes[{step->pass, tokens}].push_back(
+        {step->pass, tokens, p.time() / step->operators - 1.0, spread_of(p)});
+  }
+  if (passes.empty()) return;
+  device.step_remainders.clear();
+  for (const auto& [key, same] : passes) {
+    std::vector<double> shares;
+    StepRemainder all = same.front();
+    for (const StepRemainder& r : same) {
+      shares.push_back(r.share);
+      all.relative_spread = std::max(all.relative_spread, r.relative_spread);
+    }
+    all.relative_spread = in_quadrature(all.relative_spread, standard_deviation(shares));
+    all.share = mean(shares);
+    device.step_remainders.push_back(all);
   }
 }
 
@@ -269,6 +319,7 @@ Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster) 
   add_stand_ins(device);
   for (Fit& fit : fit_attention(device, points)) result.fits.push_back(std::move(fit));
   set_kernels(device, points);
+  set_step_remainders(device, points);
   set_overlap(device, points);
   set_sustained_clock(device, points);
   set_curves(result.cluster.island, result.cluster, points);

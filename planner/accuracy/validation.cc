@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
@@ -194,6 +195,21 @@ void summarise(Validation& validation) {
 }
 
 }  // namespace
+
+std::optional<TermError> largest_term_error(const Validation& validation) {
+  std::map<TermKind, std::vector<double>> shares;
+  for (const LayoutComparison& layout : validation.layouts) {
+    for (const TermComparison& term : layout.terms) {
+      shares[term.kind].push_back((term.predicted - term.measured) / layout.observation.step_time);
+    }
+  }
+  std::optional<TermError> largest;
+  for (auto& [kind, all] : shares) {
+    const double middle = median(std::move(all));
+    if (!largest || std::abs(middle) > std::abs(largest->share_of_step)) largest = {kind, middle};
+  }
+  return largest;
+}
 
 Validation validate(const Scenario& scenario, const std::vector<Observation>& observations) {
   Validation validation;

@@ -62,6 +62,14 @@ struct Validation {
   std::optional<double> median_absolute_error_at_host_speed, interval_coverage_at_host_speed;
 };
 
+// The term that most of the error comes from: the one with the largest median over the layouts of
+// predicted less measured, as a share of the measured step. None without measured terms.
+struct TermError {
+  TermKind kind = TermKind::host;
+  double share_of_step = 0.0;  // above 0: predicted too long
+};
+std::optional<TermError> largest_term_error(const Validation& validation);
+
 Validation validate(const Scenario& scenario, const std::vector<Observation>& observations);
 
 // Turns observations into measured runs for planner::refit, each with the model, job, devices and

@@ -81,7 +81,10 @@ void scale_attention(Device& device, double factor) {
 
 void scale_memory_bandwidth(Device& device, double factor) {
   device.memory_bandwidth *= factor;
-  for (KernelRate& kernel : device.kernels) kernel.rate *= factor;
+  for (KernelRate& kernel : device.kernels) {
+    kernel.rate *= factor;
+    for (KernelPoint& point : kernel.points) point.rate *= factor;
+  }
 }
 
 void scale_host(Cluster& cluster, double factor) {

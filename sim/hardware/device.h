@@ -62,12 +62,23 @@ struct GemmModel {
   bool operator==(const GemmModel&) const = default;
 };
 
+// A measured rate of a kernel that reads and writes so many bytes in one launch. Small ones stay in
+// a cache and are faster.
+struct KernelPoint {
+  Bytes traffic;
+  BytesPerSecond rate;
+  double relative_spread = 0.0;
+  bool operator==(const KernelPoint&) const = default;
+};
+
 // A memory-bound kernel: time = launch + bytes / rate. Names: sim/operators/operators.h.
 struct KernelRate {
   std::string kernel;
   BytesPerSecond rate;
   double relative_spread = 0.1;
   Provenance provenance = Provenance::datasheet;
+  std::vector<KernelPoint>
+      points{};  // by traffic, ascending; with them `rate` is their geometric mean
   bool operator==(const KernelRate&) const = default;
 };
 
@@ -87,6 +98,22 @@ struct AttentionRate {
   double relative_spread = kDatasheetRateSpread;
   Provenance provenance = Provenance::datasheet;
   bool operator==(const AttentionRate&) const = default;
+};
+
+enum class ComputePass { forward, backward, optimizer };
+inline constexpr std::array kComputePassNames{EnumName{ComputePass::forward, "forward"},
+                                              EnumName{ComputePass::backward, "backward"},
+                                              EnumName{ComputePass::optimizer, "optimizer"}};
+constexpr std::string_view name_of(ComputePass v) { return name_in(kComputePassNames, v); }
+
+// Time of a whole pass beyond the sum of its operators: dispatch, copies, the allocator, and caches
+// that operators share. Measured with a step of the model that each rank ran alone.
+struct StepRemainder {
+  ComputePass pass = ComputePass::forward;
+  std::int64_t tokens = 1;       // of the micro-batch that was run
+  double share = 0.0;            // of the operators' sum; below 0 where the pass was faster
+  double relative_spread = 0.0;  // of the whole pass, one standard deviation
+  bool operator==(const StepRemainder&) const = default;
 };
 
 // A core computes and moves its own messages, in memory that others share; a GPU has links of its
@@ -121,6 +148,7 @@ struct Device {
   bool block_scaling = false;
   std::vector<AttentionRate> attention;
   std::vector<KernelRate> kernels;
+  std::vector<StepRemainder> step_remainders;  // tokens of a pass ascend
   // Clock of a long training step over the clock at which single GEMMs were measured: GEMMs and
   // fused attention take 1 / this as long in a step. Power caps it.
   double sustained_clock_fraction = 1.0;

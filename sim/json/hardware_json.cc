@@ -106,6 +106,23 @@ const Record<AttentionRate>& attention_record() {
   return record;
 }
 
+const Record<KernelPoint>& kernel_point_record() {
+  static const Record<KernelPoint> record = [] {
+    using P = KernelPoint;
+    Record<P> r("A measured rate of a kernel at one size.");
+    r.row(&P::traffic, "traffic_bytes", kind::base_amount<Bytes>(kAboveZero),
+          "Bytes that one launch reads and writes.");
+    r.required();
+    r.row(&P::rate, "rate", kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
+          "Bytes read and written per second.");
+    r.required();
+    r.row(&P::relative_spread, "relative_spread", kind::number(),
+          "Error of the rate, one standard deviation.");
+    return r;
+  }();
+  return record;
+}
+
 const Record<KernelRate>& kernel_record() {
   static const Record<KernelRate> record = [] {
     using K = KernelRate;
@@ -119,6 +136,26 @@ const Record<KernelRate>& kernel_record() {
           "Error of the rate, one standard deviation.");
     r.row(&K::provenance, "provenance", kind::choice(kProvenanceNames),
           "Where the rate comes from.");
+    r.row(&K::points, "points", kind::list(kernel_point_record), "Measured sizes, ascending.");
+    r.omitted_at_default();
+    return r;
+  }();
+  return record;
+}
+
+const Record<StepRemainder>& step_remainder_record() {
+  static const Record<StepRemainder> record = [] {
+    using S = StepRemainder;
+    Record<S> r("Time of a whole pass beyond the sum of its operators.");
+    r.row(&S::pass, "pass", kind::choice(kComputePassNames), "Pass of the step.");
+    r.required();
+    r.row(&S::tokens, "tokens", kind::wide_integer(), "Tokens of the micro-batch that was run.");
+    r.required();
+    r.row(&S::share, "share", kind::number({-0.9, 10.0}),
+          "Share of the operators' sum; below 0: the pass took less.");
+    r.required();
+    r.row(&S::relative_spread, "relative_spread", kind::number(),
+          "Error of the pass, one standard deviation.");
     return r;
   }();
   return record;
@@ -192,6 +229,9 @@ Record<Device> make_device_record() {
         "Rates of fused attention by width of a head.");
   r.omitted_at_default();
   r.row(&D::kernels, "kernels", kind::list(kernel_record), "Rates of memory-bound kernels.");
+  r.omitted_at_default();
+  r.row(&D::step_remainders, "step_remainders", kind::list(step_remainder_record),
+        "Passes of a step that a calibration ran, beside the sums of their operators.");
   r.omitted_at_default();
   r.unread("inference", inference_rates_record().schema(),
            "Rates of the kernels of inference engines; serve alone reads them.");

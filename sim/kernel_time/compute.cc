@@ -66,12 +66,32 @@ Cost attention_cost(const AttentionCall& call, Precision precision, const Device
           rate->provenance};
 }
 
+// log2 of the rate, linear over log2 of the traffic between two points; the nearest point's
+// outside.
+Cost interpolated_kernel(const KernelRate& kernel, Bytes traffic, const Device& device) {
+  const auto after = std::find_if(kernel.points.begin(), kernel.points.end(),
+                                  [&](const KernelPoint& p) { return p.traffic >= traffic; });
+  const bool inside =
+      after != kernel.points.end() && (after != kernel.points.begin() || after->traffic == traffic);
+  const KernelPoint& high = after == kernel.points.end() ? kernel.points.back() : *after;
+  const KernelPoint& low = inside && after != kernel.points.begin() ? *std::prev(after) : high;
+  const double way = low.traffic < high.traffic
+                         ? std::log(traffic / low.traffic) / std::log(high.traffic / low.traffic)
+                         : 1.0;
+  const BytesPerSecond rate = low.rate * std::pow(high.rate / low.rate, way);
+  return {device.kernel_launch + traffic / rate,
+          std::max(low.relative_spread, high.relative_spread),
+          inside ? kernel.provenance : Provenance::extrapolated};
+}
+
 // Batched products of two activations have two input gradients and no weight; a frozen weight has
 // no gradient.
 BackwardCost gemm_backward(const Operator& op, Precision precision, const Device& device) {
   const Cost input = gemm_cost({op.batch, op.m, op.k, op.n}, precision, device);
   if (op.frozen) return {input, {}};
-  const Cost weight = gemm_cost({op.batch, op.k, op.n, op.m}, precision, device);
+  const GemmShape second = op.transposed_second ? GemmShape{op.batch, op.n, op.k, op.m}
+                                                : GemmShape{op.batch, op.k, op.n, op.m};
+  const Cost weight = gemm_cost(second, precision, device);
   if (op.has_weight) return {input, weight};
   return {input + weight, {}};
 }
@@ -82,6 +102,7 @@ Cost kernel_cost(std::string_view kernel, Bytes traffic, const Device& device) {
   if (traffic.value() <= 0.0) return {};
   for (const KernelRate& rate : device.kernels) {
     if (rate.kernel != kernel) continue;
+    if (!rate.points.empty()) return interpolated_kernel(rate, traffic, device);
     return {device.kernel_launch + traffic / rate.rate, rate.relative_spread, rate.provenance};
   }
   return {device.kernel_launch + traffic / bytes_per_second(streaming_rate(device)),

@@ -196,6 +196,7 @@ void append_unfused_attention(Operators& ops, const Numerics& numerics, const To
   ops.push_back(memory_operator("attention.split_heads", Module::attention_linear,
                                 kernel::kTranspose, qkv_elements(heads, shape), 2, 2, shape));
   ops.push_back(batched_product("attention.scores", batch, queries, keys, heads.key_width, shape));
+  ops.back().transposed_second = true;
   append_softmax(ops, batch, scores, numerics.causal, shape);
   if (numerics.dropout) {
     ops.push_back(memory_operator("attention.dropout", Module::core_attention, kernel::kAdd, scores,

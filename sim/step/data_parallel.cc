@@ -18,6 +18,12 @@ bool comes_after_reduction(const Transfer& transfer) {
 
 bool of_each_micro_batch(const Transfer& transfer) { return transfer.phase != Phase::step; }
 
+// Bytes that cores touch for a gradient that ZeRO-2 or ZeRO-3 reduces after each micro-batch: it is
+// set to zero before, and the share of each of `group_size` ranks is added to the sum so far.
+Bytes sharded_sums(const Transfer& transfer) {
+  return transfer.payload_per_step() * (1.0 + 3.0 / transfer.group_size);
+}
+
 }  // namespace
 
 double last_bucket_share(double parameters, double embedding, double bucket) {
@@ -58,6 +64,12 @@ DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layo
                    kernel_cost(kernel::kAdd,
                                fsdp_copies(transfer, job, cluster.framework.data_parallel.copies),
                                only_device(cluster));
+    }
+    const bool summed = transfer.collective == Collective::reduce_scatter &&
+                        of_each_micro_batch(transfer) && data && !fsdp;
+    if (summed && only_device(cluster).kind == DeviceKind::cpu) {
+      cost.alone =
+          cost.alone + kernel_cost(kernel::kAdd, sharded_sums(transfer), only_device(cluster));
     }
     if (fsdp && !transfer.overlappable && of_each_micro_batch(transfer)) {
       cost.alone = cost.alone + call;

@@ -3,6 +3,7 @@
 
 #include "sim/base/spread.h"
 #include "sim/kernel_time/compute.h"
+#include "sim/kernel_time/remainder.h"
 
 namespace meshwright {
 namespace {
@@ -16,6 +17,14 @@ double optimizer_traffic(const Job& job) {
          2.0 * ((master ? 4.0 : stored) + moment_bytes(job)) + (master ? stored : 0.0);
 }
 
+// The pass as a calibration saw it whole; tokens do not count in it.
+Cost adam_cost(Bytes traffic, const Cluster& cluster) {
+  const Device& device = only_device(cluster);
+  const Cost kernel =
+      times(kernel_cost(kernel::kAdam, traffic, device), cluster.kernel_time_factor());
+  return with_remainder(kernel, device, ComputePass::optimizer, 1);
+}
+
 }  // namespace
 
 Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Layout& layout,
@@ -27,15 +36,13 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_traffic(job)));
   if (!layout.optimizer_offload && uses_fsdp(layout)) {
     // Gradients are dropped before a step, not set to zero.
-    return times(kernel_cost(kernel::kAdam, traffic, only_device(cluster)),
-                 cluster.kernel_time_factor());
+    return adam_cost(traffic, cluster);
   }
   if (!layout.optimizer_offload) {
     // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer).
     const Bytes zeroed =
         bytes((parameters.dense + parameters.expert) * bytes_per_element(job.gradient_precision));
-    return times(kernel_cost("adam", traffic + zeroed, only_device(cluster)),
-                 cluster.kernel_time_factor());
+    return adam_cost(traffic + zeroed, cluster);
   }
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.

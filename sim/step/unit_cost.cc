@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/base/error.h"
+#include "sim/kernel_time/remainder.h"
 #include "sim/layout/stages.h"
 #include "sim/memory/model_state.h"
 #include "sim/step/launches.h"
@@ -94,6 +95,19 @@ void add_gradient_sums(UnitCost& sum, const Chunk& chunk, const UnitScope& unit)
                                                     unit.scenario.cluster.kernel_time_factor());
 }
 
+// Passes as a calibration saw them whole.
+void add_remainders(UnitCost& cost, const UnitScope& unit) {
+  const Device& device = only_device(unit.scenario.cluster);
+  if (device.step_remainders.empty()) return;
+  const auto add = [&](Cost& operators, ComputePass pass) {
+    operators = with_remainder(operators, device, pass, tokens(unit.tokens));
+  };
+  add(cost.forward, ComputePass::forward);
+  add(cost.recompute, ComputePass::forward);
+  add(cost.backward_input, ComputePass::backward);
+  add(cost.backward_weight, ComputePass::backward);
+}
+
 int first_layer_of(const Model& model, LayerKind kind) {
   for (int i = 0; i < model.num_layers; ++i) {
     if (layer_kind(model, i) == kind) return i;
@@ -141,6 +155,7 @@ UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind ki
   chunk.num_layers = 1;
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_remainders(cost, unit);
   add_waiting(cost, unit);
   if (kind.mixture_of_experts) pace_launches(cost, scenario.cluster);
   return cost;
@@ -156,6 +171,7 @@ UnitCost embedding_cost(const Scenario& scenario, const Layout& layout) {
   chunk.embedding = true;
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_remainders(cost, unit);
   add_waiting(cost, unit);
   return cost;
 }
@@ -170,6 +186,7 @@ UnitCost head_cost(const Scenario& scenario, const Layout& layout) {
   chunk.head = true;
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_remainders(cost, unit);
   add_waiting(cost, unit);
   return cost;
 }
@@ -193,6 +210,7 @@ UnitCost mtp_cost(const Scenario& scenario, const Layout& layout) {
   chunk.mtp = true;
   add_communication(cost, all, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_remainders(cost, unit);
   add_waiting(cost, unit);
   return cost;
 }

@@ -26,7 +26,8 @@ TEST(Agenda, ACollectiveThatWouldEatTheBudgetIsLeftOutAndSaid) {
     tasks.push_back(all_reduce_point(mebibytes(size)));
   CalibrationOptions options;
   options.budget_seconds = 60.0;
-  Agenda agenda(options, tasks);
+  const std::vector<double> shares(tasks.size(), 0.0);
+  Agenda agenda(options, tasks, shares);
   for (std::size_t i = 0; i < 4; ++i) {
     const Decision next = agenda.next(points, 0.0);
     ASSERT_FALSE(next.stop);
@@ -48,7 +49,8 @@ TEST(Agenda, WithoutTimeOnlyWhatIsNeededIsMeasuredAndTheRestIsNamed) {
     tasks.push_back(all_reduce_point(mebibytes(size)));
   CalibrationOptions options;
   options.budget_seconds = 3.0;
-  Agenda agenda(options, tasks);
+  const std::vector<double> shares(tasks.size(), 0.0);
+  Agenda agenda(options, tasks, shares);
   int measured = 0;
   for (Decision next = agenda.next({}, 5.0); !next.stop; next = agenda.next({}, 5.0)) {
     agenda.done(next.point, 0.1, true);
@@ -63,7 +65,8 @@ TEST(Agenda, WhatAnEarlierRunMeasuredIsPassedOver) {
                                          all_reduce_point(mebibytes(2))};
   CalibrationOptions options;
   options.known = {all_reduce_point(mebibytes(1), 0.01)};
-  Agenda agenda(options, tasks);
+  const std::vector<double> shares(tasks.size(), 0.0);
+  Agenda agenda(options, tasks, shares);
   EXPECT_EQ(agenda.pass_over_known(), 1U);
   EXPECT_EQ(agenda.next(options.known, 0.0).point, 1U);
 }

@@ -187,13 +187,39 @@ TEST(Sweep, AShortBudgetHasNoLargeProducts) {
   }
 }
 
-// y (m x n) = x (m x k) w (k x n); dx (m x k) = dy w^T; dw (k x n) = x^T dy.
+// y (m x n) = x (m x k) w (k x n); dx (m x k) = dy w^T; dw (k x n) = x^T dy. x and dy were just
+// made where they are read first, dx is written over soon; weights, what is saved and gradients of
+// weights wait for a micro-batch.
 TEST(Sweep, TrainingRunsThreeProductsOfAWeight) {
   const auto variants = training_variants({1, 10, 20, 30});
-  EXPECT_EQ(variants[0], (GemmVariant{.shape = {1, 10, 20, 30}}));
-  EXPECT_EQ(variants[1], (GemmVariant{.shape = {1, 10, 30, 20}, .transpose_b = true}));
-  EXPECT_EQ(variants[2],
-            (GemmVariant{.shape = {1, 30, 20, 10}, .transpose_a = true, .accumulate = true}));
+  EXPECT_EQ(variants[0], (GemmVariant{.shape = {1, 10, 20, 30}, .fresh = {.a = true}}));
+  EXPECT_EQ(variants[1],
+            (GemmVariant{
+                .shape = {1, 10, 30, 20}, .transpose_b = true, .fresh = {.a = true, .c = true}}));
+  EXPECT_EQ(variants[2], (GemmVariant{.shape = {1, 30, 20, 10},
+                                      .transpose_a = true,
+                                      .accumulate = true,
+                                      .fresh = {.b = true}}));
+}
+
+// Scores (m x n) = q (m x k) k^T; dq (m x k) = dS k; dk (n x k) = dS^T q.
+TEST(Sweep, TrainingRunsThreeProductsOfScores) {
+  const auto variants = training_variants({8, 10, 20, 30}, GemmOperand::transposed_activation);
+  EXPECT_EQ(variants[1].shape, (GemmShape{8, 10, 30, 20}));
+  EXPECT_EQ(variants[2].shape, (GemmShape{8, 20, 30, 10}));
+  EXPECT_TRUE(variants[2].transpose_a);
+}
+
+// 2 calls of 2 * 64^3 and 1 of 2 * 64 * 64 * 128: half of the step each; the grid's points none.
+TEST(Sweep, SharesOfAStepAreThoseOfTheCalls) {
+  Workload workload;
+  workload.precisions = {Precision::fp32};
+  workload.gemms = {{{.shape = {1, 64, 64, 64}}, 2.0}, {{.shape = {1, 64, 64, 128}}, 1.0}};
+  const auto points = planned_points(workload, {}, one_core());
+  const std::vector<double> shares = step_shares(workload, points, DeviceKind::cpu);
+  EXPECT_DOUBLE_EQ(shares[position(points, "gemm fp32 (64 x 64 x 64)")], 0.5);
+  EXPECT_DOUBLE_EQ(shares[position(points, "gemm fp32 (64 x 64 x 128)")], 0.5);
+  EXPECT_DOUBLE_EQ(shares[position(points, "gemm fp32 (2048 x 2048 x 512)")], 0.0);
 }
 
 }  // namespace

@@ -74,6 +74,22 @@ TEST(GemmBench, OperandsAreMetInMemory) {
   EXPECT_FALSE(bench->is_warm());
 }
 
+// 2 MiB of weights take turns, 51 of them so that the others are twice the cache; the input and the
+// result do not.
+TEST(GemmBench, FreshOperandsStayWhereTheyAre) {
+  IdleCompute compute;
+  compute.description.cache = mebibytes(50);
+  compute.description.free_memory = gibibytes(70);
+  const GemmVariant variant{.shape = {1, 1024, 1024, 1024}, .fresh = {.a = true, .c = true}};
+  const auto bench = make_gemm_bench(compute, variant, Precision::bf16);
+  bench->start(60);
+  EXPECT_EQ(compute.gemms[0].a, compute.gemms[1].a);
+  EXPECT_EQ(compute.gemms[0].c, compute.gemms[1].c);
+  EXPECT_NE(compute.gemms[0].b, compute.gemms[50].b);
+  EXPECT_EQ(compute.gemms[0].b, compute.gemms[51].b);  // 1 + 100 / 2
+  EXPECT_FALSE(bench->is_warm());
+}
+
 TEST(ColdCopies, CountTheFootprintAgainstTheCacheAndTheMemory) {
   DeviceDescription device;
   device.free_memory = gibibytes(64);

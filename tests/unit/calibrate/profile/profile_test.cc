@@ -131,6 +131,38 @@ TEST(Profile, TimesOfOneShapeAreAveragedAndTheirDifferenceIsSpread) {
   EXPECT_NEAR(device.gemm[0].points[0].relative_spread, 0.1 / 1.1, 1e-12);
 }
 
+MeasuredPoint step_pass(ComputePass pass, std::int64_t tokens, double operators, double time) {
+  return point(timed::StepPass{.pass = pass,
+                               .model = "two",
+                               .layers = 2,
+                               .tokens = tokens,
+                               .operators = seconds(operators)},
+               bytes(0), time);
+}
+
+// 1.2 s where the operators sum to 1 s; of the optimizer 0.9 and 1.1 s, whatever the micro-batch: 0
+// on average, and a spread of 0.1 * sqrt(2) beside the least of 0.01.
+TEST(Profile, AWholePassLeavesARemainder) {
+  const Device device = assemble({step_pass(ComputePass::forward, 256, 1.0, 1.2),
+                                  step_pass(ComputePass::optimizer, 256, 1.0, 0.9),
+                                  step_pass(ComputePass::optimizer, 512, 1.0, 1.1),
+                                  step_pass(ComputePass::backward, 256, 0.0, 1.0)},
+                                 two_cores())
+                            .cluster.device;
+  ASSERT_EQ(device.step_remainders.size(), 2U);
+  EXPECT_NEAR(device.step_remainders[0].share, 0.2, 1e-12);
+  EXPECT_DOUBLE_EQ(device.step_remainders[0].relative_spread, 0.01);
+  EXPECT_EQ(device.step_remainders[1].tokens, 1);
+  EXPECT_NEAR(device.step_remainders[1].share, 0.0, 1e-12);
+  EXPECT_NEAR(device.step_remainders[1].relative_spread, std::hypot(0.01, 0.1 * std::sqrt(2.0)),
+              1e-12);
+}
+
+TEST(Profile, AStepPassReloads) {
+  const MeasuredPoint pass = step_pass(ComputePass::backward, 512, 0.25, 0.5);
+  EXPECT_EQ(point_from_json(to_json(pass), "p.json", ""), pass);
+}
+
 MeasuredPoint across(double payload, double time, int groups) {
   MeasuredPoint p = timed_all_reduce(payload, time);
   GroupCall& call = *call_of(p.subject);

@@ -47,6 +47,18 @@ Observation observed(int data, double factor) {
   return o;
 }
 
+// Forward was measured twice as long as predicted, so that it is short by itself: of the step,
+// forward / step.
+TEST(Validation, NamesTheTermThatMostOfTheErrorComesFrom) {
+  const Validation v =
+      validate({small_model(), small_cluster(1, 80), small_job()}, {observed(1, 1.0)});
+  const auto cause = largest_term_error(v);
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_EQ(cause->kind, TermKind::forward_compute);
+  const Estimate& predicted = v.layouts[0].predicted;
+  EXPECT_NEAR(cause->share_of_step, -(predicted.terms[0].cost.time / predicted.step_time), 1e-12);
+}
+
 // Measured = predicted / (1 + e): errors +25 %, -20 %, 0: median 20 %, worst 25 %. Predicted is of
 // the four layers and sixteen sequences that were run.
 TEST(Validation, SignsErrorsAndTakesMedianAndWorst) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks a calibration of cores with a step of the model itself: each rank runs one micro-batch
+// alone, forward, backward and the optimizer, and each pass is compared with the predicted sum of
+// its operators. The remainder is dispatch, copies, the allocator and what operators leave in the
+// caches.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/backends/compute.h"
+#include "calibrate/sweep.h"
+
+namespace meshwright::calibrate {
+
+class TrialStep;
+
+// The points of a step, without times.
+std::vector<MeasuredPoint> step_passes(const StepDemand& step);
+
+// Runs a step now and then while other things are measured, so that its median is of the host's
+// usual speed. All calls are collective over `world`.
+class StepCheck {
+ public:
+  StepCheck(const StepDemand& step, Compute& compute, Communicator& world);
+  ~StepCheck();
+  // One step of every rank. The first ones only warm up.
+  void run();
+  [[nodiscard]] bool has_enough() const;
+  // Medians over the steps of each pass's slowest rank.
+  [[nodiscard]] std::vector<MeasuredPoint> points() const;
+
+ private:
+  StepDemand demand_;
+  Communicator& world_;
+  std::unique_ptr<Communicator> alone_;
+  std::unique_ptr<TrialStep> trial_;
+  std::vector<std::vector<double>> samples_;  // seconds, of each pass
+  int runs_ = 0;
+};
+
+// Gives the step's points among `points` the sums of their operators on this cluster, which knows
+// no remainders. A step that does not fit the cluster's memory keeps 0.
+void predict_operators(const StepDemand& step, const Cluster& cluster,
+                       std::vector<MeasuredPoint>& points);
+
+// "step of small-llama, 256 tokens: forward +2 %, backward -1 %, optimizer +9 % of the sum of their
+// operators"; empty where no point is of it.
+std::string remainder_words(const StepDemand& step, const std::vector<MeasuredPoint>& points);
+
+}  // namespace meshwright::calibrate
