@@ -142,6 +142,7 @@ void read_states(LaunchReading& r, Job& job) {
   Precision gradients = Precision::fp32;
   const bool says = read_type(r, gradients, "gradient_precision", "optimizer.main_grads_dtype");
   if (says && gradients != Precision::fp32) job.gradient_precision = gradients;
+  job.store_param_remainders = r.find("optimizer.main_params_dtype") == nullptr;
   Precision master = Precision::fp32;
   read_type(r, master, "main_params_precision", "optimizer.main_params_dtype");
   if (master != Precision::fp32) {
@@ -149,7 +150,8 @@ void read_states(LaunchReading& r, Job& job) {
                      "main weights in 16 bits are not modelled: fp32 ones are priced",
                      OptionEffect::memory);
   }
-  for (const char* field : {"gradient_precision", "exp_avg_precision", "exp_avg_sq_precision"}) {
+  for (const char* field : {"gradient_precision", "exp_avg_precision", "exp_avg_sq_precision",
+                            "store_param_remainders"}) {
     r.settle_job(field);
   }
 }

@@ -76,6 +76,10 @@ void read_megatron_precision(LaunchReading& r, Job& job) {
     job.fp8_recipe = recipe;
     r.flag(job.fp8_param_gather, "fp8_param_gather", "fp8_param_gather");
   }
+  // A launch that names the type of its main weights is priced with whole ones.
+  job.store_param_remainders = r.is_on("use_precision_aware_optimizer") &&
+                               job.precision == Precision::bf16 &&
+                               r.find("main_params_dtype") == nullptr;
   if (r.is_on("use_precision_aware_optimizer")) {
     r.choice(job.exp_avg_precision, "exp_avg_precision", "exp_avg_dtype", kPrecisionNames);
     r.choice(job.exp_avg_sq_precision, "exp_avg_sq_precision", "exp_avg_sq_dtype", kPrecisionNames);
@@ -159,7 +163,7 @@ void read_megatron_job(LaunchReading& r) {
   for (const char* field :
        {"seq_length", "global_batch_size", "precision", "gradient_precision", "exp_avg_precision",
         "exp_avg_sq_precision", "optimizer", "dropout", "cross_entropy_loss_fusion",
-        "fp8_param_gather", "fp8_recipe", "make_vocab_size_divisible_by", "train_tokens"}) {
+        "fp8_param_gather", "fp8_recipe", "store_param_remainders", "make_vocab_size_divisible_by", "train_tokens"}) {
     r.settle_job(field);
   }
 }

@@ -69,6 +69,10 @@ Record<Job> make_job_record() {
   r.row(&Job::master_weights, "master_weights", kind::flag(),
         "The optimizer updates fp32 weights; false: 16-bit ones.");
   r.omitted_at_default();
+  r.row(&Job::store_param_remainders, "store_param_remainders", kind::optional(kind::flag()),
+        "Of fp32 weights the optimizer keeps the 16 bits that bf16 ones lack; default: as the "
+        "software's recipes.");
+  r.omitted_at_default();
   r.row(&Job::lora_rank, "lora_rank", kind::integer({0, 65'536}),
         "Rank of LoRA's adapters; 0: all weights are trained.");
   r.omitted_at_default();

@@ -14,8 +14,7 @@ namespace {
 
 // Bytes of optimizer state per parameter.
 double optimizer_bytes(const Job& job) {
-  double state = moment_bytes(job);
-  if (job.master_weights && has_master_weights(job.precision)) state += 4.0;
+  const double state = moment_bytes(job) + master_bytes(job);
   // fp16 gradients are unscaled into an fp32 copy: Megatron-LM dist_optimizer.md's 20 bytes.
   const bool fp32_copy =
       job.precision == Precision::fp16 && bytes_per_element(job.gradient_precision) < 4.0;
