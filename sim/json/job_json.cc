@@ -112,6 +112,12 @@ Record<Job> make_job_record() {
   r.row(&Job::activation_func_fp8_input_store, "activation_func_fp8_input_store", kind::flag(),
         "The input of the gated activation waits in fp8 for its backward pass.");
   r.omitted_at_default();
+  r.row(&Job::fp8_dot_product_attention, "fp8_dot_product_attention", kind::flag(),
+        "Fused attention works in fp8; counts where precision is fp8 or fp4.");
+  r.omitted_at_default();
+  r.row(&Job::disable_parameter_transpose_cache, "disable_parameter_transpose_cache", kind::flag(),
+        "fp8 weights have no transposed copy: they are transposed before each input gradient.");
+  r.omitted_at_default();
   r.row(&Job::moe_dispatch_fwd_dtype, "moe_dispatch_fwd_dtype", kind::choice(kSentNames),
         "Format of tokens on their way to the experts.");
   r.omitted_at_default();

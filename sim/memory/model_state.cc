@@ -192,7 +192,7 @@ Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& la
     instead = frozen_weight_bytes(numerics);
   }
   return bytes((parameters.dense + parameters.expert) *
-               (operand_copies(numerics) * operand_bytes(numerics) - instead));
+               (weight_copies(numerics) * operand_bytes(numerics) - instead));
 }
 
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,

@@ -103,8 +103,13 @@ double rows_of_linear(const Operator& op) {
   return static_cast<double>(op.batch) * static_cast<double>(op.m);
 }
 
-// What a producer keeps for a frozen linear's weight gradient alone.
-void release_input(Operators& ops, const Operator& linear, const RankShape& shape) {
+// What is kept for a frozen linear's weight gradient alone: by the linear itself where attention's
+// output counts with it, in its own operand's format; else by its producer.
+void release_input(Operators& ops, Operator& linear, const RankShape& shape) {
+  if (linear.name == "attention.projection" && shape.operand < shape.width) {
+    linear.saved -= bytes(rows_of_linear(linear) * static_cast<double>(linear.k) * shape.operand);
+    return;
+  }
   for (const InputOf& input : kInputs) {
     if (input.linear != linear.name) continue;
     Operator* producer = operator_named(ops, input.producer);
@@ -269,7 +274,8 @@ void add_adapters(Operators& ops, const Model& model, const Numerics& numerics,
     }
     // The adapters of a linear share its input, which they keep gathered and in 16 bits.
     if (!adapted || numerics.lora_dropout > 0.0) continue;
-    if (op.name == "attention.projection") continue;  // it keeps its input anyway
+    // Attention keeps its output anyway, in 16 bits unless it works in fp8.
+    if (op.name == "attention.projection" && shape.attention == shape.width) continue;
     all.back().saved += bytes(rows_of_linear(op) * static_cast<double>(op.k) * shape.width);
   }
   ops = std::move(all);

@@ -72,6 +72,7 @@ struct Operator {
   bool has_weight = false;  // gemm against a parameter: backward has a separate weight gradient
   bool frozen = false;      // its weight is not trained: backward has no weight gradient
   bool adapter = false;     // LoRA's, beside a frozen linear; always in 16 bits
+  bool narrow = false;      // attention: multiplies fp8 numbers
   bool of_expert = false;   // works on tokens of experts; its parameter is theirs, a product each
   // Kernels that the host launches forward; backward as many, a GEMM twice.
   std::int64_t launches = 1;
