@@ -129,6 +129,10 @@ void read_gradients(LaunchReading& r, Job& job) {
 void read_states(LaunchReading& r, Job& job) {
   const bool aware = r.is_on("optimizer.use_precision_aware_optimizer");
   if (!aware) {
+    if (r.find("optimizer.use_precision_aware_optimizer") != nullptr) {
+      job.store_param_remainders = false;
+      r.settle_job("store_param_remainders");
+    }
     for (const char* key :
          {"main_grads_dtype", "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"}) {
       r.values().pass_over(std::string("optimizer.") + key);

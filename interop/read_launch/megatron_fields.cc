@@ -76,14 +76,15 @@ void read_megatron_precision(LaunchReading& r, Job& job) {
     job.fp8_recipe = recipe;
     r.flag(job.fp8_param_gather, "fp8_param_gather", "fp8_param_gather");
   }
-  // A launch that names the type of its main weights is priced with whole ones.
-  job.store_param_remainders = r.is_on("use_precision_aware_optimizer") &&
-                               job.precision == Precision::bf16 &&
-                               r.find("main_params_dtype") == nullptr;
   if (r.is_on("use_precision_aware_optimizer")) {
+    // A launch that names the type of its main weights is priced with whole ones.
+    job.store_param_remainders =
+        job.precision == Precision::bf16 && r.find("main_params_dtype") == nullptr;
     r.choice(job.exp_avg_precision, "exp_avg_precision", "exp_avg_dtype", kPrecisionNames);
     r.choice(job.exp_avg_sq_precision, "exp_avg_sq_precision", "exp_avg_sq_dtype", kPrecisionNames);
     r.choice(job.gradient_precision, "gradient_precision", "main_grads_dtype", kPrecisionNames);
+  } else if (job.gradient_precision == Precision::bf16) {
+    job.store_param_remainders = false;  // whatever recipes of the software do
   }
   for (const char* key : {"fp8_recipe", "exp_avg_dtype", "exp_avg_sq_dtype", "main_grads_dtype"}) {
     r.values().pass_over(key);
