@@ -178,6 +178,11 @@ void read_bridge_optimizer(LaunchReading& r, Job& job) {
 }
 
 void read_kernels(LaunchReading& r, Job& job) {
+  for (const char* key :
+       {"model.fp8_dot_product_attention", "mixed_precision.fp8_dot_product_attention"}) {
+    if (!r.flag(job.fp8_dot_product_attention, "fp8_dot_product_attention", key)) continue;
+    r.settle_job("fp8_dot_product_attention");
+  }
   if (const Value* backend = r.find("model.attention_backend")) {
     std::string word = word_of(*backend);
     word = word.substr(word.rfind('.') + 1);

@@ -75,6 +75,9 @@ void read_megatron_precision(LaunchReading& r, Job& job) {
     r.choice(recipe, "fp8_recipe", "fp8_recipe", kFp8RecipeNames);
     job.fp8_recipe = recipe;
     r.flag(job.fp8_param_gather, "fp8_param_gather", "fp8_param_gather");
+    r.flag(job.fp8_dot_product_attention, "fp8_dot_product_attention", "fp8_dot_product_attention");
+    r.flag(job.disable_parameter_transpose_cache, "disable_parameter_transpose_cache",
+           "disable_parameter_transpose_cache");
   }
   if (r.is_on("use_precision_aware_optimizer")) {
     // A launch that names the type of its main weights is priced with whole ones.
@@ -164,7 +167,9 @@ void read_megatron_job(LaunchReading& r) {
   for (const char* field :
        {"seq_length", "global_batch_size", "precision", "gradient_precision", "exp_avg_precision",
         "exp_avg_sq_precision", "optimizer", "dropout", "cross_entropy_loss_fusion",
-        "fp8_param_gather", "fp8_recipe", "store_param_remainders", "make_vocab_size_divisible_by", "train_tokens"}) {
+        "fp8_param_gather", "fp8_recipe", "fp8_dot_product_attention",
+        "disable_parameter_transpose_cache", "store_param_remainders",
+        "make_vocab_size_divisible_by", "train_tokens"}) {
     r.settle_job(field);
   }
 }
