@@ -129,6 +129,10 @@ void read_gradients(LaunchReading& r, Job& job) {
 void read_states(LaunchReading& r, Job& job) {
   const bool aware = r.is_on("optimizer.use_precision_aware_optimizer");
   if (!aware) {
+    if (r.find("optimizer.use_precision_aware_optimizer") != nullptr) {
+      job.store_param_remainders = false;
+      r.settle_job("store_param_remainders");
+    }
     for (const char* key :
          {"main_grads_dtype", "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"}) {
       r.values().pass_over(std::string("optimizer.") + key);
@@ -142,6 +146,7 @@ void read_states(LaunchReading& r, Job& job) {
   Precision gradients = Precision::fp32;
   const bool says = read_type(r, gradients, "gradient_precision", "optimizer.main_grads_dtype");
   if (says && gradients != Precision::fp32) job.gradient_precision = gradients;
+  job.store_param_remainders = r.find("optimizer.main_params_dtype") == nullptr;
   Precision master = Precision::fp32;
   read_type(r, master, "main_params_precision", "optimizer.main_params_dtype");
   if (master != Precision::fp32) {
@@ -149,7 +154,8 @@ void read_states(LaunchReading& r, Job& job) {
                      "main weights in 16 bits are not modelled: fp32 ones are priced",
                      OptionEffect::memory);
   }
-  for (const char* field : {"gradient_precision", "exp_avg_precision", "exp_avg_sq_precision"}) {
+  for (const char* field : {"gradient_precision", "exp_avg_precision", "exp_avg_sq_precision",
+                            "store_param_remainders"}) {
     r.settle_job(field);
   }
 }
@@ -172,6 +178,11 @@ void read_bridge_optimizer(LaunchReading& r, Job& job) {
 }
 
 void read_kernels(LaunchReading& r, Job& job) {
+  for (const char* key :
+       {"model.fp8_dot_product_attention", "mixed_precision.fp8_dot_product_attention"}) {
+    if (!r.flag(job.fp8_dot_product_attention, "fp8_dot_product_attention", key)) continue;
+    r.settle_job("fp8_dot_product_attention");
+  }
   if (const Value* backend = r.find("model.attention_backend")) {
     std::string word = word_of(*backend);
     word = word.substr(word.rfind('.') + 1);

@@ -74,11 +74,19 @@ void read_megatron_precision(LaunchReading& r, Job& job) {
     r.choice(recipe, "fp8_recipe", "fp8_recipe", kFp8RecipeNames);
     job.fp8_recipe = recipe;
     r.flag(job.fp8_param_gather, "fp8_param_gather", "fp8_param_gather");
+    r.flag(job.fp8_dot_product_attention, "fp8_dot_product_attention", "fp8_dot_product_attention");
+    r.flag(job.disable_parameter_transpose_cache, "disable_parameter_transpose_cache",
+           "disable_parameter_transpose_cache");
   }
   if (r.is_on("use_precision_aware_optimizer")) {
+    // A launch that names the type of its main weights is priced with whole ones.
+    job.store_param_remainders =
+        job.precision == Precision::bf16 && r.find("main_params_dtype") == nullptr;
     r.choice(job.exp_avg_precision, "exp_avg_precision", "exp_avg_dtype", kPrecisionNames);
     r.choice(job.exp_avg_sq_precision, "exp_avg_sq_precision", "exp_avg_sq_dtype", kPrecisionNames);
     r.choice(job.gradient_precision, "gradient_precision", "main_grads_dtype", kPrecisionNames);
+  } else if (job.gradient_precision == Precision::bf16) {
+    job.store_param_remainders = false;  // whatever recipes of the software do
   }
   for (const char* key : {"fp8_recipe", "exp_avg_dtype", "exp_avg_sq_dtype", "main_grads_dtype"}) {
     r.values().pass_over(key);
@@ -158,7 +166,9 @@ void read_megatron_job(LaunchReading& r) {
   for (const char* field :
        {"seq_length", "global_batch_size", "precision", "gradient_precision", "exp_avg_precision",
         "exp_avg_sq_precision", "optimizer", "dropout", "cross_entropy_loss_fusion",
-        "fp8_param_gather", "fp8_recipe", "make_vocab_size_divisible_by", "train_tokens"}) {
+        "fp8_param_gather", "fp8_recipe", "fp8_dot_product_attention",
+        "disable_parameter_transpose_cache", "store_param_remainders",
+        "make_vocab_size_divisible_by", "train_tokens"}) {
     r.settle_job(field);
   }
 }

@@ -180,6 +180,9 @@ std::string training_arguments(const Training& t) {
   a.flag_if(gathers, "--fp8-param-gather");
   a.flag_if(gathers && j.fp8_recipe == Fp8Recipe::mxfp8, "--reuse-grad-buf-for-mxfp8-param-ag");
   a.flag_if(j.activation_func_fp8_input_store, "--activation-func-fp8-input-store");
+  a.flag_if(is_narrow(j.precision) && j.fp8_dot_product_attention, "--fp8-dot-product-attention");
+  a.flag_if(is_narrow(j.precision) && j.disable_parameter_transpose_cache,
+            "--disable-parameter-transpose-cache");
   a.flag_if(j.gradient_precision == Precision::bf16, "--grad-reduce-in-bf16");
   a.flag_if(j.cross_entropy_loss_fusion, "--cross-entropy-loss-fusion");
   a.set_if(j.cross_entropy_loss_fusion, "--cross-entropy-fusion-impl", "te");

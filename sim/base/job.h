@@ -31,6 +31,10 @@ struct TrainingJob : Numerics {
   // fp32 weights that the optimizer updates. Without them it updates 16-bit ones, as Hugging Face's
   // Trainer does with a model that was loaded in bf16.
   bool master_weights = true;
+  // Of fp32 weights the optimizer keeps the 16 bits that a bf16 weight lacks (Transformer Engine
+  // FusedAdam store_param_remainders; Megatron-LM's precision-aware optimizer). None: as the
+  // software's recipes (MemoryFacts).
+  std::optional<bool> store_param_remainders;
   std::optional<double> train_tokens;  // tokens of the whole training
 
   bool operator==(const TrainingJob&) const = default;
@@ -42,6 +46,13 @@ using Job = TrainingJob;
 constexpr double moment_bytes(const TrainingJob& job) {
   return bytes_per_element(job.exp_avg_precision) +
          (job.optimizer == Optimizer::adam ? bytes_per_element(job.exp_avg_sq_precision) : 0.0);
+}
+
+// Bytes of the optimizer's own copy of a weight. Remainders need a bf16 weight beside them.
+constexpr double master_bytes(const TrainingJob& job) {
+  if (!job.master_weights || !has_master_weights(job.precision)) return 0.0;
+  const bool beside_bf16 = job.precision != Precision::fp16 && !job.fp8_param_gather;
+  return job.store_param_remainders.value_or(false) && beside_bf16 ? 2.0 : 4.0;
 }
 
 }  // namespace meshwright

@@ -55,6 +55,14 @@ constexpr double operand_copies(const Numerics& numerics) {
   return narrow_format(numerics).two_copies || !numerics.operands_in_any_layout ? 2.0 : 1.0;
 }
 
+// The same of a weight: one where it is transposed each time.
+constexpr double weight_copies(const Numerics& numerics) {
+  const bool transposes = numerics.disable_parameter_transpose_cache &&
+                          numerics.precision == Precision::fp8 &&
+                          !narrow_format(numerics).two_copies;
+  return transposes ? 1.0 : operand_copies(numerics);
+}
+
 // Bytes of one element of a linear's input as it is kept for the weight gradient: Transformer
 // Engine keeps the operand by columns alone.
 constexpr double operand_bytes(const Numerics& numerics) {

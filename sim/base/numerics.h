@@ -99,6 +99,12 @@ struct Numerics {
   bool operands_in_any_layout = false;
   // fc1's output waits in fp8 for the gated activation's backward.
   bool activation_func_fp8_input_store = false;
+  // Fused attention multiplies fp8 numbers, and its inputs and output wait in fp8 for its backward
+  // (Transformer Engine DotProductAttention); counts in fp8 and fp4 jobs.
+  bool fp8_dot_product_attention = false;
+  // Linears hold an fp8 weight by rows alone and transpose it before each input gradient
+  // (Megatron-LM disable_parameter_transpose_cache).
+  bool disable_parameter_transpose_cache = false;
   // Tokens on their way to experts, and the gradients of what comes back: bf16, or fp8 with a scale
   // for 32 numbers. The other two ways are bf16.
   Precision moe_dispatch_fwd_dtype = Precision::bf16;
@@ -129,6 +135,11 @@ constexpr double activation_bytes(Precision p) { return is_narrow(p) ? 2.0 : byt
 // Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights, unless
 // fp8_param_gather).
 constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
+// Bytes of one number of attention's query, key, value and output, as they wait for its backward.
+constexpr double attention_bytes(const Numerics& numerics) {
+  const bool narrow = numerics.fp8_dot_product_attention && is_narrow(numerics.precision);
+  return narrow ? 1.0 : activation_bytes(numerics.precision);
+}
 constexpr bool freezes_weights(const Numerics& numerics) { return numerics.lora_rank > 0; }
 // Bytes of one frozen weight of a layer's linear. 4-bit NormalFloat has a byte of scale for 64
 // weights, and an fp32 one for 256 of these: 4.127 bits (arXiv 2305.14314, section 3).

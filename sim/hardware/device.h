@@ -95,6 +95,7 @@ struct AttentionRate {
   double ramp_keys = 0.0;
   double forward_tail_waves = 0.0;
   double backward_tail_waves = 0.0;
+  double fp8_time_factor = 1.0;  // of the same attention in fp8
   double relative_spread = kDatasheetRateSpread;
   Provenance provenance = Provenance::datasheet;
   bool operator==(const AttentionRate&) const = default;

@@ -38,6 +38,8 @@ struct FsdpCopies {
 struct MemoryFacts {
   double reserved_ratio = 1.0;    // reserved at the peak over allocated at the peak
   bool reports_reserved = false;  // printed and stated peaks are of reserved memory
+  // Its recipes in bf16 with bf16 gradients keep remainders (TrainingJob::store_param_remainders).
+  bool recipes_store_remainders = false;
   bool operator==(const MemoryFacts&) const = default;
 };
 
@@ -145,5 +147,13 @@ struct Framework {
   FrameworkFit fit;
   bool operator==(const Framework&) const = default;
 };
+
+// The job as this software's recipes run it, where the job does not say.
+inline Job job_under(Job job, const Framework& framework) {
+  const bool recipe = framework.memory.recipes_store_remainders &&
+                      job.precision == Precision::bf16 && job.gradient_precision == Precision::bf16;
+  if (!job.store_param_remainders) job.store_param_remainders = recipe;
+  return job;
+}
 
 }  // namespace meshwright

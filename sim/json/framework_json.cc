@@ -129,6 +129,10 @@ const Record<MemoryFacts>& memory_record() {
           "Reserved over allocated memory at the peak.");
     r.row(&MemoryFacts::reports_reserved, "reports_reserved", kind::flag(),
           "The framework prints reserved memory as its peak.");
+    r.row(&MemoryFacts::recipes_store_remainders, "recipes_store_remainders", kind::flag(),
+          "Jobs in bf16 with bf16 gradients keep 16-bit remainders of fp32 weights, unless they "
+          "say otherwise.");
+    r.omitted_at_default();
     return r;
   }();
   return record;

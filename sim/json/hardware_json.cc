@@ -97,6 +97,9 @@ const Record<AttentionRate>& attention_record() {
           "Waves of blocks that the tail costs forward.");
     r.row(&A::backward_tail_waves, "backward_tail_waves", kind::number(),
           "Waves of blocks that the tail costs backward.");
+    r.row(&A::fp8_time_factor, "fp8_time_factor", kind::number({0.1, 10.0}),
+          "Time of the same attention in fp8 over that in 16 bits.");
+    r.omitted_at_default();
     r.row(&A::relative_spread, "relative_spread", kind::number(),
           "Error of the shares, one standard deviation.");
     r.row(&A::provenance, "provenance", kind::choice(kProvenanceNames),

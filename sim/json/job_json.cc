@@ -69,6 +69,10 @@ Record<Job> make_job_record() {
   r.row(&Job::master_weights, "master_weights", kind::flag(),
         "The optimizer updates fp32 weights; false: 16-bit ones.");
   r.omitted_at_default();
+  r.row(&Job::store_param_remainders, "store_param_remainders", kind::optional(kind::flag()),
+        "Of fp32 weights the optimizer keeps the 16 bits that bf16 ones lack; default: as the "
+        "software's recipes.");
+  r.omitted_at_default();
   r.row(&Job::lora_rank, "lora_rank", kind::integer({0, 65'536}),
         "Rank of LoRA's adapters; 0: all weights are trained.");
   r.omitted_at_default();
@@ -107,6 +111,12 @@ Record<Job> make_job_record() {
         "How fp8 operands are scaled (Megatron-LM --fp8-recipe); default: delayed.");
   r.row(&Job::activation_func_fp8_input_store, "activation_func_fp8_input_store", kind::flag(),
         "The input of the gated activation waits in fp8 for its backward pass.");
+  r.omitted_at_default();
+  r.row(&Job::fp8_dot_product_attention, "fp8_dot_product_attention", kind::flag(),
+        "Fused attention works in fp8; counts where precision is fp8 or fp4.");
+  r.omitted_at_default();
+  r.row(&Job::disable_parameter_transpose_cache, "disable_parameter_transpose_cache", kind::flag(),
+        "fp8 weights have no transposed copy: they are transposed before each input gradient.");
   r.omitted_at_default();
   r.row(&Job::moe_dispatch_fwd_dtype, "moe_dispatch_fwd_dtype", kind::choice(kSentNames),
         "Format of tokens on their way to the experts.");

@@ -60,7 +60,8 @@ Cost attention_cost(const AttentionCall& call, Precision precision, const Device
   const double fill = keys / (keys + rate->ramp_keys) * blocks / (blocks + tail);
   const double fraction = forward ? rate->forward_fraction : rate->backward_fraction;
   const GemmModel& gemm = gemm_model_for(device, precision);
-  const Seconds compute = work / (gemm.peak * fraction * fill);
+  const double format = op.narrow ? rate->fp8_time_factor : 1.0;
+  const Seconds compute = work / (gemm.peak * fraction * fill) * format;
   const Seconds memory = traffic / bytes_per_second(streaming_rate(device));
   return {device.kernel_launch + std::max(compute, memory), rate->relative_spread,
           rate->provenance};

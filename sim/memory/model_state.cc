@@ -14,8 +14,7 @@ namespace {
 
 // Bytes of optimizer state per parameter.
 double optimizer_bytes(const Job& job) {
-  double state = moment_bytes(job);
-  if (job.master_weights && has_master_weights(job.precision)) state += 4.0;
+  const double state = moment_bytes(job) + master_bytes(job);
   // fp16 gradients are unscaled into an fp32 copy: Megatron-LM dist_optimizer.md's 20 bytes.
   const bool fp32_copy =
       job.precision == Precision::fp16 && bytes_per_element(job.gradient_precision) < 4.0;
@@ -194,7 +193,7 @@ Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& la
     instead = frozen_weight_bytes(numerics);
   }
   return bytes((parameters.dense + parameters.expert) *
-               (operand_copies(numerics) * operand_bytes(numerics) - instead));
+               (weight_copies(numerics) * operand_bytes(numerics) - instead));
 }
 
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,

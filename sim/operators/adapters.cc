@@ -103,8 +103,13 @@ double rows_of_linear(const Operator& op) {
   return static_cast<double>(op.batch) * static_cast<double>(op.m);
 }
 
-// Frees the saved input of a frozen linear, which only its weight gradient would need.
-void release_input(Operators& ops, const Operator& linear, const RankShape& shape) {
+// Frees the saved input of a frozen linear, which only its weight gradient would need. Attention's
+// output is saved by the linear itself, in its operand's format; other inputs by their producer.
+void release_input(Operators& ops, Operator& linear, const RankShape& shape) {
+  if (linear.name == "attention.projection" && shape.operand < shape.width) {
+    linear.saved -= bytes(rows_of_linear(linear) * static_cast<double>(linear.k) * shape.operand);
+    return;
+  }
   for (const InputOf& input : kInputs) {
     if (input.linear != linear.name) continue;
     Operator* producer = operator_named(ops, input.producer);
@@ -269,7 +274,8 @@ void add_adapters(Operators& ops, const Model& model, const Numerics& numerics,
     }
     // The adapters of a linear share its input, which they keep gathered and in 16 bits.
     if (!adapted || numerics.lora_dropout > 0.0) continue;
-    if (op.name == "attention.projection") continue;  // it keeps its input anyway
+    // Attention keeps its output anyway, in 16 bits unless it works in fp8.
+    if (op.name == "attention.projection" && shape.attention == shape.width) continue;
     all.back().saved += bytes(rows_of_linear(op) * static_cast<double>(op.k) * shape.width);
   }
   ops = std::move(all);

@@ -65,7 +65,7 @@ void append_query_key_value(Operators& ops, const Model& model, const HeadShape&
                 gemm_operator("attention.qkv", Module::attention_linear, shape.rows, n,
                               model.hidden_size, shape),
                 Feed::norm, shape);
-  ops.back().saved = bytes(qkv_elements(heads, shape) * shape.width);
+  ops.back().saved = bytes(qkv_elements(heads, shape) * shape.attention);
 }
 
 // DeepSeek-V2 (arXiv 2405.04434), 2.1: down projections are whole on each tensor rank and work on
@@ -95,7 +95,7 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
                                 model.hidden_size, shape),
                   Feed::other, shape);
   }
-  ops.back().saved = kept(shape.rows, query_width);
+  ops.back().saved = bytes(static_cast<double>(shape.rows * query_width) * shape.attention);
   const std::int64_t latent = mla.kv_lora_rank + mla.qk_pos_emb_head_dim;
   append_linear(ops, "attention.quantize_kv_down",
                 gemm_operator("attention.kv_down", Module::attention_linear, shape.sequence_rows,
@@ -110,7 +110,8 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
                     heads.heads * (mla.qk_head_dim + mla.v_head_dim), mla.kv_lora_rank, shape),
       Feed::norm, shape);
   // Keys are kept with their rotary part copied to each head.
-  ops.back().saved = kept(shape.rows, heads.heads * (heads.key_width + mla.v_head_dim));
+  ops.back().saved = bytes(static_cast<double>(shape.rows * heads.heads) *
+                           static_cast<double>(heads.key_width + mla.v_head_dim) * shape.attention);
 }
 
 Operator fused_attention(const Model& model, LayerKind kind, const Numerics& numerics,
@@ -120,6 +121,7 @@ Operator fused_attention(const Model& model, LayerKind kind, const Numerics& num
   op.name = "attention.core";
   op.kind = OperatorKind::attention;
   op.module = Module::core_attention;
+  op.narrow = shape.attention < shape.width;
   op.batch = tokens.sequences * heads.heads;
   op.m = tokens.queries;
   op.n = all_keys(tokens, layout);
@@ -137,6 +139,20 @@ Operator fused_attention(const Model& model, LayerKind kind, const Numerics& num
   op.saved =
       bytes(4.0 * static_cast<double>(op.batch) * static_cast<double>(op.m));  // log-sum-exp, fp32
   return op;
+}
+
+// Attention in fp8 casts query, key and value to fp8 and its output back; backward casts the
+// output's gradient, and the gradients of query, key and value back (Transformer Engine,
+// DotProductAttention with fp8_dpa). Each cast reads one format and writes the other.
+void append_attention_casts(Operators& ops, const HeadShape& heads, const RankShape& shape) {
+  const double cast = shape.width + shape.attention;
+  const double out = static_cast<double>(shape.rows * heads.heads * heads.value_width);
+  Operator op = memory_operator("attention.quantize_core", Module::core_attention,
+                                kernel::kQuantize, 0, 0, 0, shape);
+  op.forward_bytes = bytes((qkv_elements(heads, shape) + out) * cast);
+  op.backward_bytes = op.forward_bytes;
+  op.launches = 2;
+  ops.push_back(op);
 }
 
 Operator batched_product(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n,
@@ -273,6 +289,7 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     ops.back().launches = rotary.launches;
   }
   if (numerics.attention_kernel == AttentionKernel::flash) {
+    if (shape.attention < shape.width) append_attention_casts(ops, heads, shape);
     ops.push_back(fused_attention(model, kind, numerics, tokens, layout, heads, shape));
   } else {
     append_unfused_attention(ops, numerics, tokens, layout, heads, shape);
@@ -288,8 +305,9 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
   const bool by_heads = layout.cp_comm_type == ContextParallelAlgorithm::a2a ||
                         layout.cp_comm_type == ContextParallelAlgorithm::a2a_p2p;
   const double twice = by_heads && layout.context_parallel_size > 1 ? shape.width : 0.0;
-  // Attention's own backward needs the output in 16 bits; fp8 adds the projection's operand.
-  const double kept = shape.operand < shape.width ? shape.width + shape.operand : shape.width;
+  // Attention's own backward needs the output as attention computes it; fp8 adds the projection's
+  // operand.
+  const double kept = shape.operand < shape.width ? shape.attention + shape.operand : shape.width;
   ops.back().saved = bytes(static_cast<double>(shape.rows * width) * (kept + twice));
 }
 

@@ -17,6 +17,8 @@ struct RankShape {
   double operand = 2;                    // bytes of a linear's input, kept for its weight gradient
   bool scaled_blocks = false;            // operands of blocks with scales that products know
   double cast = 0, cast_after_norm = 0;  // bytes that casting one number of 16 bits moves
+  double transposed = 0;        // bytes that transposing one number of a weight moves, backward
+  double attention = 2;         // bytes of attention's inputs and output, kept for its backward
   double activation_input = 2;  // bytes of a gated activation's input, kept for its backward
   bool eager = false;           // the job's kernel_fusion
   bool transformers = false;    // eager as Hugging Face transformers

@@ -47,8 +47,11 @@ RankShape rank_shape(const Numerics& numerics, const TokenShape& tokens, const L
     shape.scaled_blocks =
         numerics.precision == Precision::fp4 || numerics.fp8_recipe == Fp8Recipe::mxfp8;
     shape.cast = format.reads * shape.width + written;
+    const bool transposes = weight_copies(numerics) < operand_copies(numerics);
+    if (transposes) shape.transposed = 2.0 * shape.operand;
     if (!format.norm_casts) shape.cast_after_norm = format.reads_after_norm * shape.width + written;
   }
+  shape.attention = attention_bytes(numerics);
   shape.activation_input = numerics.activation_func_fp8_input_store ? 1.0 : shape.width;
   shape.eager = is_eager(numerics.kernel_fusion);
   shape.transformers = numerics.kernel_fusion == KernelFusion::transformers;
@@ -104,7 +107,9 @@ void append_linear(Operators& ops, std::string_view quantize_name, const Operato
     const auto rows = static_cast<double>(linear.batch * linear.m);
     const double forward = feed == Feed::norm ? shape.cast_after_norm : shape.cast;
     op.forward_bytes = bytes(rows * static_cast<double>(linear.k) * forward);
-    op.backward_bytes = bytes(rows * static_cast<double>(linear.n) * shape.cast);
+    const auto weights = static_cast<double>(linear.batch * linear.k * linear.n);
+    op.backward_bytes =
+        bytes(rows * static_cast<double>(linear.n) * shape.cast + weights * shape.transposed);
     ops.push_back(op);
   }
   ops.push_back(linear);

@@ -92,7 +92,9 @@ struct CostTable::Impl {
 
 CostTable::CostTable(Scenario scenario) : impl_(new Impl{std::move(scenario), {}, {}, {}, {}}) {
   const Model& model = impl_->scenario.model;
-  impl_->scenario.job = job_on(impl_->scenario.job, only_device(impl_->scenario.cluster));
+  const Cluster& cluster = impl_->scenario.cluster;
+  impl_->scenario.job =
+      job_under(job_on(impl_->scenario.job, only_device(cluster)), cluster.framework);
   for (int i = 0; i < model.num_layers; ++i) {
     impl_->has_kind[kind_index(layer_kind(model, i))] = true;
   }

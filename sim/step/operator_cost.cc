@@ -2,8 +2,10 @@
 #include "sim/step/operator_cost.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/base/narrow_format.h"
+#include "sim/base/spread.h"
 #include "sim/kernel_time/expert_products.h"
 #include "sim/kernel_time/slowest.h"
 
@@ -90,13 +92,27 @@ OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
   return cost;
 }
 
+// A product's rate errs by no more than runs under this software, where its factor was fitted.
+double most_spread(const Operator& op, const UnitScope& unit) {
+  const bool narrow = op.kind == OperatorKind::gemm &&
+                      is_narrow(compute_precision(op, unit.scenario.job.precision));
+  const bool fitted = unit.scenario.cluster.framework.kernels.narrow_gemm_time_factor != 1.0;
+  return narrow && fitted ? kFittedNarrowSpread : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
   const double factor = time_factor(op, unit.scenario.job, unit.layout, unit.scenario.cluster) *
                         fullest_rank(op, unit);
+  const double most = most_spread(op, unit);
   const OperatorCost cost = kernel_costs(op, unit);
-  return {times(cost.forward, factor), times(cost.input, factor), times(cost.weight, factor)};
+  const auto in_step = [&](const Cost& pass) {
+    Cost result = times(pass, factor);
+    result.relative_spread = std::min(result.relative_spread, most);
+    return result;
+  };
+  return {in_step(cost.forward), in_step(cost.input), in_step(cost.weight)};
 }
 
 Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& unit) {

@@ -9,12 +9,14 @@ namespace meshwright {
 namespace {
 
 // Bytes that one optimizer step touches a parameter of the rank's share: it reads gradient, weight
-// and moments and writes weight and moments in their formats, and the 16-bit copy.
+// and moments and writes weight and moments in their formats, and the 16-bit copy. Remainders are
+// read and written with the 16-bit weight.
 double optimizer_traffic(const Job& job) {
   const double stored = weight_bytes(job.precision);
-  const bool master = job.master_weights && has_master_weights(job.precision);
-  return bytes_per_element(job.gradient_precision) +
-         2.0 * ((master ? 4.0 : stored) + moment_bytes(job)) + (master ? stored : 0.0);
+  const double master = master_bytes(job);
+  const double own = master > 0.0 ? master : stored;
+  const double copy = master <= 0.0 ? 0.0 : master < 4.0 ? 2.0 * stored : stored;
+  return bytes_per_element(job.gradient_precision) + 2.0 * (own + moment_bytes(job)) + copy;
 }
 
 // The pass as a calibration saw it whole; tokens do not count in it.

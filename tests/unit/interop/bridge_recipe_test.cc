@@ -145,9 +145,13 @@ TEST(BridgePrecision, TypesOfStatesCountWithThePrecisionAwareOptimizer) {
   EXPECT_EQ(on.job.exp_avg_precision, Precision::bf16);
   EXPECT_EQ(on.job.exp_avg_sq_precision, Precision::bf16);
   EXPECT_TRUE(on.says_job("exp_avg_precision"));
+  EXPECT_EQ(on.job.store_param_remainders, false);  // main_params_dtype is named
   EXPECT_THAT(on.not_understood, IsEmpty());
   const LaunchRecord off = read_yaml("optimizer: { use_precision_aware_optimizer: false, " + types);
   EXPECT_EQ(off.job.exp_avg_precision, Precision::fp32);
+  EXPECT_EQ(off.job.store_param_remainders, false);
+  const LaunchRecord plain = read_yaml("optimizer: { use_precision_aware_optimizer: true }\n");
+  EXPECT_EQ(plain.job.store_param_remainders, true);
   EXPECT_EQ(off.job.gradient_precision, Precision::fp32);
   const LaunchRecord half = read_yaml(
       "optimizer: { use_precision_aware_optimizer: true, main_params_dtype: torch.float16 }\n");

@@ -22,6 +22,8 @@ TEST(JobJson, WhatIsWrittenIsReadBack) {
   job.cross_entropy_loss_fusion = true;
   job.fp8_recipe = Fp8Recipe::mxfp8;
   job.activation_func_fp8_input_store = true;
+  job.fp8_dot_product_attention = job.disable_parameter_transpose_cache = true;
+  job.store_param_remainders = false;
   job.moe_dispatch_fwd_dtype = job.moe_combine_bwd_dtype = Precision::fp8;
   job.seq_length = 8192;
   EXPECT_EQ(job_from_json(to_json(job), "job.json"), job);
@@ -36,6 +38,20 @@ TEST(JobJson, WhatIsNotSaidIsAsTheFrameworkHasIt) {
   };
   EXPECT_EQ(read_with("{}"), KernelFusion::eager);
   EXPECT_EQ(read_with(R"({"kernel_fusion": "fused"})"), KernelFusion::fused);
+}
+
+// bf16 with bf16 gradients, where the job does not say and the software's recipes do so.
+TEST(JobJson, RemaindersAreAsTheSoftwaresRecipes) {
+  Framework framework;
+  Job job;
+  job.gradient_precision = Precision::bf16;
+  EXPECT_EQ(job_under(job, framework).store_param_remainders, false);
+  framework.memory.recipes_store_remainders = true;
+  EXPECT_EQ(job_under(job, framework).store_param_remainders, true);
+  job.store_param_remainders = false;
+  EXPECT_EQ(job_under(job, framework).store_param_remainders, false);
+  Job wide;
+  EXPECT_EQ(job_under(wide, framework).store_param_remainders, false);
 }
 
 TEST(JobJson, Fp8WeightsAloneNeedAnFp8Job) {

@@ -65,6 +65,16 @@ TEST(AttentionCost, RunsAtItsFractionOfThePeak) {
   EXPECT_EQ(backward.weight.time.value(), 0.0);
 }
 
+// 17.180 ms in 16 bits, 0.75 of it in fp8: 12.885 ms.
+TEST(AttentionCost, InFp8ItTakesTheDevicesShareOfTheTime) {
+  Device d = device_with_attention();
+  d.attention[1].fp8_time_factor = 0.75;
+  Operator op = attention();
+  EXPECT_NEAR(forward_cost(op, Precision::bf16, d).time.value(), 17.1799e-3 + 2e-6, 1e-7);
+  op.narrow = true;
+  EXPECT_NEAR(forward_cost(op, Precision::bf16, d).time.value(), 12.8849e-3 + 2e-6, 1e-7);
+}
+
 TEST(AttentionCost, ShortSequencesAndFewHeadsFillLess) {
   Device d = device_with_attention();
   const double full = forward_cost(attention(), Precision::bf16, d).time.value() - 2e-6;

@@ -139,6 +139,22 @@ TEST(StageMemory, CopiesOfWeightsAreTheRecipes) {
   EXPECT_EQ(added(Precision::fp4, std::nullopt), 2 * (0.5 + 1.0 / 16));
 }
 
+// Of the two copies the transposed one is left out; where one copy serves both, nothing is.
+TEST(StageMemory, WeightsThatAreTransposedEachTimeHaveOneCopy) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  Job job = tiny_job();
+  job.precision = Precision::fp8;
+  const auto weights = [&] { return stage_memory(model, job, Layout{}, stage, 0).weights; };
+  const Bytes two = weights();
+  job.disable_parameter_transpose_cache = true;
+  EXPECT_EQ(two - weights(), bytes(1.0 * 4 * 12 * 64 * 64));
+  job.operands_in_any_layout = true;
+  const Bytes one = weights();
+  job.disable_parameter_transpose_cache = false;
+  EXPECT_EQ(one, weights());
+}
+
 // fp8_param_gather: those 12 * 64^2 weights of each of the 4 layers have no 16-bit copy, as long as
 // an optimizer is sharded.
 TEST(StageMemory, Fp8WeightsAloneNeedNoWideCopy) {

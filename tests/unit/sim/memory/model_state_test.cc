@@ -36,6 +36,25 @@ TEST(ModelState, BytesPerParameterAreMegatrons) {
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(fp16, sharded_over(8, 1)), 6);
 }
 
+// bf16 with bf16 gradients: 2 + 2 + (8 + 4) = 16; with remainders 2 in place of the 4 of a master
+// weight: 14, distributed 4 + 10/8. fp16 weights lack other bits, and fp8 ones have none: 4 as
+// before.
+TEST(ModelState, RemaindersTakeHalfOfAMasterWeight) {
+  Job job = job_with(Precision::bf16);
+  job.gradient_precision = Precision::bf16;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 0)), 16);
+  job.store_param_remainders = true;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 0)), 14);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 1)), 5.25);
+  EXPECT_EQ(master_bytes(job), 2.0);
+  job.precision = Precision::fp16;
+  EXPECT_EQ(master_bytes(job), 4.0);
+  job.precision = Precision::fp8;
+  EXPECT_EQ(master_bytes(job), 2.0);
+  job.fp8_param_gather = true;
+  EXPECT_EQ(master_bytes(job), 4.0);
+}
+
 // A million parameters of which nothing is trained are 2 MB in bf16 and 4 MB in fp32; ZeRO-3 over 4
 // ranks leaves 2/4 MB. Training adds 4 of gradients and 4 + 4 + 4 of optimizer in bf16, to the same
 // weights.

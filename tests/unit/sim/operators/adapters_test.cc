@@ -136,6 +136,14 @@ TEST(Lora, InputsOfFrozenLinearsAreNotKept) {
   EXPECT_DOUBLE_EQ(find(ops, "attention.qkv.lora_a").saved.value(), 1024.0 * 16 * 2);
 }
 
+// In fp8 the projection's operand is not kept either: attention's output alone, 2 bytes a number.
+TEST(Lora, AFrozenProjectionKeepsAttentionsOutputAlone) {
+  Job job = lora_job();
+  job.precision = Precision::fp8;
+  const auto ops = layer_operators(llama_model(), {}, job, {});
+  EXPECT_DOUBLE_EQ(find(ops, "attention.projection").saved.value(), 1024.0 * 4096 * 2);
+}
+
 TEST(Lora, DataParallelRanksReduceTheAdaptersAlone) {
   const Model model = llama_model();
   Layout layout;

@@ -332,6 +332,41 @@ TEST(Operators, GatedActivationsMayKeepTheirInputInFp8) {
   EXPECT_DOUBLE_EQ((of("experts.activation").forward_bytes - before).value(), 3 * input);
 }
 
+// 2,048 tokens of 96 heads of 128, as many keys and values: 3 x 12,288 numbers wait in 1 byte
+// instead of 2. The output waits in 1 byte for attention and in 1 for the projection. Casts read 2
+// bytes and write 1 of the three and the output, and the same backward.
+TEST(Operators, AttentionInFp8KeepsAndCastsFp8Numbers) {
+  Job job = job_2048(AttentionKernel::flash);
+  job.precision = Precision::fp8;
+  const auto of = [&](std::string_view name) {
+    return find(layer_operators(gpt3(), {}, job, {}), name);
+  };
+  const double numbers = 2048.0 * 12288;
+  EXPECT_DOUBLE_EQ(of("attention.qkv").saved.value(), 3 * numbers * 2);
+  EXPECT_DOUBLE_EQ(of("attention.projection").saved.value(), numbers * (2 + 1));
+  EXPECT_FALSE(of("attention.core").narrow);
+  job.fp8_dot_product_attention = true;
+  EXPECT_DOUBLE_EQ(of("attention.qkv").saved.value(), 3 * numbers);
+  EXPECT_DOUBLE_EQ(of("attention.projection").saved.value(), numbers * (1 + 1));
+  EXPECT_TRUE(of("attention.core").narrow);
+  EXPECT_DOUBLE_EQ(of("attention.quantize_core").forward_bytes.value(), 4 * numbers * 3);
+  EXPECT_DOUBLE_EQ(of("attention.quantize_core").backward_bytes.value(), 4 * numbers * 3);
+}
+
+// The projection's weight has 12,288^2 numbers: a byte of each is read and one written before the
+// input gradient.
+TEST(Operators, AWeightWithoutATransposedCopyIsTransposedBackward) {
+  Job job = job_2048(AttentionKernel::flash);
+  job.precision = Precision::fp8;
+  const auto backward = [&] {
+    return find(layer_operators(gpt3(), {}, job, {}), "attention.quantize_projection")
+        .backward_bytes.value();
+  };
+  const double cached = backward();
+  job.disable_parameter_transpose_cache = true;
+  EXPECT_DOUBLE_EQ(backward() - cached, 2.0 * 12288 * 12288);
+}
+
 // The fullest rank keeps so much more of its experts' tokens; full buffers hold no more.
 TEST(Operators, TheFullestRankKeepsMore) {
   Model model = eight_experts();
