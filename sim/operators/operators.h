@@ -73,8 +73,8 @@ struct Operator {
   bool frozen = false;      // its weight is not trained: backward has no weight gradient
   bool adapter = false;     // LoRA's, beside a frozen linear; always in 16 bits
   bool transposed_second = false;  // q k^T: the gradient of k is dS^T q, n x k over m
-  bool narrow = false;      // attention: multiplies fp8 numbers
-  bool of_expert = false;   // works on tokens of experts; its parameter is theirs, a product each
+  bool narrow = false;             // attention: multiplies fp8 numbers
+  bool of_expert = false;  // works on tokens of experts; its parameter is theirs, a product each
   // Kernels that the host launches forward; backward as many, a GEMM twice.
   std::int64_t launches = 1;
 
