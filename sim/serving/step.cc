@@ -325,6 +325,7 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
   cost.graph_most = graph_max_batch(engine, device, options);
   cost.eager = options.enforce_eager;
   cost.time_factor = engine.time_factor;
+  cost.prefill_factor = engine.prefill_factor;
   cost.own_spread = engine.relative_spread;
   cost.graphs = engine.graphs;
   cost.pads_to_graph = engine.pads_to_graph;
@@ -421,9 +422,12 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
     at(StepTerm::prefill_attention) = prefill_attention_seconds(cost, step);
   at(StepTerm::pipeline) = seconds(cost.send.at(here)) * (cost.stages - 1.0);
 
+  // A mixed step's kernels do both kinds of rows at once: the factors are weighted by rows.
+  const double prompts = step.prefill_tokens / (decodes + step.prefill_tokens);
+  const double factor = cost.time_factor + prompts * (cost.prefill_factor - cost.time_factor);
   Seconds kernels;
   for (Seconds& term : time.terms) {
-    term *= cost.time_factor;
+    term *= factor;
     kernels += term;
   }
   Seconds host = cost.host_step + cost.host_sequence * step.decode_sequences;
