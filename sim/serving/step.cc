@@ -113,8 +113,15 @@ struct ReplicaCompiler {
     const double ep = l.expert_parallel_size, h = model.hidden_size;
     const double width = static_cast<double>(moe.moe_ffn_hidden_size) / expert_tensor_size(l);
     const double tokens = rows * dp;
-    const double hit = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens) / ep;
-    const double pairs = tokens * moe.moe_router_topk / ep;
+    const double touched = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens);
+    // The rank with the most work sets the pace: each expert is hit with the same probability, and
+    // each pair of a token and an expert falls on one rank of ep.
+    const double share = touched / moe.num_moe_experts;
+    const double hit =
+        touched / ep * slowest_over_mean(ep, touched / ep, touched / ep * (1.0 - share));
+    const double all_pairs = tokens * moe.moe_router_topk;
+    const double pairs =
+        all_pairs / ep * slowest_over_mean(ep, all_pairs / ep, all_pairs / ep * (1.0 - 1.0 / ep));
     const double matrices = is_gated(model.activation) ? 3.0 : 2.0;
     const Bytes weights = bytes(hit * matrices * h * width * quantized_weight_bytes(scheme));
     const Bytes moved = bytes(pairs * (4.0 * h + 3.0 * width) * 2.0 + tokens * h * 4.0);
