@@ -35,7 +35,7 @@ struct ServePlanOptions {
   std::vector<int> tensor, pipeline, data;
   std::optional<int> gpus;
   int max_gpus = 4096, top = 10;
-  bool find_gpus = false, what_if = false;
+  bool find_gpus = false, what_if = false, explain = false;
   OutputOptions output;
 };
 
@@ -171,6 +171,10 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q, co
   file.percentile = q.percentile;
   file.currency = q.prices.currency;
   file.plan = planner::serving_plan(q);
+  if (o.explain && file.plan.choices.size() > 1) {
+    file.explanation =
+        planner::serving_explanation(q, file.plan.choices[0], file.plan.choices[1]);
+  }
   if (o.what_if) file.what_ifs = planner::serving_what_ifs(q);
   return file;
 }
@@ -184,6 +188,7 @@ std::vector<reports::Table> serving_tables(const reports::ServingPlanFile& file)
   add(reports::serving_money_table(file));
   add(reports::serving_pareto_table(file));
   add(reports::serving_rejections_table(file));
+  add(reports::serving_explanation_table(file));
   add(reports::serving_what_ifs_table(file));
   return tables;
 }
@@ -242,6 +247,8 @@ void add_space(Command& command, ServePlanOptions& o) {
   app.add_option("--mode", o.mode,
                  "aggregated, disaggregated (prefill and decode pools) or both. Default: aggregated");
   app.add_option("--top", o.top, "Deployments to list. Default: 10")->check(CLI::Range(1, 1000));
+  app.add_flag("--explain", o.explain,
+               "Compare the decode steps of the first two deployments, term by term");
   app.add_flag("--what-if", o.what_if, "Answer the question again with one thing changed");
 }
 

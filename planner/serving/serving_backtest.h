@@ -22,7 +22,7 @@ enum class ServingQuantity {
   ttft_p99,
   itl_mean,
   e2e_mean,
-  output_tps  // tokens a second of the whole deployment
+  output_tps  // tokens per second of the whole deployment
 };
 inline constexpr std::array kServingQuantityNames{
     EnumName{ServingQuantity::tpot_mean, "tpot_mean"},
@@ -35,7 +35,7 @@ inline constexpr std::array kServingQuantityNames{
     EnumName{ServingQuantity::output_tps, "output_tps"}};
 constexpr std::string_view name_of(ServingQuantity v) { return name_in(kServingQuantityNames, v); }
 inline constexpr std::size_t kNumServingQuantities = kServingQuantityNames.size();
-// Seconds, or tokens a second; none: not told, or without meaning under that load.
+// Seconds, or tokens per second; none: not told, or without meaning under that load.
 using ServingValues = std::array<std::optional<double>, kNumServingQuantities>;
 
 struct MeasuredService {

@@ -577,6 +577,24 @@ ServingPlan serving_plan(const ServingQuestion& q) {
   return plan;
 }
 
+std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& q,
+                                                       const ServingChoice& first,
+                                                       const ServingChoice& second) {
+  const double context = mean_input(q.load.lengths) + mean_output(q.load.lengths) / 2.0;
+  const auto step = [&](const ServingChoice& choice) {
+    const CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
+    const ReplicaCost& cost = service.replica->cost;
+    const double running = std::max(1.0, choice.state.state.running) / cost.stages;
+    return step_time(cost, decode_step(running, context));
+  };
+  const StepTime a = step(first), b = step(second);
+  std::vector<ServingTermDifference> rows;
+  for (const auto& [term, name] : kStepTermNames) {
+    if (a[term].value() > 0.0 || b[term].value() > 0.0) rows.push_back({term, a[term], b[term]});
+  }
+  return rows;
+}
+
 std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question) {
   struct Change {
     std::string name;

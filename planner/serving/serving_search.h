@@ -91,6 +91,15 @@ struct ServingPlan {
 };
 ServingPlan serving_plan(const ServingQuestion& question);
 
+// One term of the decode step of two deployments, each at its own batch.
+struct ServingTermDifference {
+  StepTerm term = StepTerm::linears;
+  Seconds first{}, second{};
+};
+std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& question,
+                                                       const ServingChoice& first,
+                                                       const ServingChoice& second);
+
 // The same question with one thing changed.
 struct ServingWhatIf {
   std::string name{};

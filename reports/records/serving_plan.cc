@@ -252,6 +252,18 @@ const Record<planner::ServingWhatIf>& serving_what_if_record() {
   return record;
 }
 
+const Record<planner::ServingTermDifference>& serving_term_difference_record() {
+  static const Record<planner::ServingTermDifference> record = [] {
+    using D = planner::ServingTermDifference;
+    Record<D> r("One term of the decode step of the first two choices, each at its own batch.");
+    r.row(&D::term, "term", kind::choice(kStepTermNames), "Which.");
+    r.row(&D::first, "first_seconds", kPlainSeconds(), "Of the first.");
+    r.row(&D::second, "second_seconds", kPlainSeconds(), "Of the second.");
+    return r;
+  }();
+  return record;
+}
+
 // What every answer about a service says first.
 template <typename File>
 void add_heading(Record<File>& r) {
@@ -315,7 +327,7 @@ const Record<planner::LayoutChoice>& layout_choice_record() {
 const Record<ServingBacktestPoint>& serving_backtest_point_record() {
   static const Record<ServingBacktestPoint> record = [] {
     using P = ServingBacktestPoint;
-    Record<P> r("One point. Times in seconds, throughput in tokens a second.");
+    Record<P> r("One point. Times in seconds, throughput in tokens per second.");
     r.row(&P::id, "id", kind::text(), "Its name.");
     r.row(&P::group, "group", kind::text(), "Its group.");
     r.row(&P::deployment, "deployment", kind::text(), "What ran.");
@@ -375,6 +387,8 @@ const Record<ServingPlanFile>& serving_plan_record() {
     r.row_at<std::optional<planner::NearestDeployment>>(
         [](auto& f) -> auto& { return f.plan.nearest; }, "nearest",
         kind::optional(kind::object(nearest_deployment_record)), "Where no deployment meets them.");
+    r.row(&F::explanation, "explanation", kind::list(serving_term_difference_record),
+          "Decode steps of the first two choices, term by term.");
     r.row(&F::what_ifs, "what_ifs", kind::list(serving_what_if_record), "One thing changed.");
     r.row_at<int>([](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer(),
                   "Valid replicas.");

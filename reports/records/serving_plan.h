@@ -21,6 +21,7 @@ struct ServingPlanFile {
   double percentile = 0;
   std::string currency{};
   planner::ServingPlan plan{};
+  std::vector<planner::ServingTermDifference> explanation{};  // of the first two choices
   std::vector<planner::ServingWhatIf> what_ifs{};
 };
 const Record<ServingPlanFile>& serving_plan_record();

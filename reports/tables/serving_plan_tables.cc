@@ -127,6 +127,21 @@ Table serving_rejections_table(const ServingPlanFile& file) {
   return table;
 }
 
+Table serving_explanation_table(const ServingPlanFile& file) {
+  Table table{"decode steps of the first two deployments, each at its own batch",
+              {{"term", "term", ""}, {"first_ms", "", "ms"}, {"second_ms", "", "ms"},
+               {"difference_ms", "difference", "ms", 3}},
+              {}};
+  if (file.explanation.empty() || file.plan.choices.size() < 2) return table;
+  table.columns[1].heading = planner::short_name(file.plan.choices[0].deployment);
+  table.columns[2].heading = planner::short_name(file.plan.choices[1].deployment);
+  for (const planner::ServingTermDifference& one : file.explanation) {
+    table.rows.push_back({plain_words(name_of(one.term)), in_ms(one.first), in_ms(one.second),
+                          (one.second - one.first) / milliseconds(1)});
+  }
+  return table;
+}
+
 Table serving_what_ifs_table(const ServingPlanFile& file) {
   Table table{"the same question with one thing changed (closed form)",
               {{"change", "change", ""},

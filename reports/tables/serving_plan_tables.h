@@ -15,6 +15,7 @@ Table serving_choices_table(const ServingPlanFile& file);
 Table serving_money_table(const ServingPlanFile& file);
 Table serving_pareto_table(const ServingPlanFile& file);
 Table serving_rejections_table(const ServingPlanFile& file);
+Table serving_explanation_table(const ServingPlanFile& file);
 Table serving_what_ifs_table(const ServingPlanFile& file);
 
 // One row a metric: mean and percentiles.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many experts a batch wakes, and how many tokens a step of speculation accepts.
+// How many experts a batch wakes, and how many tokens per step of speculation accepts.
 #pragma once
 
 #include <algorithm>

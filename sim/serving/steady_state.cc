@@ -60,8 +60,10 @@ struct Cycle {
   Seconds decode{}, added{}, step{};
 };
 
-// One mean step of a replica in which `running` sequences of each group decode.
-Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double running) {
+// One mean step of a replica in which `running` sequences of each group decode. `others`: share of the
+// prompts that are not a user's own, during which it does not decode.
+Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double running,
+               double others = 1.0) {
   Cycle cycle;
   const double steps = decode_steps(replica, request);
   cycle.decode = decode_duration(replica, running, mean_context(request));
@@ -71,7 +73,7 @@ Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double
   const double groups = replica.cost.data_ranks;
   double often = cycle.prompts / together;
   if (groups > 1 && often < 1.0) often = 1.0 - std::pow(1.0 - often, groups);
-  cycle.added = prompt_time(replica, request, running, together) * often;
+  cycle.added = prompt_time(replica, request, running, together) * (often * others);
   cycle.step = cycle.decode + cycle.added;
   return cycle;
 }
@@ -179,14 +181,14 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
   const double each = users / groups;
   const double active = std::min(each, room);
   const double steps = decode_steps(replica, request);
+  const double others = 1.0 - 1.0 / std::max(1.0, active);
   double running = prefill_limited(replica, request, active * 0.9);
   Cycle cycle;
   Seconds first;
   for (int i = 0; i < kIterations; ++i) {
-    // A user's own prompt meets the others' decodes.
-    cycle = cycle_at(replica, request, running);
-    first = first_token_time(replica, request, cycle, running * (1.0 - 1.0 / std::max(1.0, each)),
-                             true);
+    // A user's own prompt meets the others' decodes, and its decodes the others' prompts.
+    cycle = cycle_at(replica, request, running, others);
+    first = first_token_time(replica, request, cycle, running * others, true);
     const Seconds decoding = cycle.step * steps;
     const double share = decoding / (decoding + first + replica.rule.request);
     const double next = prefill_limited(replica, request, active * share);
@@ -194,7 +196,7 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
     running = next;
     if (done) break;
   }
-  cycle = cycle_at(replica, request, running);
+  cycle = cycle_at(replica, request, running, others);
   SteadyState state = state_of(replica, request, cycle, running, room);
   const Seconds decoding = cycle.step * steps;
   // Little's law on the decoding sequences, then on the users.
