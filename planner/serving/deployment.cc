@@ -83,11 +83,10 @@ std::optional<ServingRun> simulate_service(const CompiledService& service,
                                            const ServingLoad& load) {
   if (!service.prefill) return simulate_serving(*service.replica, service.replicas, load);
   const double input = mean_input(load.lengths);
-  // The part that grows with the prompt, and the part that does not.
-  const Seconds moved = service.transfer.time;
-  const Seconds token = moved / input;
+  const Seconds base = service.transfer.handover;
+  const Seconds token = (service.transfer.time - base) / input;
   const DisaggregatedService pools{*service.prefill, *service.replica, service.prefill_replicas,
-                                   service.replicas, {}, token};
+                                   service.replicas, base, token};
   return simulate_disaggregated(pools, load);
 }
 

@@ -21,7 +21,8 @@ KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOp
   found.rank = std::max(received, sent);
   const double blocks = std::ceil(tokens / std::max(1, decode.block_size));
   found.descriptors = blocks * model.num_layers * (model.mla ? 1.0 : 2.0);
-  found.time = engine.transfer.handover +
+  found.handover = engine.transfer.handover;
+  found.time = found.handover +
                std::max(found.rank / link.bandwidth,
                         engine.transfer.descriptor * found.descriptors);
   return found;

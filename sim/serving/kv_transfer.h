@@ -18,6 +18,7 @@ struct KvTransfer {
   Bytes all{};      // of the prompt, nothing repeated
   Bytes rank{};     // through one link
   double descriptors = 0;  // of one rank
+  Seconds handover{};      // of the time, what does not grow with the prompt
   Seconds time{};
 };
 // Options with defaults.
