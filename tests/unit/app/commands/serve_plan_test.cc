@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{with(kPlan, {"--gpus", "8", "--find-gpus"}), "excludes --gpus"},
         Refused{with(kSimulate, {"--rate", "100000"}), "is unstable above"}));
 
-TEST(ServeBadInput, FilesAreRefusedWithTheirLine) {
+TEST(ServeBadFiles, AreRefusedWithTheirLine) {
   const TemporaryFolder folder;
   const auto says = [&](const char* option, const std::string& content) {
     const std::string file = folder.write("table.csv", content);
