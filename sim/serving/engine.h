@@ -137,7 +137,7 @@ struct Engine {
   double time_factor = 1.0;       // of all kernels, for rows of decodes
   double prefill_factor = 1.0;    // the same for rows of prompts
   double relative_spread = 0.15;  // of a step, what remains after the fit
-  double first_token_spread = 0.3;  // of a request's first token under load
+  double first_token_spread = 0.5;  // of a request's first token under load
   EngineFit fit{};
   bool operator==(const Engine&) const = default;
 };
