@@ -25,6 +25,7 @@
 #include "reports/records/report.h"
 #include "reports/records/review.h"
 #include "reports/records/serving_answer.h"
+#include "reports/records/serving_plan.h"
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
@@ -90,6 +91,12 @@ constexpr std::array kFileKinds{
     FileKind{"review", "Output of review --format json", schema_of<reports::review_record>},
     FileKind{"serve_estimate", "Output of serve estimate --format json",
              schema_of<reports::serving_answer_record>},
+    FileKind{"serve_backtest", "Output of serve backtest --format json",
+             schema_of<reports::serving_backtest_record>},
+    FileKind{"serve_plan", "Output of serve --format json",
+             schema_of<reports::serving_plan_record>},
+    FileKind{"serve_simulation", "Output of serve simulate --format json",
+             schema_of<reports::serving_simulation_record>},
     FileKind{"trace", "Output of estimate --trace and trial --trace", reports::trace_schema},
     FileKind{"trials", "What trial writes", schema_of<reports::trials_record>},
     FileKind{"validation", "Output of validate", schema_of<reports::validation_file_record>},

@@ -76,6 +76,31 @@ std::string nearest_version(const std::string& name) {
 
 }  // namespace
 
+std::string nearest_engine(const std::string& kind, const std::string& version) {
+  // From a digit that a dot follows.
+  std::size_t begin = 0;
+  for (; begin < version.size(); ++begin) {
+    const std::size_t after = version.find_first_not_of("0123456789", begin);
+    const bool digits = after != begin && after != std::string::npos;
+    if (digits && version[after] == '.') break;
+    if (digits) begin = after;
+  }
+  if (begin < version.size()) {
+    const std::string asked = kind + "-" + version.substr(begin);
+    if (const std::string found = nearest_version(asked); !found.empty()) return found;
+  }
+  std::string newest;
+  double most = -1;
+  for (const std::string& shipped : config_names("engines")) {
+    const auto known = engine_version(shipped);
+    if (known && known->first == kind && known->second > most) {
+      newest = shipped;
+      most = known->second;
+    }
+  }
+  return newest;
+}
+
 Engine load_engine(const std::string& path) {
   const std::string nearest = find_config(path, "engines") == path ? nearest_version(path) : "";
   const bool is_name = path.find('/') == std::string::npos && !path.ends_with(".json");

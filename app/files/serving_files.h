@@ -17,4 +17,8 @@ ServingCluster load_serving_cluster(const std::string& path, reports::Origin* or
 // An engine file, or a name from configs/engines such as vllm-0.24.
 Engine load_engine(const std::string& path);
 
+// The shipped engine of that kind ("vllm") whose version is nearest to the first one in the text
+// ("0.17.0", "lmsysorg/sglang:v0.5.12-cu13"); the newest if there is none. Empty: no such kind.
+std::string nearest_engine(const std::string& kind, const std::string& version);
+
 }  // namespace meshwright::app

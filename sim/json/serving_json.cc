@@ -73,6 +73,18 @@ const Record<EngineMemory>& engine_memory_record() {
   return record;
 }
 
+const Record<EngineTransfer>& engine_transfer_record() {
+  static const Record<EngineTransfer> record = [] {
+    using T = EngineTransfer;
+    const auto time = kind::amount<Seconds>(kMicroseconds);
+    Record<T> r("How the cache of a prompt moves from a prefill to a decode pool.");
+    r.row(&T::handover, "handover", time, "Requests between the schedulers, once a request.");
+    r.row(&T::descriptor, "descriptor", time, "Each block of each layer.");
+    return r;
+  }();
+  return record;
+}
+
 const Record<EngineHost>& engine_host_record() {
   static const Record<EngineHost> record = [] {
     using H = EngineHost;
@@ -213,9 +225,17 @@ Record<Engine> make_engine_record() {
         "Formats of the cache.");
   r.row(&E::decode_context_parallel, "decode_context_parallel", kind::flag(),
         "Contexts may be spread over tensor ranks.");
-  r.row(&E::time_factor, "time_factor", kind::number(kEngineFactor), "Factor on all kernels.");
+  r.row(&E::time_factor, "time_factor", kind::number(kEngineFactor),
+        "Factor on all kernels, for rows of decodes.");
+  r.row(&E::prefill_factor, "prefill_factor", kind::number(kEngineFactor),
+        "The same for rows of prompts. Default: time_factor.");
+  r.default_from([](Engine& engine) { engine.prefill_factor = engine.time_factor; });
   r.row(&E::relative_spread, "relative_spread", kind::number({0.0, 10.0}),
         "Of a step, what remains after the fit.");
+  r.row(&E::first_token_spread, "first_token_spread", kind::number({0.0, 10.0}),
+        "Of a request's first token under load.");
+  r.row(&E::transfer, "transfer", kind::object(engine_transfer_record),
+        "How a cache moves between pools.");
   r.row(&E::fit, "fit", kind::object(engine_fit_record), "What was fitted.");
   r.omitted_at_default();
   return r;

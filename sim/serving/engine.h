@@ -88,6 +88,13 @@ struct EngineHost {
   bool operator==(const EngineHost&) const = default;
 };
 
+// How the cache of a prompt moves from a prefill to a decode pool.
+struct EngineTransfer {
+  Seconds handover = milliseconds(150);  // requests between the two schedulers, once a request
+  Seconds descriptor = microseconds(2);  // each block of each layer
+  bool operator==(const EngineTransfer&) const = default;
+};
+
 // What was fitted in this file, on what, and how groups that the fit had not seen came out.
 struct EngineFit {
   std::vector<std::string> sets{};
@@ -123,11 +130,14 @@ struct Engine {
 
   EngineMemory memory{};
   EngineHost host{};
+  EngineTransfer transfer{};
   std::vector<WeightFormat> weight_formats{};
   std::vector<KvCacheFormat> kv_cache_formats{};
   bool decode_context_parallel = false;
-  double time_factor = 1.0;       // of all kernels
+  double time_factor = 1.0;       // of all kernels, for rows of decodes
+  double prefill_factor = 1.0;    // the same for rows of prompts
   double relative_spread = 0.15;  // of a step, what remains after the fit
+  double first_token_spread = 0.5;  // of a request's first token under load
   EngineFit fit{};
   bool operator==(const Engine&) const = default;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many experts a batch wakes, and how many tokens a step of speculation accepts.
+// How many experts a batch wakes, and how many tokens per step of speculation accepts.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace meshwright {
@@ -10,6 +12,18 @@ namespace meshwright {
 inline double experts_touched(double experts, double topk, double tokens) {
   if (topk >= experts) return tokens > 0 ? experts : 0.0;
   return -experts * std::expm1(tokens * std::log1p(-topk / experts));
+}
+
+// The largest of n like amounts over their mean: 1 + z(n) * sigma / mean. z: mean of the largest of n
+// standard normals (Tippett 1925), for n = 1, 2, 4, ..., 256; straight in log2 n between.
+inline double slowest_over_mean(double ranks, double mean, double variance) {
+  constexpr std::array kLargest{0.0, 0.564, 1.029, 1.424, 1.766, 2.070, 2.344, 2.594, 2.826};
+  if (ranks <= 1.0 || mean <= 0.0 || variance <= 0.0) return 1.0;
+  const double place = std::min(std::log2(ranks), kLargest.size() - 1.0);
+  const auto low = std::min(static_cast<std::size_t>(place), kLargest.size() - 2);
+  const double z =
+      kLargest[low] + (place - static_cast<double>(low)) * (kLargest[low + 1] - kLargest[low]);
+  return 1.0 + z * std::sqrt(variance) / mean;
 }
 
 // Tokens that a step yields with n drafts, each accepted with probability a if those before it

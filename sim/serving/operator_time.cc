@@ -108,6 +108,18 @@ PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine
 }
 
 ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format) {
+  // TensorRT-LLM's kernels for both 4-bit formats are one family on GPUs that multiply in 4 bits
+  // (trtllm-gen); rows of NVFP4 stand for MXFP4 where it has none of its own.
+  const auto has = [&](EngineKind kind, WeightFormat of) {
+    return std::any_of(rates.experts.begin(), rates.experts.end(), [&](const ExpertRate& rate) {
+      return rate.format == of && (rate.engine == kind || kind != engine);
+    });
+  };
+  if (engine == EngineKind::tensorrt_llm && format == WeightFormat::mxfp4 && !has(engine, format) &&
+      has(EngineKind::sglang, WeightFormat::nvfp4)) {
+    format = WeightFormat::nvfp4;
+    engine = EngineKind::sglang;  // it calls the same kernels
+  }
   // Formats whose kernels nobody timed stand beside those that multiply alike.
   const auto distance = [&](const ExpertRate& rate) {
     if (rate.format == format) return rate.engine == engine ? 0 : 1;

@@ -113,8 +113,15 @@ struct ReplicaCompiler {
     const double ep = l.expert_parallel_size, h = model.hidden_size;
     const double width = static_cast<double>(moe.moe_ffn_hidden_size) / expert_tensor_size(l);
     const double tokens = rows * dp;
-    const double hit = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens) / ep;
-    const double pairs = tokens * moe.moe_router_topk / ep;
+    const double touched = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens);
+    // The rank with the most work sets the pace: each expert is hit with the same probability, and
+    // each pair of a token and an expert falls on one rank of ep.
+    const double share = touched / moe.num_moe_experts;
+    const double hit =
+        touched / ep * slowest_over_mean(ep, touched / ep, touched / ep * (1.0 - share));
+    const double all_pairs = tokens * moe.moe_router_topk;
+    const double pairs =
+        all_pairs / ep * slowest_over_mean(ep, all_pairs / ep, all_pairs / ep * (1.0 - 1.0 / ep));
     const double matrices = is_gated(model.activation) ? 3.0 : 2.0;
     const Bytes weights = bytes(hit * matrices * h * width * quantized_weight_bytes(scheme));
     const Bytes moved = bytes(pairs * (4.0 * h + 3.0 * width) * 2.0 + tokens * h * 4.0);
@@ -325,6 +332,7 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
   cost.graph_most = graph_max_batch(engine, device, options);
   cost.eager = options.enforce_eager;
   cost.time_factor = engine.time_factor;
+  cost.prefill_factor = engine.prefill_factor;
   cost.own_spread = engine.relative_spread;
   cost.graphs = engine.graphs;
   cost.pads_to_graph = engine.pads_to_graph;
@@ -421,9 +429,12 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
     at(StepTerm::prefill_attention) = prefill_attention_seconds(cost, step);
   at(StepTerm::pipeline) = seconds(cost.send.at(here)) * (cost.stages - 1.0);
 
+  // A mixed step's kernels do both kinds of rows at once: the factors are weighted by rows.
+  const double prompts = step.prefill_tokens / (decodes + step.prefill_tokens);
+  const double factor = cost.time_factor + prompts * (cost.prefill_factor - cost.time_factor);
   Seconds kernels;
   for (Seconds& term : time.terms) {
-    term *= cost.time_factor;
+    term *= factor;
     kernels += term;
   }
   Seconds host = cost.host_step + cost.host_sequence * step.decode_sequences;

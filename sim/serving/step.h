@@ -135,7 +135,7 @@ struct ReplicaCost {
   int drafts = 0;
   int graph_most = 0;
   bool eager = false;
-  double time_factor = 1.0;
+  double time_factor = 1.0, prefill_factor = 1.0;  // for rows of decodes, of prompts
   std::array<double, kNumStepTerms> spread{};
   std::array<Provenance, kNumStepTerms> provenance{};
   double own_spread = 0.0;  // of a whole step, what the engine's fit left

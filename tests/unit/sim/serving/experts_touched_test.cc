@@ -29,5 +29,13 @@ TEST(AcceptedLength, IsTheGeometricSum) {
   EXPECT_EQ(accepted_length(3, 0.0), 1.0);
 }
 
+// Eight ranks, 100 each with a standard deviation of 10: the fullest has about 1.42 of them more.
+TEST(SlowestOverMean, IsTheMeanOfTheLargest) {
+  EXPECT_NEAR(slowest_over_mean(8, 100, 100), 1.1424, 1e-9);
+  EXPECT_NEAR(slowest_over_mean(2, 100, 100), 1.0564, 1e-9);
+  EXPECT_EQ(slowest_over_mean(1, 100, 100), 1.0);
+  EXPECT_GT(slowest_over_mean(32, 100, 100), slowest_over_mean(8, 100, 100));
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// meshwright serve: which deployments of an inference engine serve a load within its limits.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "app/commands/commands.h"
+#include "app/commands/serve_commands.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
+#include "app/options/output.h"
+#include "app/options/serve_options.h"
+#include "planner/capacity/options_json.h"
+#include "reports/tables/serving_plan_tables.h"
+#include "sim/base/error.h"
+#include "sim/base/number_text.h"
+
+namespace meshwright::app {
+namespace {
+
+struct ServePlanOptions {
+  std::string model, engine = "vllm-0.24", mode = "aggregated", prices = "example-2026";
+  std::vector<std::string> clusters;
+  ServeFormats formats;
+  LoadOptions load;
+  LimitOptions limits;
+  std::vector<int> tensor, pipeline, data;
+  std::optional<int> gpus;
+  int max_gpus = 4096, top = 10;
+  bool find_gpus = false, what_if = false, explain = false;
+  OutputOptions output;
+};
+
+std::string ms_text(Seconds time) { return number_text(time / milliseconds(1), 3) + " ms"; }
+
+void set_mode(planner::ServingQuestion& question, const std::string& mode) {
+  if (mode != "aggregated" && mode != "disaggregated" && mode != "both") {
+    throw InputError("--mode", "",
+                     fmt::format("unknown mode \"{}\"; expected aggregated, disaggregated or both",
+                                 mode));
+  }
+  question.aggregated = mode != "disaggregated";
+  question.disaggregated = mode != "aggregated";
+}
+
+void check_plan(const ServePlanOptions& o) {
+  if (o.model.empty()) {
+    throw InputError("--model", "", "is missing", "name a model of configs/models, or a file");
+  }
+  if (o.clusters.empty()) {
+    throw InputError("--cluster", "", "is missing", "name a cluster of configs/clusters, or a file");
+  }
+  if (o.gpus && o.find_gpus) {
+    throw InputError("--find-gpus", "", "excludes --gpus", "use one of them");
+  }
+}
+
+planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::string& cluster) {
+  planner::ServingQuestion question;
+  question.scenario = serving_scenario(o.model, cluster, o.engine, o.formats);
+  question.cluster_name = std::filesystem::path(cluster).stem().string();
+  question.load = serving_load(o.load, o.formats, question.scenario.model);
+  question.limits = latency_limits(o.limits);
+  question.percentile = percentile_of(o.limits, o.load.requests);
+  question.gpus = o.gpus;
+  question.max_gpus = std::min(o.max_gpus, question.scenario.cluster.num_gpus());
+  if (o.gpus && *o.gpus > question.scenario.cluster.num_gpus()) {
+    throw InputError("--gpus", "",
+                     fmt::format("must be at most the {} GPUs of {} (got {})",
+                                 question.scenario.cluster.num_gpus(), cluster, *o.gpus));
+  }
+  set_mode(question, o.mode);
+  question.kept = o.top;
+  question.space = planner::serving_space(question.scenario.model, question.scenario.cluster);
+  if (!o.tensor.empty()) question.space.tensor = o.tensor;
+  if (!o.pipeline.empty()) question.space.pipeline = o.pipeline;
+  if (!o.data.empty()) question.space.data = o.data;
+  if (o.formats.max_num_seqs > 0) question.space.max_num_seqs = {0};
+  if (o.formats.max_num_batched_tokens > 0) question.space.token_budgets = {0};
+  const std::string file = require_config(o.prices, "prices");
+  question.prices = planner::prices_from_json(read_json_file(file), file);
+  return question;
+}
+
+std::string limits_text(const planner::ServingQuestion& q) {
+  std::string text;
+  const auto add = [&](const char* name, const std::optional<Seconds>& limit) {
+    if (limit) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, ms_text(*limit));
+  };
+  add("TTFT", q.limits.ttft);
+  add("TPOT", q.limits.tpot);
+  add("E2E", q.limits.e2e);
+  if (text.empty()) return "no limits";
+  return text + (q.percentile > 0 ? fmt::format(" at p{}", number_text(q.percentile)) : " (means)");
+}
+
+std::string load_text(const ServingLoad& load) {
+  const std::string lengths =
+      fmt::format("{} + {} tokens", number_text(mean_input(load.lengths)),
+                  number_text(mean_output(load.lengths)));
+  if (load.kind == LoadKind::closed_loop) {
+    return fmt::format("{} users with {}", number_text(load.concurrency), lengths);
+  }
+  return fmt::format("{} requests/s of {}", number_text(load.request_rate), lengths);
+}
+
+std::string serving_plan_summary(const planner::ServingQuestion& q, const planner::ServingPlan& plan) {
+  std::string text = fmt::format(
+      "{} ({} weights, {} cache) by {} on {}: {}; {}.\n", q.scenario.model.name,
+      name_of(q.scenario.options.weights.format), name_of(q.scenario.options.kv_cache),
+      q.scenario.engine.name, only_device(q.scenario.cluster).name, load_text(q.load),
+      limits_text(q));
+  const bool met = !plan.choices.empty() && plan.choices.front().meets;
+  if (!met) {
+    text += "No deployment meets the limits.";
+    if (plan.nearest && plan.nearest->ratio > 1.0) {
+      text += fmt::format(
+          " The nearest is {}: TTFT {} and TPOT {} for one request at a time, {} times a limit.",
+          planner::short_name(plan.nearest->deployment), ms_text(plan.nearest->ttft),
+          ms_text(plan.nearest->tpot), number_text(plan.nearest->ratio, 3));
+    } else if (!plan.choices.empty()) {
+      const planner::ServingChoice& best = plan.choices.front();
+      text += fmt::format(" The nearest is {}: TTFT {}, TPOT {} at this load",
+                          planner::short_name(best.deployment), ms_text(best.state.state.ttft),
+                          ms_text(best.state.state.tpot));
+      text += best.largest_rate > 0
+                  ? fmt::format("; it meets them up to {} requests/s.",
+                                number_text(best.largest_rate, 3))
+                  : ".";
+    } else if (plan.nearest) {
+      text += fmt::format(" {} meets them for one request at a time; this load needs more GPUs "
+                          "than are allowed.",
+                          planner::short_name(plan.nearest->deployment));
+    }
+    return text + "\n";
+  }
+  const planner::ServingChoice& best = plan.choices.front();
+  text += fmt::format("{} on {} GPUs: TTFT {}, TPOT {} (+-{:.0f} %), {} output tokens/s a GPU.\n",
+                      planner::short_name(best.deployment), best.gpus,
+                      ms_text(best.state.state.ttft), ms_text(best.state.state.tpot),
+                      best.token_spread * 164.5,
+                      number_text(best.tokens_per_second_per_gpu, 4));
+  return text;
+}
+
+reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q, const ServePlanOptions& o,
+                                 const Call& call) {
+  reports::ServingPlanFile file;
+  file.command = call.text();
+  file.notes = serving_notes(o.formats, q.scenario);
+  file.notes.emplace_back(
+      "TTFT and TPOT are means in closed form; columns with a percentile are simulated.");
+  if (q.prices.example) {
+    file.notes.push_back(
+        fmt::format("Prices are those of {}, an example. Use --prices for your own.", q.prices.name));
+  }
+  file.model = q.scenario.model.name;
+  file.cluster = q.cluster_name;
+  file.device = only_device(q.scenario.cluster).name;
+  file.engine = q.scenario.engine.name;
+  file.load = q.load;
+  file.limits = q.limits;
+  file.percentile = q.percentile;
+  file.currency = q.prices.currency;
+  file.plan = planner::serving_plan(q);
+  if (o.explain && file.plan.choices.size() > 1) {
+    file.explanation =
+        planner::serving_explanation(q, file.plan.choices[0], file.plan.choices[1]);
+  }
+  if (o.what_if) file.what_ifs = planner::serving_what_ifs(q);
+  return file;
+}
+
+std::vector<reports::Table> serving_tables(const reports::ServingPlanFile& file) {
+  std::vector<reports::Table> tables;
+  const auto add = [&](reports::Table table) {
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+  };
+  add(reports::serving_choices_table(file));
+  add(reports::serving_money_table(file));
+  add(reports::serving_pareto_table(file));
+  add(reports::serving_rejections_table(file));
+  add(reports::serving_explanation_table(file));
+  add(reports::serving_what_ifs_table(file));
+  return tables;
+}
+
+int run_serve_plan(const ServePlanOptions& o, const Call& call) {
+  check_plan(o);
+  std::string text;
+  Json all = Json::array();
+  std::vector<reports::Table> tables;
+  std::vector<std::string> notes;
+  bool met = false;
+  for (const std::string& cluster : o.clusters) {
+    const planner::ServingQuestion question = serving_question(o, cluster);
+    const reports::ServingPlanFile file = serving_plan_file(question, o, call);
+    met |= !file.plan.choices.empty() && file.plan.choices.front().meets;
+    const std::vector<reports::Table> found = serving_tables(file);
+    if (o.output.format == Format::table) {
+      text += wrapped(serving_plan_summary(question, file.plan)) + "\n" +
+              tables_text(found, Format::table) + (o.clusters.size() > 1 ? "\n" : "");
+    }
+    tables.insert(tables.end(), found.begin(), found.end());
+    if (o.output.format == Format::json) {
+      all.push_back(reports::serving_plan_record().write(file));
+    }
+    for (const std::string& note : file.notes) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+  }
+  if (o.output.format == Format::table) {
+    write_file_atomically(o.output.out, text);
+  } else {
+    const Json document = all.size() == 1 ? Json(all.front()) : all;
+    write_output(o.output, tables, document.dump(2) + "\n");
+  }
+  for (const std::string& note : notes) say("note: {}\n", note);
+  return met ? kDone : kGateFailed;
+}
+
+void add_space(Command& command, ServePlanOptions& o) {
+  CLI::App& app = command.options();
+  const auto sizes = [&](const char* name, std::vector<int>& values, const char* about) {
+    app.add_option(name, values, about)->delimiter(',')->check(CLI::Range(1, 1024));
+  };
+  sizes("--tp,--tensor-parallel-size", o.tensor,
+        "Tensor-parallel sizes to search. Default: powers of two in the fast domain");
+  sizes("--pp,--pipeline-parallel-size", o.pipeline,
+        "Pipeline stages to search. Default: 1 and 2");
+  sizes("--dp,--data-parallel-size", o.data,
+        "Data ranks of attention to search. Default: powers of two with experts");
+  app.add_option("--gpus", o.gpus, "GPUs of the deployment. Default: as few as the load needs")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_flag("--find-gpus", o.find_gpus,
+               "Find the smallest deployment that meets the limits, as without --gpus");
+  app.add_option("--max-gpus", o.max_gpus, "GPUs, at most. Default: 4096, or the cluster's")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--mode", o.mode,
+                 "aggregated, disaggregated (prefill and decode pools) or both. Default: aggregated");
+  app.add_option("--top", o.top, "Deployments to list. Default: 10")->check(CLI::Range(1, 1000));
+  app.add_flag("--explain", o.explain,
+               "Compare the decode steps of the first two deployments, term by term");
+  app.add_flag("--what-if", o.what_if, "Answer the question again with one thing changed");
+}
+
+}  // namespace
+
+Command& add_serve_plan(Commands& commands) {
+  auto options = std::make_shared<ServePlanOptions>();
+  Command& command = commands.add(
+      "serve", "Deployments of an inference engine: replicas, layouts, latency, price");
+  command.options().require_subcommand(0, 1);
+  command.reads("--model", options->model,
+                "Model: a file, a Hugging Face config.json, or a name from configs/models",
+                "models");
+  CLI::Option* clusters = command.reads(
+      "--cluster", options->clusters,
+      "Clusters to compare: files, measured profiles, or names from configs/clusters");
+  clusters->delimiter(',');
+  command.reads("--engine", options->engine,
+                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+  add_load_options(command, options->load);
+  add_limit_options(command, options->limits);
+  add_space(command, *options);
+  add_serve_formats(command, options->formats);
+  command.reads("--prices", options->prices,
+                "Price list: a file or a name from configs/prices. Default: example-2026",
+                "prices");
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run_serve_plan(*options, call); });
+  return command;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// meshwright serve simulate: one deployment under a load, step by step.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands/commands.h"
+#include "app/commands/serve_commands.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
+#include "app/options/output.h"
+#include "app/options/serve_options.h"
+#include "reports/tables/serving_plan_tables.h"
+#include "sim/base/error.h"
+#include "sim/base/number_text.h"
+
+namespace meshwright::app {
+namespace {
+
+struct ServeSimulateOptions {
+  std::string model, cluster, engine = "vllm-0.24";
+  ServeSizes sizes;
+  int replicas = 1, prefill_replicas = 0, prefill_tensor = 0;
+  ServeFormats formats;
+  LoadOptions load;
+  LimitOptions limits;
+  OutputOptions output;
+};
+
+planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingScenario& s) {
+  ReplicaOptions options = s.options;
+  options.layout = replica_layout_of(o.sizes, s.engine);
+  const Device& device = only_device(s.cluster);
+  planner::Deployment deployment{{with_defaults(options, s.engine, device, s.model), o.replicas},
+                                 {}};
+  if (o.prefill_replicas > 0) {
+    if (o.prefill_tensor > 0) options.layout.tensor_parallel_size = o.prefill_tensor;
+    deployment.prefill = planner::ServingPool{
+        with_defaults(options, s.engine, device, s.model), o.prefill_replicas};
+  }
+  return deployment;
+}
+
+int report_refused_pool(const ServingScenario& s, const planner::Deployment& deployment,
+                   const planner::RefusedPool& refusal) {
+  const ReplicaOptions& options =
+      refusal.of_prefill ? deployment.prefill->options : deployment.pool.options;
+  const ServingRuleInput in{s.model, s.cluster, s.engine, options};
+  const ServingRuleRow& rule = *refusal.violation.rule;
+  say("{} refuses {} with {}: {} ({}).\n  {}\n", s.engine.name, s.model.name,
+      meshwright::short_name(options.layout), rule.sentence(in, refusal.violation.missed),
+      rule.name, rule.remedy);
+  return kGateFailed;
+}
+
+std::string simulation_summary(const reports::ServingSimulationFile& file) {
+  const ServingMetrics& m = file.metrics;
+  std::string text = fmt::format(
+      "{} by {} on {}: {} on {} GPUs, {} requests in {} s.\n{} requests/s, {} output tokens/s ({} "
+      "a GPU). Replicas were busy {:.0f} % of the time; {} requests were thrown out of the cache.\n",
+      file.model, file.engine, file.device, planner::short_name(file.deployment),
+      planner::num_gpus(file.deployment), m.requests, number_text(file.duration, 4),
+      number_text(m.requests_per_second, 4), number_text(m.output_tokens_per_second, 4),
+      number_text(m.output_tokens_per_second / planner::num_gpus(file.deployment), 4),
+      file.busy_share * 100, file.preemptions);
+  if (file.prefill_busy_share) {
+    text += fmt::format("The prefill pool was busy {:.0f} % of the time.\n",
+                        *file.prefill_busy_share * 100);
+  }
+  return text;
+}
+
+int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
+  ServingScenario scenario = serving_scenario(o.model, o.cluster, o.engine, o.formats);
+  const ServingLoad load = serving_load(o.load, o.formats, scenario.model);
+  const planner::Deployment deployment = deployment_of(o, scenario);
+  if (const auto refusal = planner::refused(scenario, deployment, load)) {
+    return report_refused_pool(scenario, deployment, *refusal);
+  }
+  percentile_of(o.limits, simulated_requests(load));
+  planner::CompiledService service = planner::compiled_service(scenario, deployment, load);
+  if (load.kind == LoadKind::open_loop) {
+    const double most = planner::largest_service_rate(service, load);
+    if (load.request_rate >= most) {
+      throw InputError("--rate", "",
+                       fmt::format("is unstable above {} requests/s on {} (got {}): the queue "
+                                   "grows without end",
+                                   number_text(most, 3), planner::short_name(deployment),
+                                   number_text(load.request_rate)),
+                       "add replicas, or lower the rate");
+    }
+  }
+  const auto run = planner::simulate_service(service, load);
+  if (!run) {
+    say("Does not fit: a request is longer than the cache of one replica.\n");
+    return kGateFailed;
+  }
+  reports::ServingSimulationFile file;
+  file.command = call.text();
+  file.notes = serving_notes(o.formats, scenario);
+  file.model = scenario.model.name;
+  file.cluster = std::filesystem::path(o.cluster).stem().string();
+  file.device = only_device(scenario.cluster).name;
+  file.engine = scenario.engine.name;
+  file.deployment = deployment;
+  file.load = load;
+  file.metrics = metrics_of(*run);
+  const LatencyLimits limits = latency_limits(o.limits);
+  file.goodput = goodput(*run, limits.ttft, limits.tpot);
+  file.duration = run->duration.value();
+  file.busy_share = run->busy_share;
+  if (deployment.prefill) file.prefill_busy_share = run->prefill_busy_share;
+  file.steps = run->steps;
+  file.preemptions = run->preemptions;
+  if (load.kind == LoadKind::closed_loop || load.kind == LoadKind::open_loop) {
+    if (const auto state = planner::service_state(service, load)) file.steady = state->state;
+  }
+  const std::vector<reports::Table> tables{reports::serving_metrics_table(file)};
+  if (o.output.format == Format::table) {
+    std::string text = wrapped(simulation_summary(file)) + "\n" + tables_text(tables, Format::table);
+    if (limits.ttft || limits.tpot) {
+      text += fmt::format("\n{} of {} requests/s meet the limits.\n",
+                          number_text(file.goodput, 4),
+                          number_text(file.metrics.requests_per_second, 4));
+    }
+    write_file_atomically(o.output.out, text);
+  } else {
+    write_output(o.output, tables,
+                 reports::serving_simulation_record().write(file).dump(2) + "\n");
+  }
+  for (const std::string& note : file.notes) say("note: {}\n", note);
+  return kDone;
+}
+
+}  // namespace
+
+void add_serve_simulate(Commands& commands, Command& serve) {
+  auto options = std::make_shared<ServeSimulateOptions>();
+  Command& command = commands.add_below(
+      serve, "simulate", "One deployment under a load, step by step: percentiles of latencies");
+  command
+      .reads("--model", options->model,
+             "Model: a file, a Hugging Face config.json, or a name from configs/models", "models")
+      ->required();
+  command
+      .reads("--cluster", options->cluster,
+             "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
+      ->required();
+  command.reads("--engine", options->engine,
+                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+  add_serve_sizes(command, options->sizes);
+  const auto count = [&](const char* name, int& value, const char* about) {
+    command.options().add_option(name, value, about)->check(CLI::Range(1, 100'000));
+  };
+  count("--replicas", options->replicas, "Replicas, or those of the decode pool. Default: 1");
+  count("--prefill-replicas", options->prefill_replicas,
+        "Replicas that compute prompts alone. Default: none, aggregated");
+  count("--prefill-tp", options->prefill_tensor, "Their tensor-parallel size. Default: --tp");
+  command.only_with("--prefill-tp", "--prefill-replicas");
+  add_load_options(command, options->load);
+  command.options().add_flag("--all-at-once", options->load.all_at_once,
+                             "Every request arrives at the start");
+  command.reads("--arrivals", options->load.arrivals,
+                "CSV with a column arrival_s, and lengths as in --lengths");
+  command.never_with("--arrivals", {"--rate", "--concurrency", "--num-prompts", "--all-at-once"});
+  command.never_with("--all-at-once", {"--rate", "--concurrency"});
+  add_limit_options(command, options->limits);
+  add_serve_formats(command, options->formats);
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run_serve_simulate(*options, call); });
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/files/serving_points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "app/files/files.h"
+#include "app/files/serving_files.h"
+#include "interop/csv.h"
+#include "sim/base/error.h"
+
+namespace meshwright::app {
+namespace {
+
+using planner::MeasuredService;
+using planner::ServingQuantity;
+
+// Why a row is left out; never leaves this file.
+struct Unusable {
+  std::string reason;
+};
+
+class PointRow {
+ public:
+  PointRow(const interop::CsvTable& table, std::size_t index) : table_(table), index_(index) {}
+
+  [[nodiscard]] std::string text(const std::string& column) const {
+    const auto place = std::find(table_.columns.begin(), table_.columns.end(), column);
+    const auto& cells = table_.rows[index_];
+    const auto at = static_cast<std::size_t>(place - table_.columns.begin());
+    return place == table_.columns.end() || at >= cells.size() ? "" : cells[at];
+  }
+  [[nodiscard]] std::optional<double> number(const std::string& column) const {
+    const std::string cell = text(column);
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (cell.empty() || error != std::errc() || end != cell.data() + cell.size() ||
+        !std::isfinite(value) || value < 0) {
+      return std::nullopt;
+    }
+    return value;
+  }
+  [[nodiscard]] int whole(const std::string& column, int otherwise) const {
+    const auto value = number(column);
+    return value && *value >= 1 && *value < 1e8 ? static_cast<int>(std::lround(*value)) : otherwise;
+  }
+
+ private:
+  const interop::CsvTable& table_;
+  std::size_t index_;
+};
+
+struct GpuCluster {
+  std::string_view gpu, cluster;
+};
+constexpr std::array kGpuClusters{
+    GpuCluster{"a100", "a100-80gb-512"},       GpuCluster{"h100", "h100-512"},
+    GpuCluster{"h200", "h200-512"},            GpuCluster{"h800", "h800-2048"},
+    GpuCluster{"b200", "b200-512"},            GpuCluster{"b300", "b300-512"},
+    GpuCluster{"gb200", "gb200-nvl72"},        GpuCluster{"gb300", "gb300-nvl72"},
+    GpuCluster{"l40s", "l40s-8"},              GpuCluster{"mi300x", "mi300x-512"},
+    GpuCluster{"rtx4090", "rtx-4090-8"},       GpuCluster{"rtx_pro_6000", "rtx-pro-6000-8"},
+    GpuCluster{"rtxpro6000", "rtx-pro-6000-8"}};
+
+std::string cluster_named(const PointRow& row) {
+  if (const std::string stated = row.text("cluster"); !stated.empty()) return stated;
+  const std::string gpu = row.text("gpu");
+  for (const auto& [name, cluster] : kGpuClusters) {
+    if (name == gpu) return std::string(cluster);
+  }
+  throw Unusable{fmt::format("no cluster of GPU \"{}\" is shipped", gpu)};
+}
+
+// The shipped model of that name, or the only one whose name begins with it.
+std::string model_named(const std::string& name) {
+  const std::vector<std::string> shipped = config_names("models");
+  if (std::find(shipped.begin(), shipped.end(), name) != shipped.end()) return name;
+  std::string found;
+  for (const std::string& one : shipped) {
+    if (!name.empty() && one.starts_with(name + "-")) found = found.empty() ? one : "?";
+  }
+  if (found.empty() || found == "?") {
+    throw Unusable{fmt::format("no model \"{}\" is shipped", name)};
+  }
+  return found;
+}
+
+class PointReader {
+ public:
+  explicit PointReader(std::string engines) : engines_(std::move(engines)) {}
+
+  MeasuredService read(const PointRow& row) {
+    MeasuredService point;
+    point.id = row.text("id");
+    point.group = row.text("group");
+    point.source = row.text("source");
+    point.model = row.text("model");
+    point.gpu = row.text("gpu");
+    point.engine = row.text("engine");
+    point.engine_version = row.text("engine_version");
+    if (row.text("spec_decode") == "mtp") {
+      throw Unusable{"speculative decoding without a stated acceptance"};
+    }
+    point.speculation_unknown = row.text("spec_decode") == "not stated";
+    const std::string model = model_named(point.model);
+    const std::string engine = engine_of(point);
+    const std::string cluster = cluster_named(row);
+    read_load(row, point);
+    read_deployment(row, point, model, cluster, engine);
+    read_measured(row, point);
+    return point;
+  }
+
+ private:
+  std::string engine_of(MeasuredService& point) {
+    const std::string kind = point.engine == "trtllm" ? "tensorrt-llm" : point.engine;
+    const std::string found = nearest_engine(kind, point.engine_version);
+    if (found.empty()) throw Unusable{fmt::format("no engine \"{}\" is shipped", point.engine)};
+    if (point.engine_version.empty()) point.assumed.push_back("engine version: " + found);
+    return found;
+  }
+
+  std::shared_ptr<const ServingScenario> scenario_of(const std::string& model,
+                                                     const std::string& cluster,
+                                                     const std::string& engine) {
+    auto& known = scenarios_[model + "|" + cluster + "|" + engine];
+    if (known == nullptr) {
+      const std::string file = engines_.empty() ? engine : engines_ + "/" + engine + ".json";
+      known = std::make_shared<const ServingScenario>(
+          ServingScenario{load_model(model), load_serving_cluster(cluster), load_engine(file), {}});
+    }
+    return known;
+  }
+
+  static void read_load(const PointRow& row, MeasuredService& point) {
+    ServingLoad& load = point.load;
+    const std::string kind = row.text("load");
+    const auto users = row.number("concurrency"), rate = row.number("request_rate_rps");
+    load.num_requests = row.whole("num_prompts", 0);
+    if (kind == "closed" && users) {
+      load.kind = LoadKind::closed_loop;
+      load.concurrency = std::max(1.0, *users);
+      if (load.num_requests < load.concurrency) load.num_requests = 0;
+    } else if (kind.starts_with("open") && rate && *rate > 0) {
+      load.kind = LoadKind::open_loop;
+      load.request_rate = *rate;
+      if (kind.find("constant") != std::string::npos) load.burstiness = 1e6;
+    } else if ((kind == "all at once" || kind == "offline" || kind == "one batch") &&
+               (load.num_requests > 0 || users)) {
+      load.kind = LoadKind::all_at_once;
+      if (load.num_requests == 0) load.num_requests = static_cast<int>(*users);
+      load.num_requests = std::min(load.num_requests, 3000);
+    } else {
+      throw Unusable{fmt::format("load \"{}\" without its users, rate or requests", kind)};
+    }
+    const auto input = row.number("isl"), output = row.number("osl");
+    if (!input || !output || *input < 1 || *output < 1) throw Unusable{"no lengths of requests"};
+    load.lengths.input = static_cast<int>(std::lround(*input));
+    load.lengths.output = static_cast<int>(std::lround(*output));
+    if (row.text("length_distribution").starts_with("uniform 0.8")) {
+      load.lengths.kind = LengthKind::uniform;
+    } else if (row.text("length_distribution") == "not stated") {
+      // Lengths that are all alike would keep users in step with each other.
+      load.lengths.kind = LengthKind::uniform;
+      load.lengths.least_share = 0.9 / 1.1;
+      load.lengths.input = static_cast<int>(std::lround(*input * 1.1));
+      load.lengths.output = static_cast<int>(std::lround(*output * 1.1));
+      point.assumed.emplace_back("lengths: uniform, 10 % around their mean");
+    }
+  }
+
+  // Sizes of one pool: columns with this prefix, or the plain ones.
+  static planner::ServingPool pool_of(const PointRow& row, const std::string& prefix,
+                                      const ReplicaOptions& base) {
+    planner::ServingPool pool{base, 1};
+    const auto whole = [&](const char* name, int otherwise) {
+      return row.whole(prefix + name, otherwise);
+    };
+    ReplicaLayout& layout = pool.options.layout;
+    const std::string data = row.text(prefix.empty() ? "dp_attention" : prefix + "dp");
+    const int tensor = whole("tp", 0), stages = whole("pp", 1);
+    if (tensor == 0) throw Unusable{"no tensor-parallel size"};
+    layout.tensor_parallel_size = tensor;
+    layout.pipeline_parallel_size = stages;
+    layout.data_parallel_size = std::max(1, whole(prefix.empty() ? "dp_attention" : "dp", 1));
+    int gpus = whole(prefix.empty() ? "num_gpus" : "gpus", 0);
+    const int workers = prefix.empty() ? 0 : whole("workers", 0);
+    if (!prefix.empty() && (workers == 0 || gpus == 0)) throw Unusable{"no number of workers"};
+    // "yes", or a tensor size that counts data ranks: one group a data rank.
+    const int of_worker = workers > 0 ? gpus / workers : gpus;
+    const int product = tensor * stages * layout.data_parallel_size;
+    if (data == "yes" || (workers > 0 && product > of_worker && of_worker > 0)) {
+      layout.data_parallel_size = data == "yes" ? tensor : layout.data_parallel_size;
+      layout.tensor_parallel_size = std::max(1, tensor / layout.data_parallel_size);
+    }
+    layout.expert_parallel_size = whole("ep", 1);
+    const int ranks = layout.tensor_parallel_size * layout.data_parallel_size;
+    if (layout.expert_parallel_size > ranks || ranks % layout.expert_parallel_size != 0) {
+      layout.expert_parallel_size = ranks;
+    }
+    const int replica = num_gpus(layout);
+    if (gpus == 0) gpus = replica;
+    if (gpus % replica != 0) {
+      throw Unusable{fmt::format("{} GPUs are no whole number of replicas of {}", gpus, replica)};
+    }
+    pool.replicas = workers > 0 ? workers : gpus / replica;
+    return pool;
+  }
+
+  static WeightFormat format_of(const PointRow& row, const Model& model) {
+    const std::string precision = row.text("precision");
+    if (precision == "bf16") return WeightFormat::bf16;
+    if (precision == "int4" || precision == "uint4") return WeightFormat::int4;
+    if (precision == "fp8") {
+      const bool blocks = model.moe && !model.name.starts_with("gpt-oss");
+      return blocks ? WeightFormat::fp8_block : WeightFormat::fp8;
+    }
+    if (precision == "fp4") {
+      return model.name.starts_with("gpt-oss") ? WeightFormat::mxfp4 : WeightFormat::nvfp4;
+    }
+    throw Unusable{fmt::format("precision \"{}\"", precision)};
+  }
+
+  void read_deployment(const PointRow& row, MeasuredService& point, const std::string& model,
+                       const std::string& cluster, const std::string& engine) {
+    point.scenario = scenario_of(model, cluster, engine);
+    const ServingScenario& s = *point.scenario;
+    ReplicaOptions base;
+    base.weights = usual_scheme(format_of(row, s.model), s.model);
+    base.kv_cache = kv_format_of(row, point, base.weights.format);
+    base.max_num_seqs = row.whole("max_num_seqs", 0);
+    base.max_num_batched_tokens = row.whole("max_batched_tokens", 0);
+    if (const auto fraction = row.number("mem_fraction"); fraction && *fraction <= 1.0) {
+      base.memory_fraction = fraction;
+    }
+    const auto with_engine_defaults = [&](planner::ServingPool pool) {
+      pool.options = with_defaults(pool.options, s.engine, only_device(s.cluster), s.model);
+      return pool;
+    };
+    if (row.text("mode") == "disagg") {
+      point.deployment.prefill = with_engine_defaults(pool_of(row, "prefill_", base));
+      point.deployment.pool = with_engine_defaults(pool_of(row, "decode_", base));
+    } else {
+      point.deployment.pool = with_engine_defaults(pool_of(row, "", base));
+    }
+    if (!has_kv_layout(s.model)) throw Unusable{"the model has no known key-value layout"};
+  }
+
+  static KvCacheFormat kv_format_of(const PointRow& row, MeasuredService& point, WeightFormat weights) {
+    const std::string stated = row.text("kv_format");
+    if (stated.starts_with("fp8")) return KvCacheFormat::fp8;
+    if (stated.starts_with("bf16")) return KvCacheFormat::bf16;
+    const ServingScenario& s = *point.scenario;
+    const bool narrow = weights != WeightFormat::bf16 && weights != WeightFormat::int4;
+    const bool hopper = only_device(s.cluster).architecture == "hopper";
+    // What published launch commands of these engines say.
+    const bool keeps = (s.engine.kind == EngineKind::sglang && hopper && s.model.mla) ||
+                       (s.engine.kind == EngineKind::vllm &&
+                        (hopper || weights == WeightFormat::mxfp4));
+    const KvCacheFormat format = narrow && !keeps ? KvCacheFormat::fp8 : KvCacheFormat::bf16;
+    point.assumed.push_back(fmt::format("cache: {}", name_of(format)));
+    return format;
+  }
+
+  static void read_measured(const PointRow& row, MeasuredService& point) {
+    const auto set = [&](ServingQuantity q, std::optional<double> value) {
+      if (value && *value > 0) point.measured[static_cast<std::size_t>(q)] = value;
+    };
+    const auto milli = [&](const char* column) -> std::optional<double> {
+      const auto value = row.number(column);
+      return value ? std::optional(*value * 1e-3) : std::nullopt;
+    };
+    const bool waits = point.load.kind != LoadKind::all_at_once;
+    set(ServingQuantity::tpot_mean, milli("tpot_mean_ms"));
+    set(ServingQuantity::tpot_p99, milli("tpot_p99_ms"));
+    set(ServingQuantity::itl_mean, milli("itl_mean_ms"));
+    if (waits) {
+      set(ServingQuantity::ttft_mean, milli("ttft_mean_ms"));
+      set(ServingQuantity::ttft_p50, milli("ttft_p50_ms"));
+      set(ServingQuantity::ttft_p99, milli("ttft_p99_ms"));
+      set(ServingQuantity::e2e_mean, milli("e2e_mean_ms"));
+    }
+    set(ServingQuantity::output_tps, row.number("output_tps"));
+    const auto ttft = milli("ttft_mean_ms"), tpot = milli("tpot_mean_ms");
+    if (point.load.kind != LoadKind::closed_loop || row.number("output_tps") || !ttft || !tpot) {
+      return;
+    }
+    // Little's law: X = C / E2E.
+    const double output = mean_output(point.load.lengths);
+    const double e2e = *ttft + *tpot * (output - 1.0);
+    set(ServingQuantity::e2e_mean, e2e);
+    set(ServingQuantity::output_tps, point.load.concurrency * output / e2e);
+  }
+
+  std::string engines_;
+  std::map<std::string, std::shared_ptr<const ServingScenario>> scenarios_;
+};
+
+}  // namespace
+
+planner::MeasuredServices load_serving_points(const std::string& path,
+                                              const std::string& engines) {
+  const interop::CsvTable table = interop::read_csv(read_text_file(path), path);
+  for (const char* column : {"model", "gpu", "engine", "load", "isl", "osl"}) {
+    if (std::find(table.columns.begin(), table.columns.end(), column) == table.columns.end()) {
+      throw InputError(path, "", fmt::format("has no column \"{}\"", column),
+                       "docs/reference/file-formats.md lists the columns");
+    }
+  }
+  planner::MeasuredServices set;
+  set.name = std::filesystem::path(path).filename().string();
+  PointReader reader(engines);
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const PointRow row(table, i);
+    try {
+      set.points.push_back(reader.read(row));
+    } catch (const Unusable& unusable) {
+      set.unread.push_back({row.text("id"), unusable.reason, table.lines[i]});
+    }
+  }
+  return set;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every deployment of a service on a cluster: which serve the load within its limits, on how few
+// GPUs, at what price; and why the others do not.
+//
+// Order: rules of the engine, memory, steady state in closed form, limits, replicas, Pareto. The
+// best few are then simulated for percentiles. Replica layouts are tried in parallel, each with all
+// its batch limits and token budgets, which share one ReplicaCost.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/serving/serving_money.h"
+
+namespace meshwright::planner {
+
+struct ServingSpace {
+  std::vector<int> tensor{}, pipeline{1}, data{1};
+  bool expert_parallel = true;           // beside cutting each expert: experts over all ranks
+  std::vector<int> max_num_seqs{0};      // 0: the engine's default
+  std::vector<int> token_budgets{0};     // max_num_batched_tokens; 0: the engine's default
+  int replica_gpus = 16;                 // of one replica, at most
+};
+// Powers of two up to what the model and the cluster's fast domain allow.
+ServingSpace serving_space(const Model& model, const Cluster& cluster);
+
+struct ServingQuestion {
+  ServingScenario scenario{};   // options: formats and limits; the layout is searched
+  std::string cluster_name{};
+  ServingLoad load{};           // closed loop, or open loop at a rate
+  LatencyLimits limits{};
+  double percentile = 0;        // of ttft and tpot; 0: their means
+  std::optional<int> gpus{};    // of the deployment; none: as few as the load needs
+  int max_gpus = 4096;
+  bool aggregated = true, disaggregated = false;
+  ServingSpace space{};
+  PriceList prices{};
+  PowerOptions power{};
+  int kept = 10;                // rows
+  int simulated = 5;            // of them, and those that a percentile decides between
+};
+
+struct ServingChoice {
+  Deployment deployment{};
+  int gpus = 0;
+  ServiceState state{};             // at the load
+  double largest_rate = 0;          // requests a second within the limits
+  bool meets = false;
+  double tokens_per_second_per_gpu = 0;   // output
+  double tokens_per_second_per_user = 0;  // 1 / TPOT
+  double token_spread = 0, first_token_spread = 0;
+  // GPUs if steps are as fast, or as slow, as the 90 % interval's ends; 0: none do.
+  int gpus_low = 0, gpus_high = 0;
+  std::optional<ServingMetrics> simulated{};
+  std::optional<Seconds> simulated_ttft{}, simulated_tpot{};  // at the percentile
+  std::optional<ServingMoney> money{};
+  std::optional<Ranged> kwh_million_output{};
+};
+
+struct ServingRejection {
+  std::string rule{};      // of the engine, or "ttft", "tpot", "rate", "gpus"
+  int count = 0;
+  std::string nearest{};   // the layout that missed least
+  std::string sentence{};  // by how much
+  std::string remedy{};
+};
+
+// A point of throughput a GPU against speed of a user: one layout at one number of users.
+struct ServingParetoPoint {
+  Deployment deployment{};
+  double users = 0;  // of the whole deployment
+  Seconds ttft{}, tpot{};
+  double tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
+};
+
+// The deployment that misses the limits least, at the smallest load.
+struct NearestDeployment {
+  Deployment deployment{};
+  Seconds ttft{}, tpot{};
+  double ratio = 0;  // the larger of time / limit
+};
+
+struct ServingPlan {
+  std::vector<ServingChoice> choices{};  // best first
+  std::vector<ServingParetoPoint> front{};
+  std::vector<ServingRejection> rejections{};
+  std::optional<NearestDeployment> nearest{};  // where no choice meets the limits
+  int layouts = 0;          // valid replicas
+  int configurations = 0;   // steady states
+};
+ServingPlan serving_plan(const ServingQuestion& question);
+
+// One term of the decode step of two deployments, each at its own batch.
+struct ServingTermDifference {
+  StepTerm term = StepTerm::linears;
+  Seconds first{}, second{};
+};
+std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& question,
+                                                       const ServingChoice& first,
+                                                       const ServingChoice& second);
+
+// The same question with one thing changed.
+struct ServingWhatIf {
+  std::string name{};
+  int gpus = 0;             // 0: no deployment meets the limits
+  std::string deployment{};
+  std::optional<double> million_output{};
+};
+std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/records/serving_plan.h"
+
+#include "sim/json/serving_records.h"
+
+namespace meshwright::reports {
+namespace {
+
+using planner::Deployment;
+
+const auto kPlainSeconds = [] { return kind::base_amount<Seconds>(); };
+
+const Record<ServingLoad>& serving_load_record() {
+  static const Record<ServingLoad> record = [] {
+    using L = ServingLoad;
+    Record<L> r("How requests arrive, and how long they are.");
+    r.row(&L::kind, "kind", kind::choice(kLoadKindNames), "How requests arrive.");
+    r.row(&L::concurrency, "concurrency", kind::number(), "Closed loop: users.");
+    r.row(&L::request_rate, "request_rate", kind::number(), "Open loop: requests a second.");
+    r.row(&L::burstiness, "burstiness", kind::number(), "Open loop: shape of the gaps.");
+    r.derived<std::string>("lengths", kind::text(), "fixed, uniform or list.", [](const L& l) {
+      return std::string(name_in(kLengthKindNames, l.lengths.kind));
+    });
+    r.derived<double>("mean_input_tokens", kind::number(), "Tokens of a prompt.",
+                      [](const L& l) { return mean_input(l.lengths); });
+    r.derived<double>("mean_output_tokens", kind::number(), "Tokens of an answer.",
+                      [](const L& l) { return mean_output(l.lengths); });
+    r.row(&L::acceptance, "acceptance", kind::number(), "Share of drafts that are accepted.");
+    r.row(&L::prefix_hit_rate, "prefix_hit_rate", kind::number(), "Share of a prompt in the cache.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<LatencyLimits>& latency_limits_record() {
+  static const Record<LatencyLimits> record = [] {
+    using L = LatencyLimits;
+    Record<L> r("Limits of the service.");
+    r.row(&L::ttft, "ttft_seconds", kind::optional(kPlainSeconds()), "Time to first token.");
+    r.row(&L::tpot, "tpot_seconds", kind::optional(kPlainSeconds()), "Time per output token.");
+    r.row(&L::e2e, "e2e_seconds", kind::optional(kPlainSeconds()), "Whole request.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<SteadyState>& steady_state_record() {
+  static const Record<SteadyState> record = [] {
+    using S = SteadyState;
+    Record<S> r("Means of a steady load, in closed form.");
+    r.row(&S::ttft, "ttft_seconds", kPlainSeconds(), "Time to first token.");
+    r.row(&S::tpot, "tpot_seconds", kPlainSeconds(), "Time per output token.");
+    r.row(&S::e2e, "e2e_seconds", kPlainSeconds(), "Whole request.");
+    r.row(&S::decode_step, "decode_step_seconds", kPlainSeconds(), "Step without prompts.");
+    r.row(&S::requests_per_second, "requests_per_second", kind::number(), "Throughput.");
+    r.row(&S::running, "running", kind::number(), "Sequences that decode in a group.");
+    r.row(&S::room, "room", kind::number(), "Requests that a group admits.");
+    r.row(&S::prompt_share, "prompt_share", kind::number(), "Of the step's time, prompts.");
+    r.row(&S::waiting, "waiting_seconds", kPlainSeconds(), "For room, part of the first token.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<Percentiles>& percentiles_record() {
+  static const Record<Percentiles> record = [] {
+    using P = Percentiles;
+    Record<P> r("Mean and percentiles.");
+    r.row(&P::mean, "mean_seconds", kPlainSeconds(), "Mean.");
+    r.row(&P::p50, "p50_seconds", kPlainSeconds(), "Median.");
+    r.row(&P::p90, "p90_seconds", kPlainSeconds(), "90th percentile.");
+    r.row(&P::p95, "p95_seconds", kPlainSeconds(), "95th percentile.");
+    r.row(&P::p99, "p99_seconds", kPlainSeconds(), "99th percentile.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<ServingMetrics>& serving_metrics_record() {
+  static const Record<ServingMetrics> record = [] {
+    using M = ServingMetrics;
+    const auto times = kind::object(percentiles_record);
+    Record<M> r("What the requests of a run saw.");
+    r.row(&M::ttft, "ttft", times, "Time to first token.");
+    r.row(&M::tpot, "tpot", times, "(E2E - TTFT) / (output - 1), over requests.");
+    r.row(&M::inclusive_tpot, "inclusive_tpot", times, "E2E / output, over requests.");
+    r.row(&M::itl, "itl", times, "Gaps between tokens, over all gaps.");
+    r.row(&M::e2e, "e2e", times, "Whole request.");
+    r.row(&M::requests, "requests", kind::integer(), "Requests.");
+    r.row(&M::requests_per_second, "requests_per_second", kind::number(), "Throughput.");
+    r.row(&M::output_tokens_per_second, "output_tokens_per_second", kind::number(), "Answers.");
+    r.row(&M::total_tokens_per_second, "total_tokens_per_second", kind::number(),
+          "Prompts and answers.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::ServingPool>& serving_pool_record() {
+  static const Record<planner::ServingPool> record = [] {
+    using P = planner::ServingPool;
+    Record<P> r("Replicas of one kind.");
+    r.row(&P::replicas, "replicas", kind::integer(), "How many.");
+    r.row(&P::options, "options", kind::object(replica_options_record), "Each one's options.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<Deployment>& deployment_record() {
+  static const Record<Deployment> record = [] {
+    using D = Deployment;
+    Record<D> r("Replicas, or a prefill and a decode pool.");
+    r.derived<std::string>("name", kind::text(), "In short.",
+                           [](const D& d) { return planner::short_name(d); });
+    r.derived<std::string>("mode", kind::text(), "aggregated or disaggregated.",
+                           [](const D& d) { return std::string(planner::name_of(d.mode())); });
+    r.derived<int>("gpus", kind::integer(), "Of all.",
+                   [](const D& d) { return planner::num_gpus(d); });
+    r.row(&D::prefill, "prefill", kind::optional(kind::object(serving_pool_record)),
+          "The prefill pool.");
+    r.row(&D::pool, "pool", kind::object(serving_pool_record), "The replicas, or the decode pool.");
+    return r;
+  }();
+  return record;
+}
+
+// A number with its interval.
+Kind<planner::Ranged> ranged_interval() {
+  static const Record<planner::Ranged> record = [] {
+    using R = planner::Ranged;
+    Record<R> r("A number and its 90 % interval.");
+    r.row(&R::value, "value", kind::number(), "The number.");
+    r.row(&R::low, "low", kind::number(), "Low end.");
+    r.row(&R::high, "high", kind::number(), "High end.");
+    r.row(&R::basis, "basis", kind::text(), "What it rests on.");
+    return r;
+  }();
+  return kind::object(+[]() -> const Record<planner::Ranged>& { return record; });
+}
+
+const Record<planner::ServingMoney>& serving_money_record() {
+  static const Record<planner::ServingMoney> record = [] {
+    using M = planner::ServingMoney;
+    Record<M> r("What tokens cost.");
+    r.row(&M::per_hour, "per_hour", kind::number(), "All GPUs, an hour.");
+    r.row(&M::million_input, "million_input_tokens", ranged_interval(), "A million input tokens.");
+    r.row(&M::million_output, "million_output_tokens", ranged_interval(), "A million output tokens.");
+    r.row(&M::million_total, "million_tokens", ranged_interval(), "A million tokens, blended.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::ServingChoice>& serving_choice_record() {
+  static const Record<planner::ServingChoice> record = [] {
+    using C = planner::ServingChoice;
+    Record<C> r("A deployment under the load.");
+    r.row(&C::deployment, "deployment", kind::object(deployment_record), "What runs.");
+    r.row(&C::gpus, "gpus", kind::integer(), "GPUs.");
+    r.row(&C::gpus_low, "gpus_low", kind::integer(), "GPUs if steps are fast; 0: not known.");
+    r.row(&C::gpus_high, "gpus_high", kind::integer(), "GPUs if steps are slow; 0: not known.");
+    r.row(&C::meets, "meets_limits", kind::flag(), "Whether the limits are met.");
+    r.row_at<SteadyState>([](auto& c) -> auto& { return c.state.state; }, "steady",
+                          kind::object(steady_state_record), "Means under the load.");
+    r.row(&C::largest_rate, "largest_rate", kind::number(),
+          "Requests a second within the limits.");
+    r.row(&C::tokens_per_second_per_gpu, "output_tokens_per_second_per_gpu", kind::number(),
+          "Throughput.");
+    r.row(&C::tokens_per_second_per_user, "tokens_per_second_per_user", kind::number(),
+          "1 / TPOT.");
+    r.row(&C::token_spread, "token_spread", kind::number(), "Relative, of TPOT.");
+    r.row(&C::first_token_spread, "first_token_spread", kind::number(), "Relative, of TTFT.");
+    r.row_at<double>([](auto& c) -> auto& { return c.state.prefill_idle; }, "prefill_idle_share",
+                     kind::number(), "Disaggregated: of the prefill pool's time.");
+    r.row_at<double>([](auto& c) -> auto& { return c.state.decode_idle; }, "decode_idle_share",
+                     kind::number(), "Disaggregated: of the decode pool's time.");
+    r.row_at<Seconds>([](auto& c) -> auto& { return c.state.transfer; }, "transfer_seconds",
+                      kPlainSeconds(), "Disaggregated: of a prompt's cache.");
+    r.row(&C::simulated, "simulated", kind::optional(kind::object(serving_metrics_record)),
+          "Percentiles, where it was simulated.");
+    r.row(&C::simulated_ttft, "ttft_at_percentile_seconds", kind::optional(kPlainSeconds()),
+          "At the asked percentile.");
+    r.row(&C::simulated_tpot, "tpot_at_percentile_seconds", kind::optional(kPlainSeconds()),
+          "At the asked percentile.");
+    r.row(&C::money, "money", kind::optional(kind::object(serving_money_record)),
+          "What tokens cost.");
+    r.row(&C::kwh_million_output, "kwh_million_output_tokens", kind::optional(ranged_interval()),
+          "Energy of a million output tokens.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::ServingParetoPoint>& serving_pareto_record() {
+  static const Record<planner::ServingParetoPoint> record = [] {
+    using P = planner::ServingParetoPoint;
+    Record<P> r("One layout at one number of users.");
+    r.derived<std::string>("deployment", kind::text(), "What runs.",
+                           [](const P& p) { return planner::short_name(p.deployment); });
+    r.row(&P::users, "users", kind::number(), "Requests at a time.");
+    r.row(&P::ttft, "ttft_seconds", kPlainSeconds(), "Time to first token.");
+    r.row(&P::tpot, "tpot_seconds", kPlainSeconds(), "Time per output token.");
+    r.row(&P::tokens_per_second_per_gpu, "output_tokens_per_second_per_gpu", kind::number(),
+          "Throughput.");
+    r.row(&P::tokens_per_second_per_user, "tokens_per_second_per_user", kind::number(),
+          "1 / TPOT.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::ServingRejection>& serving_rejection_record() {
+  static const Record<planner::ServingRejection> record = [] {
+    using R = planner::ServingRejection;
+    Record<R> r("Layouts that one rule turned down.");
+    r.row(&R::rule, "rule", kind::text(), "Of the engine, or a limit.");
+    r.row(&R::count, "count", kind::integer(), "Layouts.");
+    r.row(&R::nearest, "nearest", kind::text(), "The one that missed least.");
+    r.row(&R::sentence, "sentence", kind::text(), "By how much.");
+    r.row(&R::remedy, "remedy", kind::text(), "What to change.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::NearestDeployment>& nearest_deployment_record() {
+  static const Record<planner::NearestDeployment> record = [] {
+    using N = planner::NearestDeployment;
+    Record<N> r("The deployment that misses the limits least, at one request at a time.");
+    r.derived<std::string>("deployment", kind::text(), "What runs.",
+                           [](const N& n) { return planner::short_name(n.deployment); });
+    r.row(&N::ttft, "ttft_seconds", kPlainSeconds(), "Time to first token.");
+    r.row(&N::tpot, "tpot_seconds", kPlainSeconds(), "Time per output token.");
+    r.row(&N::ratio, "ratio", kind::number(), "The larger of time / limit.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::ServingWhatIf>& serving_what_if_record() {
+  static const Record<planner::ServingWhatIf> record = [] {
+    using W = planner::ServingWhatIf;
+    Record<W> r("The question with one thing changed.");
+    r.row(&W::name, "change", kind::text(), "What is changed.");
+    r.row(&W::gpus, "gpus", kind::integer(), "GPUs; 0: no deployment meets the limits.");
+    r.row(&W::deployment, "deployment", kind::text(), "What runs.");
+    r.row(&W::million_output, "million_output_tokens", kind::optional_number(),
+          "Price of a million output tokens.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::ServingTermDifference>& serving_term_difference_record() {
+  static const Record<planner::ServingTermDifference> record = [] {
+    using D = planner::ServingTermDifference;
+    Record<D> r("One term of the decode step of the first two choices, each at its own batch.");
+    r.row(&D::term, "term", kind::choice(kStepTermNames), "Which.");
+    r.row(&D::first, "first_seconds", kPlainSeconds(), "Of the first.");
+    r.row(&D::second, "second_seconds", kPlainSeconds(), "Of the second.");
+    return r;
+  }();
+  return record;
+}
+
+// What every answer about a service says first.
+template <typename File>
+void add_heading(Record<File>& r) {
+  r.row(&File::command, "command", kind::text(), "Makes the answer again.");
+  r.row(&File::notes, "notes", kind::texts(), "What a reader must know of it.");
+  r.row(&File::model, "model", kind::text(), "The model.");
+  r.row(&File::cluster, "cluster", kind::text(), "The cluster.");
+  r.row(&File::device, "device", kind::text(), "Its GPU.");
+  r.row(&File::engine, "engine", kind::text(), "The engine.");
+  r.row(&File::load, "load", kind::object(serving_load_record), "What is asked of it.");
+}
+
+Kind<planner::ServingValues> values_by_name() {
+  return {.read = [](ObjectReader&, const std::string&, planner::ServingValues&) {},
+          .write =
+              [](Json& json, const std::string& key, const planner::ServingValues& values) {
+                Json& object = json[key] = Json::object();
+                for (const auto& [which, name] : planner::kServingQuantityNames) {
+                  if (const auto& value = values[static_cast<std::size_t>(which)]) {
+                    object[std::string(name)] = *value;
+                  }
+                }
+              },
+          .schema =
+              [] {
+                return Json{{"type", "object"}, {"additionalProperties", {{"type", "number"}}}};
+              }};
+}
+
+const Record<planner::ServingScore>& serving_score_record() {
+  static const Record<planner::ServingScore> record = [] {
+    using S = planner::ServingScore;
+    Record<S> r("Errors of one quantity: predicted / measured - 1.");
+    r.row(&S::group, "group", kind::text(), "Points of one group, or all.");
+    r.row(&S::quantity, "quantity", kind::choice(planner::kServingQuantityNames), "Which.");
+    r.row(&S::points, "points", kind::integer(), "How many.");
+    r.row(&S::median, "median_error", kind::number(), "Of its size.");
+    r.row(&S::mean, "mean_error", kind::number(), "Of its size.");
+    r.row(&S::p90, "p90_error", kind::number(), "Of its size.");
+    r.row(&S::bias, "bias", kind::number(kAnyNumber), "Median with its sign.");
+    r.row(&S::covered, "covered", kind::number(), "Share inside the 90 % interval.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::LayoutChoice>& layout_choice_record() {
+  static const Record<planner::LayoutChoice> record = [] {
+    using C = planner::LayoutChoice;
+    Record<C> r("Layouts of one group at the same number of users.");
+    r.row(&C::group, "group", kind::text(), "Which.");
+    r.row(&C::layouts, "layouts", kind::integer(), "How many.");
+    r.row(&C::best, "best", kind::text(), "Measured.");
+    r.row(&C::chosen, "chosen", kind::text(), "Predicted.");
+    r.row(&C::regret, "regret", kind::number(), "Throughput that the chosen one loses.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<ServingBacktestPoint>& serving_backtest_point_record() {
+  static const Record<ServingBacktestPoint> record = [] {
+    using P = ServingBacktestPoint;
+    Record<P> r("One point. Times in seconds, throughput in tokens per second.");
+    r.row(&P::id, "id", kind::text(), "Its name.");
+    r.row(&P::group, "group", kind::text(), "Its group.");
+    r.row(&P::deployment, "deployment", kind::text(), "What ran.");
+    r.row(&P::concurrency, "concurrency", kind::number(), "Users; 0: no closed loop.");
+    r.row(&P::largest_batch, "largest_batch", kind::number(), "Requests that a group admits.");
+    r.row(&P::assumed, "assumed", kind::texts(), "What the point does not say.");
+    r.row(&P::speculation_unknown, "speculation_unknown", kind::flag(),
+          "The point may have used drafts.");
+    r.row(&P::refused, "refused", kind::text(), "The rule that refuses it; empty: none.");
+    r.row(&P::measured, "measured", values_by_name(), "Published.");
+    r.row(&P::predicted, "predicted", values_by_name(), "Said here.");
+    r.derived("spread", Json{{"type", "object"}, {"additionalProperties", {{"type", "number"}}}},
+              "Relative standard deviations.", [](const P& p) {
+                Json json = Json::object();
+                for (const auto& [which, name] : planner::kServingQuantityNames) {
+                  json[std::string(name)] = p.spread[static_cast<std::size_t>(which)];
+                }
+                return json;
+              });
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::UnreadService>& unread_service_record() {
+  static const Record<planner::UnreadService> record = [] {
+    using U = planner::UnreadService;
+    Record<U> r("A row that was left out.");
+    r.row(&U::id, "id", kind::text(), "Its name.");
+    r.row(&U::line, "line", kind::integer(), "Its line.");
+    r.row(&U::reason, "reason", kind::text(), "Why.");
+    return r;
+  }();
+  return record;
+}
+
+}  // namespace
+
+const Record<ServingPlanFile>& serving_plan_record() {
+  static const Record<ServingPlanFile> record = [] {
+    using F = ServingPlanFile;
+    Record<F> r("Deployments of a service, best first.");
+    r.file_of({"meshwright.serve_plan/1"}, true);
+    add_heading(r);
+    r.row(&F::limits, "limits", kind::object(latency_limits_record), "Limits of the service.");
+    r.row(&F::percentile, "percentile", kind::number(), "Of the limits; 0: means.");
+    r.row(&F::currency, "currency", kind::text(), "Of money.");
+    r.row_at<std::vector<planner::ServingChoice>>([](auto& f) -> auto& { return f.plan.choices; },
+                                                  "choices", kind::list(serving_choice_record),
+                                                  "Best first.");
+    r.row_at<std::vector<planner::ServingParetoPoint>>(
+        [](auto& f) -> auto& { return f.plan.front; }, "pareto", kind::list(serving_pareto_record),
+        "Throughput a GPU against speed of a user.");
+    r.row_at<std::vector<planner::ServingRejection>>(
+        [](auto& f) -> auto& { return f.plan.rejections; }, "rejections",
+        kind::list(serving_rejection_record), "Layouts that were turned down, by rule.");
+    r.row_at<std::optional<planner::NearestDeployment>>(
+        [](auto& f) -> auto& { return f.plan.nearest; }, "nearest",
+        kind::optional(kind::object(nearest_deployment_record)), "Where no deployment meets them.");
+    r.row(&F::explanation, "explanation", kind::list(serving_term_difference_record),
+          "Decode steps of the first two choices, term by term.");
+    r.row(&F::what_ifs, "what_ifs", kind::list(serving_what_if_record), "One thing changed.");
+    r.row_at<int>([](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer(),
+                  "Valid replicas.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<ServingSimulationFile>& serving_simulation_record() {
+  static const Record<ServingSimulationFile> record = [] {
+    using F = ServingSimulationFile;
+    Record<F> r("A service, step by step.");
+    r.file_of({"meshwright.serve_simulation/1"}, true);
+    add_heading(r);
+    r.row(&F::deployment, "deployment", kind::object(deployment_record), "What runs.");
+    r.row(&F::metrics, "metrics", kind::object(serving_metrics_record), "What requests saw.");
+    r.row(&F::steady, "steady", kind::optional(kind::object(steady_state_record)),
+          "The closed form of the same load.");
+    r.row(&F::goodput, "goodput", kind::number(), "Requests a second that meet the limits.");
+    r.row(&F::duration, "duration_seconds", kind::number(), "Until the last request ends.");
+    r.row(&F::busy_share, "busy_share", kind::number(), "Of the replicas' time.");
+    r.row(&F::prefill_busy_share, "prefill_busy_share", kind::optional_number(),
+          "Of the prefill pool's time.");
+    r.row(&F::steps, "steps", kind::count(), "Of all replicas.");
+    r.row(&F::preemptions, "preemptions", kind::count(), "Requests thrown out of the cache.");
+    return r;
+  }();
+  return record;
+}
+
+ServingBacktestFile serving_backtest_file(const planner::MeasuredServices& set,
+                                          const std::vector<planner::PredictedService>& predictions,
+                                          bool simulated) {
+  ServingBacktestFile file;
+  file.set = set.name;
+  file.simulated = simulated;
+  file.scores = planner::serving_scores(set, predictions, true);
+  file.choices = planner::layout_choices(set, predictions);
+  file.unread = set.unread;
+  for (std::size_t i = 0; i < set.points.size(); ++i) {
+    const planner::MeasuredService& point = set.points[i];
+    const planner::PredictedService& said = predictions[i];
+    ServingBacktestPoint row;
+    row.id = point.id;
+    row.group = point.group;
+    row.deployment = planner::short_name(point.deployment);
+    row.assumed = point.assumed;
+    row.speculation_unknown = point.speculation_unknown;
+    row.concurrency = point.load.kind == LoadKind::closed_loop ? point.load.concurrency : 0.0;
+    row.largest_batch = said.largest_batch;
+    row.measured = point.measured;
+    row.predicted = said.values;
+    row.spread = said.spread;
+    if (said.refused) row.refused = std::string(said.refused->rule->name);
+    file.points.push_back(std::move(row));
+  }
+  return file;
+}
+
+const Record<ServingBacktestFile>& serving_backtest_record() {
+  static const Record<ServingBacktestFile> record = [] {
+    using F = ServingBacktestFile;
+    Record<F> r("Published points of services, predicted and compared.");
+    r.file_of({"meshwright.serve_backtest/1"}, true);
+    r.row(&F::command, "command", kind::text(), "Makes the answer again.");
+    r.row(&F::set, "set", kind::text(), "The table.");
+    r.row(&F::simulated, "simulated", kind::flag(), "Step by step; else in closed form.");
+    r.row(&F::scores, "scores", kind::list(serving_score_record), "All, then by group.");
+    r.row(&F::choices, "layout_choices", kind::list(layout_choice_record),
+          "Whether the best layout was found.");
+    r.row(&F::points, "points", kind::list(serving_backtest_point_record), "Each point.");
+    r.row(&F::unread, "unread", kind::list(unread_service_record), "Rows that were left out.");
+    return r;
+  }();
+  return record;
+}
+
+}  // namespace meshwright::reports

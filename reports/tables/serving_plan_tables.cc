@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/tables/serving_plan_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/number_text.h"
+
+namespace meshwright::reports {
+namespace {
+
+constexpr std::size_t kMostMisses = 15;
+
+Cell in_ms(Seconds time) { return time.value() > 0.0 ? Cell(time / milliseconds(1)) : Cell(); }
+Cell optional_ms(const std::optional<Seconds>& time) { return time ? in_ms(*time) : Cell(); }
+
+std::string gpus_text(const planner::ServingChoice& choice) {
+  if (choice.gpus_low == 0 || choice.gpus_high == 0) return fmt::format("{}", choice.gpus);
+  return fmt::format("{} ({}-{})", choice.gpus, choice.gpus_low, choice.gpus_high);
+}
+
+std::string ranged_text(const planner::Ranged& ranged) {
+  return fmt::format("{} ({}-{})", number_text(ranged.value, 3), number_text(ranged.low, 3),
+                     number_text(ranged.high, 3));
+}
+
+std::string plain_words(std::string_view name) {
+  std::string words(name);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+}  // namespace
+
+Table serving_choices_table(const ServingPlanFile& file) {
+  const std::string at = file.percentile > 0 ? "p" + number_text(file.percentile) : "mean";
+  Table table{"deployments",
+              {{"rank", "", "", 3},
+               {"deployment", "deployment", ""},
+               {"gpus", "GPUs (90 %)", ""},
+               {"ttft_ms", "TTFT", "ms", 3},
+               {"tpot_ms", "TPOT", "ms", 3},
+               {"ttft_at_ms", at + " TTFT", "ms", 3},
+               {"tpot_at_ms", at + " TPOT", "ms", 3},
+               {"tokens_per_second_per_gpu", "tok/s/GPU", "", 4},
+               {"tokens_per_second_per_user", "tok/s/user", "", 3},
+               {"largest_rate", "most", "req/s", 3},
+               {"idle", "idle P/D", ""},
+               {"meets", "meets", ""}},
+              {}};
+  double rank = 0;
+  for (const planner::ServingChoice& one : file.plan.choices) {
+    const bool pools = one.deployment.prefill.has_value();
+    const bool simulated = one.simulated.has_value();
+    const auto at_percentile = [&](const std::optional<Seconds>& value, Seconds mean) {
+      if (value) return optional_ms(value);
+      return simulated && file.percentile <= 0 ? in_ms(mean) : Cell();
+    };
+    table.rows.push_back(
+        {++rank, planner::short_name(one.deployment), gpus_text(one),
+         in_ms(one.state.state.ttft), in_ms(one.state.state.tpot),
+         at_percentile(one.simulated_ttft, simulated ? one.simulated->ttft.mean : Seconds{}),
+         at_percentile(one.simulated_tpot, simulated ? one.simulated->tpot.mean : Seconds{}),
+         one.tokens_per_second_per_gpu, one.tokens_per_second_per_user,
+         one.largest_rate > 0 ? Cell(one.largest_rate) : Cell(),
+         pools ? Cell(fmt::format("{:.0f}/{:.0f} %", one.state.prefill_idle * 100,
+                                  one.state.decode_idle * 100))
+               : Cell(),
+         std::string(one.meets ? "yes" : "no")});
+  }
+  return without_empty_columns(table);
+}
+
+Table serving_money_table(const ServingPlanFile& file) {
+  Table table{"cost of tokens at this load, with 90 % intervals",
+              {{"deployment", "deployment", ""},
+               {"per_hour", file.currency + " an hour", "", 4},
+               {"million_input", file.currency + "/M input", ""},
+               {"million_output", file.currency + "/M output", ""},
+               {"million_tokens", file.currency + "/M tokens", ""},
+               {"kwh", "kWh/M output", ""}},
+              {}};
+  for (const planner::ServingChoice& one : file.plan.choices) {
+    if (!one.money && !one.kwh_million_output) continue;
+    const auto cell = [&](planner::Ranged planner::ServingMoney::*part) {
+      return one.money ? Cell(ranged_text((*one.money).*part)) : Cell();
+    };
+    table.rows.push_back(
+        {planner::short_name(one.deployment), one.money ? Cell(one.money->per_hour) : Cell(),
+         cell(&planner::ServingMoney::million_input), cell(&planner::ServingMoney::million_output),
+         cell(&planner::ServingMoney::million_total),
+         one.kwh_million_output ? Cell(ranged_text(*one.kwh_million_output)) : Cell()});
+  }
+  return without_empty_columns(table);
+}
+
+Table serving_pareto_table(const ServingPlanFile& file) {
+  Table table{"throughput of a GPU against speed of a user (closed form)",
+              {{"deployment", "deployment", ""},
+               {"users", "users", "", 4},
+               {"ttft_ms", "TTFT", "ms", 3},
+               {"tpot_ms", "TPOT", "ms", 3},
+               {"tokens_per_second_per_gpu", "tok/s/GPU", "", 4},
+               {"tokens_per_second_per_user", "tok/s/user", "", 3}},
+              {}};
+  for (const planner::ServingParetoPoint& one : file.plan.front) {
+    table.rows.push_back({planner::short_name(one.deployment), one.users, in_ms(one.ttft),
+                          in_ms(one.tpot), one.tokens_per_second_per_gpu,
+                          one.tokens_per_second_per_user});
+  }
+  return table;
+}
+
+Table serving_rejections_table(const ServingPlanFile& file) {
+  Table table{"layouts that were rejected",
+              {{"rule", "rule", "", 4, false, nullptr, Face::name},
+               {"count", "layouts", ""},
+               {"nearest", "nearest", ""},
+               {"sentence", "by how much", ""}},
+              {}};
+  for (const planner::ServingRejection& one : file.plan.rejections) {
+    table.rows.push_back(
+        {one.rule, static_cast<double>(one.count), one.nearest, one.sentence});
+  }
+  return table;
+}
+
+Table serving_explanation_table(const ServingPlanFile& file) {
+  Table table{"decode steps of the first two deployments, each at its own batch",
+              {{"term", "term", ""}, {"first_ms", "", "ms"}, {"second_ms", "", "ms"},
+               {"difference_ms", "difference", "ms", 3}},
+              {}};
+  if (file.explanation.empty() || file.plan.choices.size() < 2) return table;
+  table.columns[1].heading = planner::short_name(file.plan.choices[0].deployment);
+  table.columns[2].heading = planner::short_name(file.plan.choices[1].deployment);
+  for (const planner::ServingTermDifference& one : file.explanation) {
+    table.rows.push_back({plain_words(name_of(one.term)), in_ms(one.first), in_ms(one.second),
+                          (one.second - one.first) / milliseconds(1)});
+  }
+  return table;
+}
+
+Table serving_what_ifs_table(const ServingPlanFile& file) {
+  Table table{"the same question with one thing changed (closed form)",
+              {{"change", "change", ""},
+               {"gpus", "GPUs", ""},
+               {"deployment", "deployment", ""},
+               {"million_output", file.currency + "/M output", "", 3}},
+              {}};
+  for (const planner::ServingWhatIf& one : file.what_ifs) {
+    table.rows.push_back({one.name, one.gpus > 0 ? Cell(static_cast<double>(one.gpus)) : Cell(),
+                          one.gpus > 0 ? one.deployment : std::string("none meets the limits"),
+                          optional_cell(one.million_output)});
+  }
+  return without_empty_columns(table);
+}
+
+Table serving_metrics_table(const ServingSimulationFile& file) {
+  Table table{"what requests saw",
+              {{"metric", "metric", ""},
+               {"mean_ms", "mean", "ms"},
+               {"p50_ms", "p50", "ms"},
+               {"p90_ms", "p90", "ms"},
+               {"p95_ms", "p95", "ms"},
+               {"p99_ms", "p99", "ms"},
+               {"closed_form_ms", "closed form", "ms"}},
+              {}};
+  const auto add = [&](const char* name, const Percentiles& p, std::optional<Seconds> steady) {
+    table.rows.push_back({std::string(name), in_ms(p.mean), in_ms(p.p50), in_ms(p.p90),
+                          in_ms(p.p95), in_ms(p.p99), optional_ms(steady)});
+  };
+  const auto steady = [&](Seconds SteadyState::*part) -> std::optional<Seconds> {
+    return file.steady ? std::optional((*file.steady).*part) : std::nullopt;
+  };
+  add("TTFT", file.metrics.ttft, steady(&SteadyState::ttft));
+  add("TPOT (E2E - TTFT) / (O - 1)", file.metrics.tpot, steady(&SteadyState::tpot));
+  add("TPOT inclusive, E2E / O", file.metrics.inclusive_tpot, std::nullopt);
+  add("ITL", file.metrics.itl, std::nullopt);
+  add("E2E", file.metrics.e2e, steady(&SteadyState::e2e));
+  return without_empty_columns(table);
+}
+
+Table serving_scores_table(const ServingBacktestFile& file) {
+  Table table{"errors: predicted / measured - 1",
+              {{"group", "group", ""},
+               {"quantity", "quantity", ""},
+               {"points", "points", ""},
+               {"median_percent", "median", "%", 3},
+               {"mean_percent", "mean", "%", 3},
+               {"p90_percent", "p90", "%", 3},
+               {"bias_percent", "bias", "%", 3},
+               {"covered_percent", "in 90 %", "%", 3}},
+              {}};
+  for (const planner::ServingScore& one : file.scores) {
+    table.rows.push_back({one.group, plain_words(name_of(one.quantity)),
+                          static_cast<double>(one.points), one.median * 100, one.mean * 100,
+                          one.p90 * 100, one.bias * 100, one.covered * 100});
+  }
+  return table;
+}
+
+Table serving_misses_table(const ServingBacktestFile& file) {
+  Table table{"largest errors of throughput",
+              {{"id", "point", ""},
+               {"deployment", "deployment", ""},
+               {"users", "users", ""},
+               {"measured", "measured", "tok/s"},
+               {"predicted", "predicted", "tok/s"},
+               {"error_percent", "error", "%", 3}},
+              {}};
+  const auto q = static_cast<std::size_t>(planner::ServingQuantity::output_tps);
+  std::vector<std::pair<double, const ServingBacktestPoint*>> worst;
+  for (const ServingBacktestPoint& one : file.points) {
+    if (!one.measured[q] || !one.predicted[q]) continue;
+    worst.emplace_back(*one.predicted[q] / *one.measured[q] - 1.0, &one);
+  }
+  std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.first) > std::abs(b.first);
+  });
+  if (worst.size() > kMostMisses) worst.resize(kMostMisses);
+  for (const auto& [error, point] : worst) {
+    table.rows.push_back({point->id.substr(0, 48), point->deployment,
+                          point->concurrency > 0 ? Cell(point->concurrency) : Cell(),
+                          *point->measured[q], *point->predicted[q], error * 100});
+  }
+  return without_empty_columns(table);
+}
+
+}  // namespace meshwright::reports

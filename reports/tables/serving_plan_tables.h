@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of serve, serve simulate and serve backtest.
+#pragma once
+
+#include <vector>
+
+#include "reports/records/serving_plan.h"
+#include "reports/tables/table.h"
+
+namespace meshwright::reports {
+
+// One row a deployment, best first.
+Table serving_choices_table(const ServingPlanFile& file);
+// What the best deployments cost.
+Table serving_money_table(const ServingPlanFile& file);
+Table serving_pareto_table(const ServingPlanFile& file);
+Table serving_rejections_table(const ServingPlanFile& file);
+Table serving_explanation_table(const ServingPlanFile& file);
+Table serving_what_ifs_table(const ServingPlanFile& file);
+
+// One row a metric: mean and percentiles.
+Table serving_metrics_table(const ServingSimulationFile& file);
+
+// Errors over all points, then by group.
+Table serving_scores_table(const ServingBacktestFile& file);
+// The points that are furthest off, in the quantity that most of them tell.
+Table serving_misses_table(const ServingBacktestFile& file);
+
+}  // namespace meshwright::reports

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/kv_transfer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meshwright {
+
+KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
+                       const ReplicaOptions& decode, const Link& link, double tokens) {
+  const auto rank_bytes = [&](const ReplicaOptions& options) {
+    const double layers = std::ceil(static_cast<double>(model.num_layers) /
+                                    options.layout.pipeline_parallel_size);
+    return kv_rank_layer_bytes(model, options) * (layers * tokens);
+  };
+  KvTransfer found;
+  found.all = kv_token_bytes(model, decode.kv_cache) * tokens;
+  // A latent cache is whole on every tensor rank: each of the prefill ranks sends a part of it.
+  const Bytes received = rank_bytes(decode);
+  const Bytes sent = found.all / static_cast<double>(num_gpus(prefill.layout));
+  found.rank = std::max(received, sent);
+  const double blocks = std::ceil(tokens / std::max(1, decode.block_size));
+  found.descriptors = blocks * model.num_layers * (model.mla ? 1.0 : 2.0);
+  found.handover = engine.transfer.handover;
+  found.time = found.handover +
+               std::max(found.rank / link.bandwidth,
+                        engine.transfer.descriptor * found.descriptors);
+  return found;
+}
+
+const Link& pool_link(const Cluster& cluster, int gpus) {
+  return gpus <= cluster.gpus_per_node ? cluster.intra_node : cluster.inter_node;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What moves when a prompt is computed in one pool and decoded in another.
+//
+//   bytes of a rank  tokens * (bytes of a token on it), the larger of the two sides
+//   time             handover + max(bytes / link, descriptors * descriptor time)
+// A descriptor is one block of one layer (keys and values apart where they are). Handover: requests
+// between the pools' schedulers. Sources: vllm#34054 (40,064 descriptors, 313 MB in 174 ms), #50913
+// (105 ms of a hand-over of 263 ms).
+#pragma once
+
+#include "sim/hardware/cluster.h"
+#include "sim/serving/engine.h"
+#include "sim/serving/kv_cache.h"
+
+namespace meshwright {
+
+struct KvTransfer {
+  Bytes all{};      // of the prompt, nothing repeated
+  Bytes rank{};     // through one link
+  double descriptors = 0;  // of one rank
+  Seconds handover{};      // of the time, what does not grow with the prompt
+  Seconds time{};
+};
+// Options with defaults.
+KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
+                       const ReplicaOptions& decode, const Link& link, double tokens);
+// The link between two pools: inside a node if both fit into one, else between nodes.
+const Link& pool_link(const Cluster& cluster, int gpus);
+
+}  // namespace meshwright

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/replica_simulation.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meshwright {
+namespace {
+
+constexpr double kMostStepsAlike = 1e9;
+
+// Tokens that a group's cache holds when windows take their share of a request of usual length.
+double cache_tokens(const ServingReplica& replica) {
+  const SequenceCache& sequence = replica.memory.sequence;
+  const Bytes token = sequence.full_token + sequence.window_token;
+  if (sequence.window <= 0.0) return replica.memory.kv_cache / token;
+  // A window's layers keep W tokens and a block; a request of many tokens is mostly full layers.
+  return sequence.full_token.value() > 0 ? replica.memory.kv_cache / sequence.full_token
+                                         : 1e18;
+}
+// Tokens of full layers that a request's windows are worth.
+double window_tokens(const ServingReplica& replica) {
+  const SequenceCache& sequence = replica.memory.sequence;
+  if (sequence.window <= 0.0 || sequence.full_token.value() <= 0.0) return 0.0;
+  const double kept = in_blocks(sequence.window, sequence.block_size) + sequence.block_size;
+  return sequence.window_token * kept / sequence.full_token;
+}
+
+constexpr auto kLater = [](const auto& a, const auto& b) { return a.last_step > b.last_step; };
+
+}  // namespace
+
+ReplicaSimulation::ReplicaSimulation(const ServingReplica& replica, ServingRun& run)
+    : replica_(replica),
+      rule_(replica.rule),
+      run_(run),
+      groups_(static_cast<std::size_t>(replica.cost.data_ranks)),
+      capacity_(cache_tokens(replica)),
+      waste_((replica.rule.block_size - 1) / 2.0 + window_tokens(replica)) {}
+
+void ReplicaSimulation::enqueue(const QueuedRequest& request) {
+  // Data ranks are balanced by the number of their requests.
+  std::size_t best = next_group_;
+  if (groups_.size() > 1) {
+    const auto load = [](const Group& g) {
+      return g.waiting.size() + g.prompts.size() + g.running.size();
+    };
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const std::size_t at = (next_group_ + i) % groups_.size();
+      if (load(groups_[at]) < load(groups_[best])) best = at;
+    }
+    next_group_ = (best + 1) % groups_.size();
+  }
+  groups_[best].waiting.push_back(request);
+}
+
+std::optional<Seconds> ReplicaSimulation::next_start() const {
+  std::optional<Seconds> start;
+  for (const Group& group : groups_) {
+    if (!group.running.empty() || !group.prompts.empty()) return clock_;
+    if (group.waiting.empty()) continue;
+    const Seconds when = std::max(clock_, group.waiting.front().enqueued);
+    start = start ? std::min(*start, when) : when;
+  }
+  return start;
+}
+
+double ReplicaSimulation::used(const Group& group) const {
+  const double requests = static_cast<double>(group.running.size() + group.prompts.size());
+  return group.context + group.cached + requests * waste_;
+}
+
+// Tokens that a request must find free, beyond its prompt.
+double ReplicaSimulation::limit_of(const QueuedRequest& request) const {
+  return reserved_share(rule_.full_cache) * request.remaining;
+}
+
+bool ReplicaSimulation::admit(Group& group, Seconds decision) {
+  if (group.waiting.empty()) return false;
+  const QueuedRequest& next = group.waiting.front();
+  if (next.enqueued > decision) return false;
+  const double requests = static_cast<double>(group.running.size() + group.prompts.size());
+  if (requests + 1.0 > rule_.max_sequences) return false;
+  const double promised = used(group) + group.reserved;
+  const bool alone = requests == 0;
+  if (!alone && promised + next.input + waste_ + limit_of(next) > capacity_) return false;
+  group.reserved += limit_of(next);
+  group.cached += next.input;
+  group.prompts.push_back({next, 0.0});
+  group.waiting.pop_front();
+  return true;
+}
+
+void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decision) {
+  std::size_t at = 0;
+  while (budget >= 1.0) {
+    if (at == group.prompts.size() && !admit(group, decision)) return;
+    Prompt& prompt = group.prompts[at];
+    const double left = prompt.request.in_cache ? 0.0 : prompt.request.computed - prompt.done;
+    double take = std::min(left, budget);
+    // A prompt that is never cut waits for a step with room, or runs alone if no step has it.
+    const bool first = group.step.prefill_tokens == 0.0;
+    if (!rule_.chunks && take < left) {
+      if (!first || rule_.token_budget >= left) return;
+      take = left;
+    }
+    const double cached = prompt.request.input - prompt.request.computed;
+    if (take > 0.0) group.step = group.step + prefill_step(1, take, cached + prompt.done);
+    prompt.done += take;
+    budget -= take;
+    if (take >= left) group.finished.push_back(at);
+    ++at;
+  }
+}
+
+// The newest that runs gives its place back until the rest can grow by a step.
+void ReplicaSimulation::make_room(Group& group) {
+  while (group.running.size() > 1 &&
+         used(group) + static_cast<double>(group.running.size()) * rule_.tokens_per_step >
+             capacity_) {
+    const auto newest = std::max_element(
+        group.running.begin(), group.running.end(), [](const Running& a, const Running& b) {
+          return a.request.enqueued < b.request.enqueued;
+        });
+    QueuedRequest request = newest->request;
+    const double context =
+        newest->context + group.decode_steps * rule_.tokens_per_step;
+    request.remaining =
+        std::max(1.0, (newest->last_step - group.decode_steps) * rule_.tokens_per_step);
+    request.input = request.computed = context;
+    request.has_first = true;
+    request.in_cache = false;
+    group.context -= context;
+    group.reserved -= reserved_share(rule_.full_cache) *
+                      (newest->last_step - group.decode_steps) * rule_.tokens_per_step;
+    group.running.erase(newest);
+    std::make_heap(group.running.begin(), group.running.end(), kLater);
+    group.waiting.push_front(request);
+    ++run_.preemptions;
+  }
+}
+
+void ReplicaSimulation::compose(Group& group, Seconds decision) {
+  group.step = {};
+  group.finished.clear();
+  if (!group.running.empty()) make_room(group);
+  const double running = static_cast<double>(group.running.size());
+  if (!rule_.mixes) {
+    take_prompts(group, rule_.token_budget, decision);
+    if (group.step.prefill_tokens > 0.0) return;
+  }
+  if (running > 0.0) {
+    group.step.decode_sequences = running;
+    group.step.decode_context = group.context;
+  }
+  if (rule_.mixes) {
+    take_prompts(group, rule_.token_budget - running * (1.0 + replica_.cost.drafts), decision);
+  }
+}
+
+// How many steps of this duration come before anything changes.
+double ReplicaSimulation::steps_alike(Seconds start, Seconds duration, Seconds limit) const {
+  double steps = kMostStepsAlike;
+  for (const Group& group : groups_) {
+    if (group.step.prefill_tokens > 0.0 || !group.finished.empty()) return 1.0;
+    if (group.running.empty()) continue;
+    steps = std::min(steps, group.running.front().last_step - group.decode_steps);
+    const double each =
+        static_cast<double>(group.running.size()) * rule_.tokens_per_step;
+    steps = std::min(steps, std::floor((capacity_ - used(group)) / each));
+    // Somebody who waits may become visible.
+    if (!group.waiting.empty()) {
+      const Seconds seen = group.waiting.front().enqueued;
+      if (seen > start) limit = std::min(limit, seen);
+      if (seen <= start && seen > last_start_) return 1.0;
+    }
+  }
+  if (start + duration * steps > limit) {
+    steps = std::ceil((limit - start) / duration);
+  }
+  return std::max(1.0, steps);
+}
+
+void ReplicaSimulation::start_decoding(Group& group, const QueuedRequest& request, Seconds now) {
+  group.cached -= request.input;
+  if (request.remaining <= 0.0) {
+    group.reserved -= limit_of(request);
+    ends_.push_back({request.index, now});
+    return;
+  }
+  Running one;
+  one.last_step = group.decode_steps + std::ceil(request.remaining / rule_.tokens_per_step);
+  one.request = request;
+  // What is promised shrinks by whole steps from here on.
+  const double steps = one.last_step - group.decode_steps;
+  group.reserved += reserved_share(rule_.full_cache) *
+                    (steps * rule_.tokens_per_step - request.remaining);
+  const double context = request.input + 1.0;
+  one.context = context - group.decode_steps * rule_.tokens_per_step;
+  group.context += context;
+  group.running.push_back(one);
+  std::push_heap(group.running.begin(), group.running.end(), kLater);
+  group.newcomers.push_back(now);
+}
+
+void ReplicaSimulation::end_prompts(Group& group, Seconds end, Seconds delay) {
+  // From the back, so that places stay.
+  std::vector<QueuedRequest> whole;
+  for (auto at = group.finished.rbegin(); at != group.finished.rend(); ++at) {
+    const auto place = group.prompts.begin() + static_cast<std::ptrdiff_t>(*at);
+    whole.push_back(place->request);
+    group.prompts.erase(place);
+  }
+  for (auto request = whole.rbegin(); request != whole.rend(); ++request) {
+    if (!request->has_first) {
+      first_tokens_.push_back({request->index, end + delay});
+      request->has_first = true;
+    }
+    start_decoding(group, *request, end);
+  }
+}
+
+void ReplicaSimulation::end_decodes(Group& group, Seconds end, double steps, Seconds each) {
+  if (group.step.decode_sequences <= 0.0) return;
+  const double running = static_cast<double>(group.running.size());
+  // Gaps of this step: those that came since the last one count from their first token.
+  const Seconds first_end = end - each * (steps - 1.0);
+  for (const Seconds first : group.newcomers) run_.gaps.push_back({first_end - first, 1.0});
+  const double old = running - static_cast<double>(group.newcomers.size());
+  if (old > 0.0) run_.gaps.push_back({first_end - group.last_decode, old});
+  if (steps > 1.0) run_.gaps.push_back({each, (steps - 1.0) * running});
+  group.newcomers.clear();
+  group.last_decode = end;
+
+  group.decode_steps += steps;
+  group.context += steps * running * rule_.tokens_per_step;
+  group.reserved -= reserved_share(rule_.full_cache) * steps * running * rule_.tokens_per_step;
+  while (!group.running.empty() && group.running.front().last_step <= group.decode_steps) {
+    std::pop_heap(group.running.begin(), group.running.end(), kLater);
+    const Running& done = group.running.back();
+    group.context -= done.context + group.decode_steps * rule_.tokens_per_step;
+    ends_.push_back({done.request.index, end});
+    group.running.pop_back();
+  }
+}
+
+void ReplicaSimulation::advance(Seconds limit) {
+  first_tokens_.clear();
+  ends_.clear();
+  const Seconds start = std::max(clock_, *next_start());
+  const bool idle = was_idle_ || start > clock_;
+  const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
+  EngineStep slowest, mean;
+  for (Group& group : groups_) {
+    compose(group, decision);
+    const EngineStep& s = group.step;
+    slowest = {std::max(slowest.decode_sequences, s.decode_sequences),
+               std::max(slowest.decode_context, s.decode_context),
+               std::max(slowest.prefill_tokens, s.prefill_tokens),
+               std::max(slowest.prefill_sequences, s.prefill_sequences),
+               std::max(slowest.prefill_pairs, s.prefill_pairs)};
+    mean = mean + s;
+  }
+  const double share = 1.0 / static_cast<double>(groups_.size());
+  mean = {mean.decode_sequences * share, mean.decode_context * share, mean.prefill_tokens * share,
+          mean.prefill_sequences * share, mean.prefill_pairs * share};
+
+  StepDuration one = step_duration(replica_, slowest, mean);
+  double steps = 1.0;
+  if (slowest.decode_sequences > 0.0) {
+    steps = steps_alike(start, one.duration, limit);
+    if (steps > 1.0) {
+      // Contexts grow: the middle step stands for all.
+      const double grown = (steps - 1.0) / 2.0 * rule_.tokens_per_step;
+      slowest.decode_context += grown * slowest.decode_sequences;
+      mean.decode_context += grown * mean.decode_sequences;
+      one = step_duration(replica_, slowest, mean);
+    }
+  }
+  const Seconds end = start + one.duration * steps;
+  for (Group& group : groups_) {
+    end_decodes(group, end, steps, one.duration);
+    end_prompts(group, end, one.prompt_delay);
+  }
+  busy_ += end - start;
+  run_.steps += static_cast<std::int64_t>(steps);
+  // The step after a run is composed while its last step runs.
+  last_start_ = end - one.duration;
+  clock_ = end;
+  // Nothing could be composed: the decision came before everything that waits.
+  const bool empty = slowest.decode_sequences == 0.0 && slowest.prefill_tokens == 0.0;
+  was_idle_ = empty;
+  if (empty && ends_.empty() && first_tokens_.empty()) last_start_ = start;
+}
+
+}  // namespace meshwright

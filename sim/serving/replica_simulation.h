@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// One replica's queues and steps, the part of simulation.h that an engine is.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "sim/serving/scheduler.h"
+#include "sim/serving/simulation.h"
+
+namespace meshwright {
+
+// A request inside a replica.
+struct QueuedRequest {
+  int index = 0;           // of the load
+  Seconds enqueued{};      // when the engine may see it
+  double input = 0;        // tokens that must be in the cache before it decodes
+  double computed = 0;     // of them without a prefix hit
+  double remaining = 0;    // tokens of its answer after its first
+  bool has_first = false;  // its first token is out already: thrown out, or computed elsewhere
+  bool in_cache = false;   // its prompt came with it (disaggregated)
+};
+
+struct StepEvent {
+  int index = 0;
+  Seconds when{};
+};
+
+class ReplicaSimulation {
+ public:
+  // Records gaps into `run`.
+  ReplicaSimulation(const ServingReplica& replica, ServingRun& run);
+
+  // Whether a request fits into an idle replica.
+  [[nodiscard]] bool could_hold(double tokens) const { return tokens + waste_ <= capacity_; }
+  void enqueue(const QueuedRequest& request);
+  // When the next step may start; none: nothing to do.
+  [[nodiscard]] std::optional<Seconds> next_start() const;
+  // Runs one step, or a run of equal ones that ends before `limit`. Their first tokens and ends are
+  // in first_tokens() and ends().
+  void advance(Seconds limit);
+  [[nodiscard]] const std::vector<StepEvent>& first_tokens() const { return first_tokens_; }
+  [[nodiscard]] const std::vector<StepEvent>& ends() const { return ends_; }
+  [[nodiscard]] Seconds busy() const { return busy_; }
+
+ private:
+  struct Running {
+    double last_step = 0;  // of the group's decode steps, its last
+    QueuedRequest request{};
+    double context = 0;  // when it began, less the tokens of the steps before
+  };
+  struct Prompt {
+    QueuedRequest request{};
+    double done = 0;  // of computed
+  };
+  struct Group {
+    std::deque<QueuedRequest> waiting{};
+    std::deque<Prompt> prompts{};    // admitted, not yet whole
+    std::vector<Running> running{};  // heap by last_step
+    double decode_steps = 0;
+    double context = 0;   // of all that run
+    double cached = 0;    // of prompts
+    double reserved = 0;  // tokens promised beyond what is there
+    Seconds last_decode{};
+    std::vector<Seconds> newcomers{};  // first tokens since then
+    // Of the step that is being made.
+    EngineStep step{};
+    std::vector<std::size_t> finished{};  // places in prompts
+  };
+
+  [[nodiscard]] double used(const Group& group) const;
+  [[nodiscard]] double limit_of(const QueuedRequest& request) const;
+  bool admit(Group& group, Seconds decision);
+  void compose(Group& group, Seconds decision);
+  void take_prompts(Group& group, double budget, Seconds decision);
+  void make_room(Group& group);
+  void start_decoding(Group& group, const QueuedRequest& request, Seconds now);
+  void end_prompts(Group& group, Seconds end, Seconds delay);
+  void end_decodes(Group& group, Seconds end, double steps, Seconds each);
+  [[nodiscard]] double steps_alike(Seconds start, Seconds duration, Seconds limit) const;
+
+  const ServingReplica& replica_;
+  const SchedulerRule& rule_;
+  ServingRun& run_;
+  std::vector<Group> groups_;
+  std::size_t next_group_ = 0;
+  double capacity_ = 0, waste_ = 0;  // tokens of a group's cache; of a request's blocks
+  Seconds clock_{}, last_start_{}, busy_{};
+  bool was_idle_ = true;
+  std::vector<StepEvent> first_tokens_, ends_;
+};
+
+}  // namespace meshwright

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/scheduler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/serving/experts_touched.h"
+
+namespace meshwright {
+
+SchedulerRule scheduler_rule(const Engine& engine, const ReplicaOptions& options,
+                             double acceptance) {
+  SchedulerRule rule;
+  rule.order = engine.order;
+  rule.mixes = engine.mixes_prefill_and_decode;
+  rule.chunks = engine.chunked_prefill;
+  rule.overlapped = engine.host.overlapped;
+  rule.full_cache = engine.full_cache;
+  rule.token_budget = std::max(1, options.max_num_batched_tokens);
+  rule.max_sequences = options.max_num_seqs > 0 ? options.max_num_seqs : 1e9;
+  rule.block_size = options.block_size;
+  rule.request = engine.host.request;
+  rule.tokens_per_step = accepted_length(options.num_speculative_tokens, acceptance);
+  return rule;
+}
+
+ServingReplica serving_replica(const Model& model, const ServingCluster& cluster,
+                               const Engine& engine, const ReplicaOptions& options,
+                               double acceptance) {
+  return {replica_cost(model, cluster, engine, options),
+          replica_memory(model, only_device(cluster), engine, options),
+          scheduler_rule(engine, options, acceptance), num_gpus(options.layout)};
+}
+
+double running_limit(const ServingReplica& replica, double input, double output) {
+  const double share = replica.rule.full_cache == FullCache::no_evict ? 1.0 : 0.5;
+  const double each = std::floor(replica.memory.requests_of(input + share * output));
+  return std::min(each, replica.rule.max_sequences);
+}
+
+StepTime group_step_time(const ReplicaCost& cost, const EngineStep& slowest,
+                         const EngineStep& mean) {
+  StepTime time = step_time(cost, slowest);
+  if (cost.data_ranks == 1) return time;
+  const StepTime all = step_time(cost, mean);
+  for (const StepTerm term : {StepTerm::experts, StepTerm::exchange}) {
+    const auto i = static_cast<std::size_t>(term);
+    time.total += all.terms[i] - time.terms[i];
+    time.terms[i] = all.terms[i];
+  }
+  time.interval = time.total / static_cast<double>(cost.stages);
+  return time;
+}
+
+namespace {
+
+EngineStep of_one_stage(EngineStep step, double stages) {
+  step.decode_sequences /= stages;
+  step.decode_context /= stages;
+  return step;
+}
+EngineStep without_prompts(const EngineStep& step) {
+  return {step.decode_sequences, step.decode_context, 0, 0, 0};
+}
+
+}  // namespace
+
+StepDuration step_duration(const ServingReplica& replica, const EngineStep& slowest,
+                           const EngineStep& mean) {
+  const ReplicaCost& cost = replica.cost;
+  if (cost.stages == 1) return {group_step_time(cost, slowest, mean).total, {}};
+  const double stages = cost.stages;
+  const EngineStep a = of_one_stage(slowest, stages), b = of_one_stage(mean, stages);
+  const Seconds whole = group_step_time(cost, a, b).total;
+  if (slowest.prefill_tokens == 0) return {whole, {}};
+  Seconds decode;
+  if (slowest.decode_sequences > 0) {
+    decode = group_step_time(cost, without_prompts(a), without_prompts(b)).total;
+  }
+  const Seconds duration = decode + (whole - decode) / stages;
+  return {duration, whole - duration};
+}
+
+}  // namespace meshwright

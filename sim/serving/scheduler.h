@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// One replica as its load meets it: what a step costs, what the cache holds, and the rule by which
+// the engine composes its steps.
+#pragma once
+
+#include "sim/serving/memory.h"
+#include "sim/serving/step.h"
+
+namespace meshwright {
+
+// Limits and habits of a scheduler, from the engine's file and the replica's options.
+struct SchedulerRule {
+  SchedulerOrder order = SchedulerOrder::decode_first;
+  bool mixes = true;       // prompts and decodes share a step
+  bool chunks = true;      // a prompt may be cut
+  bool overlapped = true;  // a step is composed while the one before it runs
+  FullCache full_cache = FullCache::recompute_newest;
+  double token_budget = 8192;   // rows of a step
+  double max_sequences = 1024;  // of one attention group
+  int block_size = 16;
+  Seconds request{};           // host time before a request waits in the engine
+  double tokens_per_step = 1;  // of a sequence that decodes; more with speculation
+};
+// Options with defaults. `acceptance`: share of drafts that the load's answers accept.
+SchedulerRule scheduler_rule(const Engine& engine, const ReplicaOptions& options,
+                             double acceptance = 0);
+
+struct ServingReplica {
+  ReplicaCost cost{};
+  ReplicaMemory memory{};
+  SchedulerRule rule{};
+  int gpus = 1;
+};
+// Options with defaults. The layout obeys the rules.
+ServingReplica serving_replica(const Model& model, const ServingCluster& cluster,
+                               const Engine& engine, const ReplicaOptions& options,
+                               double acceptance = 0);
+
+// Share of the answer that a new request reserves in the cache: no_evict 1, retract 1/2 (SGLang's
+// schedule-conservativeness shrinks from 0.7 to below), recompute_newest 0.
+constexpr double reserved_share(FullCache rule) {
+  return rule == FullCache::no_evict ? 1.0 : (rule == FullCache::retract ? 0.5 : 0.0);
+}
+
+// Requests of one attention group that run together in steady state: the cache over the blocks of a
+// request at its mean (no_evict: whole) length, at most max_sequences.
+double running_limit(const ServingReplica& replica, double input, double output);
+
+// One pass of a replica whose attention groups hold `slowest` at most and `mean` on average: groups
+// wait for the slowest, and experts see the rows of all.
+StepTime group_step_time(const ReplicaCost& cost, const EngineStep& slowest,
+                         const EngineStep& mean);
+
+// A step of so many decodes at this context, with prompts. Pipeline stages each take their share of
+// the decodes; a prompt holds up the pipe for its longest stage.
+//   duration = t(B / pp) + (t(B / pp, prompts) - t(B / pp)) / pp
+struct StepDuration {
+  Seconds duration{};      // until the next step
+  Seconds prompt_delay{};  // from then until the prompt has passed all stages
+};
+StepDuration step_duration(const ServingReplica& replica, const EngineStep& slowest,
+                           const EngineStep& mean);
+
+}  // namespace meshwright

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/steady_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meshwright {
+namespace {
+
+constexpr int kIterations = 40;
+constexpr double kConverged = 1e-4;  // of B
+constexpr double kMostChunks = 64;   // timed one by one; beyond, in larger pieces
+
+// Steps of one request's answer.
+double decode_steps(const ServingReplica& replica, const MeanRequest& request) {
+  return std::max(0.0, request.output - 1.0) / replica.rule.tokens_per_step;
+}
+double mean_context(const MeanRequest& request) { return request.input + request.output / 2.0; }
+
+// Rows that a step has left for prompts.
+double prompt_budget(const ServingReplica& replica, double running) {
+  const SchedulerRule& rule = replica.rule;
+  const double decodes = rule.mixes ? running * (1.0 + replica.cost.drafts) : 0.0;
+  return std::max(1.0, rule.token_budget - decodes);
+}
+// Prompts that a step holds: less than one where a prompt is cut.
+double prompts_per_step_limit(const ServingReplica& replica, const MeanRequest& request,
+                              double running) {
+  const double each = prompt_budget(replica, running) / request.computed;
+  return replica.rule.chunks ? each : std::max(1.0, std::floor(each));
+}
+double chunks_of(const ServingReplica& replica, const MeanRequest& request, double running) {
+  if (!replica.rule.chunks) return 1.0;
+  return std::ceil(request.computed / prompt_budget(replica, running) - 1e-9);
+}
+
+// A step as the slowest group and the mean of all see it. Prompts lie on one group, or on all when
+// there are as many.
+Seconds mixed_step(const ServingReplica& replica, const EngineStep& decode,
+                   const EngineStep& prompts) {
+  EngineStep mean = prompts;
+  const double groups = replica.cost.data_ranks;
+  if (prompts.prefill_sequences < groups) {
+    const double share = 1.0 / groups;
+    mean.prefill_tokens *= share;
+    mean.prefill_sequences *= share;
+    mean.prefill_pairs *= share;
+  }
+  return step_duration(replica, decode + prompts, decode + mean).duration;
+}
+
+Seconds decode_duration(const ServingReplica& replica, double running, double context) {
+  if (running <= 0.0) return {};
+  const EngineStep step = decode_step(running, context);
+  return step_duration(replica, step, step).duration;
+}
+
+struct Cycle {
+  double prompts = 0;  // that begin in a step
+  Seconds decode{}, added{}, step{};
+};
+
+// One mean step of a replica in which `running` sequences of each group decode. `others`: share of the
+// prompts that are not a user's own, during which it does not decode.
+Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double running,
+               double others = 1.0) {
+  Cycle cycle;
+  const double steps = decode_steps(replica, request);
+  cycle.decode = decode_duration(replica, running, mean_context(request));
+  cycle.prompts = steps > 0 ? running / steps : 0.0;
+  const double together = std::max(1.0, cycle.prompts);
+  // Of several groups any prompt holds up all.
+  const double groups = replica.cost.data_ranks;
+  double often = cycle.prompts / together;
+  if (groups > 1 && often < 1.0) often = 1.0 - std::pow(1.0 - often, groups);
+  cycle.added = prompt_time(replica, request, running, together) * (often * others);
+  cycle.step = cycle.decode + cycle.added;
+  return cycle;
+}
+
+// B at which prompts fill the budget of every step.
+double prefill_limited(const ServingReplica& replica, const MeanRequest& request, double running) {
+  const double steps = decode_steps(replica, request);
+  if (!replica.rule.mixes || steps <= 0) return running;
+  for (int i = 0; i < 8; ++i) {
+    const double limit = prompts_per_step_limit(replica, request, running);
+    if (running / steps <= limit) break;
+    running = limit * steps;
+  }
+  return running;
+}
+
+// Time from its wait in the engine until a request's first token, room and others aside.
+Seconds first_token_time(const ServingReplica& replica, const MeanRequest& request,
+                         const Cycle& cycle, double running, bool closed) {
+  const double together = std::max(1.0, cycle.prompts);
+  const double chunks = chunks_of(replica, request, running);
+  Seconds own = prompt_time(replica, request, running, together);
+  if (replica.rule.mixes) own += cycle.decode * chunks;
+  if (replica.cost.stages > 1) {
+    own += decode_duration(replica, std::max(1.0, running), mean_context(request)) * 0.5;
+  }
+  if (running <= 0.0) return own;
+  // A user's next request comes when a step has just begun; others come within one, and meet long
+  // steps more often than short ones: E[t^2] / (2 E[t]).
+  Seconds residual = cycle.step;
+  if (!closed && cycle.prompts < 1.0) {
+    const double often = cycle.prompts;
+    const Seconds mixed = cycle.decode + prompt_time(replica, request, running, 1.0) / chunks;
+    residual = (mixed * (mixed / cycle.step) * often +
+                cycle.decode * (cycle.decode / cycle.step) * (1.0 - often)) *
+               0.5;
+  } else if (!closed) {
+    residual = cycle.step * 0.5;
+  }
+  const Seconds composed = replica.rule.overlapped ? cycle.step : Seconds{};
+  return own + residual + composed;
+}
+
+SteadyState state_of(const ServingReplica& replica, const MeanRequest& request, const Cycle& cycle,
+                     double running, double room) {
+  SteadyState state;
+  const double tokens = std::max(1.0, request.output - 1.0);
+  state.decode_step = cycle.decode;
+  state.tpot = cycle.step * (decode_steps(replica, request) / tokens);
+  state.running = running;
+  state.room = room;
+  state.prompts_per_step = cycle.prompts;
+  state.prompt_share = cycle.step.value() > 0 ? cycle.added / cycle.step : 0.0;
+  return state;
+}
+
+}  // namespace
+
+MeanRequest mean_request(const ServingLoad& load, int block_size) {
+  MeanRequest request;
+  request.input = mean_input(load.lengths);
+  request.output = mean_output(load.lengths);
+  request.computed = computed_input(request.input, load.prefix_hit_rate, block_size);
+  return request;
+}
+
+Seconds prompt_time(const ServingReplica& replica, const MeanRequest& request, double running,
+                    double prompts) {
+  const bool mixes = replica.rule.mixes && running > 0.0;
+  const EngineStep decode =
+      mixes ? decode_step(running, mean_context(request)) : EngineStep{};
+  const Seconds alone = mixes ? step_duration(replica, decode, decode).duration : Seconds{};
+  const double budget =
+      replica.rule.chunks ? prompt_budget(replica, mixes ? running : 0.0) : request.computed;
+  const double cached = request.input - request.computed;
+  if (request.computed <= budget) {
+    const double together = std::clamp(prompts, 1.0, std::max(1.0, budget / request.computed));
+    return mixed_step(replica, decode, prefill_step(together, request.computed, cached)) - alone;
+  }
+  Seconds sum;
+  const double chunk = std::max(budget, request.computed / kMostChunks);
+  for (double done = 0; done < request.computed - 0.5; done += chunk) {
+    const double tokens = std::min(chunk, request.computed - done);
+    const Seconds step = mixed_step(replica, decode, prefill_step(1, tokens, cached + done));
+    sum += (step - alone) * (chunk / budget);
+  }
+  return sum;
+}
+
+Seconds unloaded_prefill(const ServingReplica& replica, const MeanRequest& request) {
+  return prompt_time(replica, request, 0.0, 1.0);
+}
+
+Seconds queue_wait(double servers, double utilization, Seconds service) {
+  if (utilization <= 0.0) return {};
+  const double power = std::sqrt(2.0 * (servers + 1.0)) - 1.0;
+  return service * (0.5 * std::pow(utilization, power) / (1.0 - utilization) / servers);
+}
+
+std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
+                                             const MeanRequest& request, double users) {
+  const double room = running_limit(replica, request.input, request.output);
+  if (room < 1.0) return std::nullopt;
+  const double groups = replica.cost.data_ranks;
+  const double each = users / groups;
+  const double active = std::min(each, room);
+  const double steps = decode_steps(replica, request);
+  const double others = 1.0 - 1.0 / std::max(1.0, active);
+  double running = prefill_limited(replica, request, active * 0.9);
+  Cycle cycle;
+  Seconds first;
+  for (int i = 0; i < kIterations; ++i) {
+    // A user's own prompt meets the others' decodes, and its decodes the others' prompts.
+    cycle = cycle_at(replica, request, running, others);
+    first = first_token_time(replica, request, cycle, running * others, true);
+    const Seconds decoding = cycle.step * steps;
+    const double share = decoding / (decoding + first + replica.rule.request);
+    const double next = prefill_limited(replica, request, active * share);
+    const bool done = std::abs(next - running) <= kConverged * running;
+    running = next;
+    if (done) break;
+  }
+  cycle = cycle_at(replica, request, running, others);
+  SteadyState state = state_of(replica, request, cycle, running, room);
+  const Seconds decoding = cycle.step * steps;
+  // Little's law on the decoding sequences, then on the users.
+  const double rate = steps > 0 ? running / decoding.value()
+                                : active / (first + replica.rule.request).value();
+  state.requests_per_second = rate * groups;
+  state.e2e = seconds(each / rate);
+  state.ttft = state.e2e - decoding;
+  state.waiting = seconds(std::max(0.0, each - active) / rate);
+  return state;
+}
+
+double largest_rate(const ServingReplica& replica, const MeanRequest& request) {
+  const double room = running_limit(replica, request.input, request.output);
+  const auto full = closed_loop_state(replica, request, room * replica.cost.data_ranks);
+  return full ? full->requests_per_second : 0.0;
+}
+
+SteadyState open_loop_at(const ServingReplica& replica, const MeanRequest& request, double running,
+                         double most) {
+  const double room = running_limit(replica, request.input, request.output);
+  const double groups = replica.cost.data_ranks;
+  const double steps = decode_steps(replica, request);
+  const Cycle cycle = cycle_at(replica, request, running);
+  SteadyState state = state_of(replica, request, cycle, running, room);
+  const Seconds first = first_token_time(replica, request, cycle, running, false);
+  const Seconds decoding = cycle.step * steps;
+  state.requests_per_second = groups * running / std::max(1e-12, decoding.value());
+  const double full = most > 0 ? std::min(state.requests_per_second / most, 1.0 - 1e-9) : 0.0;
+  state.waiting = queue_wait(room, full, first + decoding);
+  state.ttft = replica.rule.request + first + state.waiting;
+  state.e2e = state.ttft + decoding;
+  return state;
+}
+
+namespace {
+
+constexpr int kHalvings = 30;
+
+// The largest B below the room that `holds` accepts; it accepts all smaller ones.
+template <typename Holds>
+double largest_running(double room, Holds holds) {
+  double low = 0.0, high = room;
+  for (int i = 0; i < kHalvings && high - low > 1e-4 * high; ++i) {
+    const double running = (low + high) / 2.0;
+    (holds(running) ? low : high) = running;
+  }
+  return low;
+}
+
+}  // namespace
+
+std::optional<SteadyState> open_loop_state(const ServingReplica& replica,
+                                           const MeanRequest& request, double rate) {
+  const double room = running_limit(replica, request.input, request.output);
+  const double most = largest_rate(replica, request);
+  if (room < 1.0 || rate >= most) return std::nullopt;
+  const double groups = replica.cost.data_ranks;
+  const double steps = decode_steps(replica, request);
+  const double running = largest_running(room, [&](double b) {
+    return groups * b < rate * steps * cycle_at(replica, request, b).step.value();
+  });
+  SteadyState state = open_loop_at(replica, request, running, most);
+  state.requests_per_second = rate;
+  return state;
+}
+
+bool meets(const SteadyState& state, const LatencyLimits& limits) {
+  return (!limits.ttft || state.ttft <= *limits.ttft) &&
+         (!limits.tpot || state.tpot <= *limits.tpot) && (!limits.e2e || state.e2e <= *limits.e2e);
+}
+
+std::optional<SteadyState> largest_rate_within(const ServingReplica& replica,
+                                               const MeanRequest& request,
+                                               const LatencyLimits& limits, double utilization) {
+  const double room = running_limit(replica, request.input, request.output);
+  if (room < 1.0) return std::nullopt;
+  const double most = largest_rate(replica, request);
+  const double running = largest_running(room, [&](double b) {
+    const SteadyState state = open_loop_at(replica, request, b, most);
+    return state.requests_per_second <= utilization * most && meets(state, limits);
+  });
+  if (running <= 1e-3) return std::nullopt;
+  return open_loop_at(replica, request, running, most);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// meshwright serve, serve simulate and serve backtest through the program.
+#include <gtest/gtest.h>
+
+#include "reports/records/serving_plan.h"
+#include "sim/record/json.h"
+#include "tests/unit/app/run_program.h"
+#include "tests/unit/schema_check.h"
+
+namespace meshwright {
+namespace {
+
+using test::run_program;
+using test::TemporaryFolder;
+using test::with;
+
+const std::vector<std::string> kPlan{"serve",     "--model",      "llama-3-70b", "--cluster",
+                                     "h100-512",  "--weights",    "fp8",         "--kv-cache",
+                                     "fp8",       "--isl",        "4000",        "--osl",
+                                     "1000",      "--rate",       "20"};
+const std::vector<std::string> kSimulate{
+    "serve",     "simulate", "--model", "llama-3-8b", "--cluster", "h100-8",
+    "--isl",     "500",      "--osl",   "100"};
+
+TEST(ServePlan, AnswersWithDeploymentsMoneyAndFront) {
+  const auto result = run_program(with(kPlan, {"--ttft", "2s", "--tpot", "50ms", "--mode", "both"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* word : {"deployments", "tok/s/GPU", "USD/M output", "kWh/M output", "users"}) {
+    EXPECT_NE(result.out.find(word), std::string::npos) << word << "\n" << result.out;
+  }
+}
+
+TEST(ServePlan, JsonObeysItsSchema) {
+  const auto result = run_program(
+      with(kPlan, {"--tpot", "50ms", "--percentile", "p99", "--what-if", "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  EXPECT_EQ(test::complaint_of(reports::serving_plan_record().schema("serve"), answer), "");
+  ASSERT_FALSE(answer["choices"].empty());
+  EXPECT_TRUE(answer["choices"][0]["meets_limits"].get<bool>());
+  EXPECT_LE(answer["choices"][0]["tpot_at_percentile_seconds"].get<double>(), 0.05);
+  EXPECT_GT(answer["what_ifs"].size(), 5U);
+}
+
+TEST(ServePlan, LimitsThatNothingMeetsAreAnAnswer) {
+  const auto result = run_program(with(kPlan, {"--tpot", "1ms"}));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.out.find("No deployment meets the limits."), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("The nearest is"), std::string::npos) << result.out;
+}
+
+TEST(ServeSimulate, AnswersWithPercentiles) {
+  const auto result = run_program(with(kSimulate, {"--concurrency", "16", "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  EXPECT_EQ(test::complaint_of(reports::serving_simulation_record().schema("serve simulate"), answer),
+            "");
+  EXPECT_EQ(answer["metrics"]["requests"], 160);
+  EXPECT_LE(answer["metrics"]["ttft"]["p50_seconds"], answer["metrics"]["ttft"]["p99_seconds"]);
+}
+
+TEST(ServeSimulate, ReadsArrivalsAndLengths) {
+  const TemporaryFolder folder;
+  const std::string arrivals = folder.write(
+      "arrivals.csv", "arrival_s,input_tokens,output_tokens\n0,100,10\n0.5,200,20\n0.5,300,1\n");
+  const auto result = run_program(with(kSimulate, {"--arrivals", arrivals}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("3 requests"), std::string::npos) << result.out;
+}
+
+TEST(ServeBacktest, ReadsATableOfPoints) {
+  const TemporaryFolder folder;
+  const std::string points = folder.write(
+      "points.csv",
+      "id,model,gpu,engine,engine_version,precision,mode,tp,num_gpus,isl,osl,length_distribution,"
+      "load,concurrency,ttft_mean_ms,tpot_mean_ms,group\n"
+      "a,llama-3-70b,h100,vllm,0.12.0,fp8,agg,4,4,1024,1024,uniform 0.8-1.0,closed,64,256.4,19.5,g\n"
+      "b,llama-3-70b,tpu9,vllm,0.12.0,fp8,agg,4,4,1024,1024,fixed,closed,64,256,19,g\n");
+  const auto result = run_program({"serve", "backtest", points, "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  EXPECT_EQ(test::complaint_of(reports::serving_backtest_record().schema("serve backtest"), answer),
+            "");
+  ASSERT_EQ(answer["points"].size(), 1U);
+  EXPECT_NEAR(answer["points"][0]["predicted"]["tpot_mean"].get<double>(), 0.0195, 0.004);
+  ASSERT_EQ(answer["unread"].size(), 1U);
+  EXPECT_NE(result.err.find("no cluster of GPU \"tpu9\""), std::string::npos) << result.err;
+}
+
+struct Refused {
+  std::vector<std::string> more;
+  const char* says;
+};
+class ServeBadInput : public testing::TestWithParam<Refused> {};
+
+TEST_P(ServeBadInput, IsOneClearSentence) {
+  const auto result = run_program(GetParam().more);
+  EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
+  EXPECT_NE(result.err.find(GetParam().says), std::string::npos) << result.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Serve, ServeBadInput,
+    testing::Values(
+        Refused{{"serve", "--cluster", "h100-8", "--rate", "1"}, "--model: is missing"},
+        Refused{{"serve", "--model", "llama-3-8b", "--cluster", "h100-8"},
+                "got neither --rate nor --concurrency"},
+        Refused{with(kPlan, {"--tpot", "50"}), "--tpot: must be a time above 0 (got \"50\""},
+        Refused{with(kPlan, {"--percentile", "p100"}), "must be above 0 and below 100"},
+        Refused{with(kPlan, {"--percentile", "p99.9", "--num-prompts", "100"}),
+                "is past what 100 requests tell"},
+        Refused{with(kPlan, {"--mode", "split"}), "unknown mode \"split\""},
+        Refused{with(kPlan, {"--gpus", "8", "--find-gpus"}), "excludes --gpus"},
+        Refused{with(kSimulate, {"--rate", "100000"}), "is unstable above"}));
+
+TEST(ServeBadFiles, AreRefusedWithTheirLine) {
+  const TemporaryFolder folder;
+  const auto says = [&](const char* option, const std::string& content) {
+    const std::string file = folder.write("table.csv", content);
+    std::vector<std::string> words = with(kSimulate, {option, file});
+    if (std::string(option) == "--lengths") {
+      words = {"serve",     "simulate", "--model", "llama-3-8b", "--cluster",
+               "h100-8",    "--lengths", file,      "--rate",     "1"};
+    }
+    const auto result = run_program(words);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    return result.err;
+  };
+  EXPECT_NE(says("--arrivals", "arrival_s\n").find("holds no arrivals"), std::string::npos);
+  EXPECT_NE(says("--arrivals", "arrival_s\n2\n1\n").find("arrival_s 1 comes before the 2"),
+            std::string::npos);
+  EXPECT_NE(says("--lengths", "input_tokens,output_tokens\n5,0\n")
+                .find("output_tokens must be a whole number of tokens above 0 (got \"0\")"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/serving/serving_search.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/sim/serving/shipped.h"
+
+namespace meshwright::planner {
+namespace {
+
+using test::shipped_cluster;
+using test::shipped_engine;
+using test::shipped_model;
+
+ServingScenario scenario_of(const char* model, const char* cluster, const char* engine,
+                            WeightFormat weights, KvCacheFormat cache) {
+  ServingScenario s{shipped_model(model), shipped_cluster(cluster), shipped_engine(engine), {}};
+  s.options.weights = usual_scheme(weights, s.model);
+  s.options.kv_cache = cache;
+  return s;
+}
+
+ServingQuestion llama_question(double rate) {
+  ServingQuestion q;
+  q.scenario =
+      scenario_of("llama-3-70b", "h100-512", "vllm-0.24", WeightFormat::fp8, KvCacheFormat::fp8);
+  q.cluster_name = "h100-512";
+  q.load.kind = LoadKind::open_loop;
+  q.load.request_rate = rate;
+  q.load.lengths = {LengthKind::fixed, 4000, 1000, 1.0, {}};
+  q.limits = {seconds(2), milliseconds(50), {}};
+  q.space = serving_space(q.scenario.model, q.scenario.cluster);
+  q.simulated = 0;
+  return q;
+}
+
+SteadyState closed_state(const ServingScenario& s, const ReplicaLayout& layout, int replicas,
+                         double users, int input, int output) {
+  ReplicaOptions options = s.options;
+  options.layout = layout;
+  const Deployment deployment{
+      {with_defaults(options, s.engine, only_device(s.cluster), s.model), replicas}, {}};
+  ServingLoad load;
+  load.concurrency = users;
+  load.lengths = {LengthKind::fixed, input, output, 1.0, {}};
+  const auto state = service_state(compiled_service(s, deployment, load), load);
+  EXPECT_TRUE(state.has_value());
+  return state.value_or(ServiceState{}).state;
+}
+
+TEST(ServingPlan, MeetsTheLimitsWithTheFewestGpus) {
+  const ServingPlan plan = serving_plan(llama_question(20));
+  ASSERT_FALSE(plan.choices.empty());
+  const ServingChoice& best = plan.choices.front();
+  EXPECT_TRUE(best.meets);
+  EXPECT_LE(best.state.state.ttft, seconds(2));
+  EXPECT_LE(best.state.state.tpot, milliseconds(50));
+  for (const ServingChoice& other : plan.choices) {
+    if (other.meets) {
+      EXPECT_GE(other.gpus, best.gpus);
+    }
+  }
+  EXPECT_LE(best.gpus_low, best.gpus);
+  EXPECT_GE(best.gpus_high, best.gpus);
+}
+
+TEST(ServingPlan, OfMoreLoadOrTighterLimitsNeedsNoFewerGpus) {
+  const auto gpus = [](const ServingQuestion& q) { return serving_plan(q).choices.front().gpus; };
+  const int some = gpus(llama_question(20));
+  EXPECT_GE(gpus(llama_question(40)), some);
+  ServingQuestion tight = llama_question(20);
+  tight.limits.tpot = milliseconds(25);
+  EXPECT_GE(gpus(tight), some);
+}
+
+// Less throughput, faster tokens: along the front both are strict.
+TEST(ServingPlan, FrontHasNoDominatedPoint) {
+  const ServingPlan plan = serving_plan(llama_question(20));
+  ASSERT_GT(plan.front.size(), 3U);
+  for (std::size_t i = 1; i < plan.front.size(); ++i) {
+    EXPECT_LT(plan.front[i].tokens_per_second_per_user,
+              plan.front[i - 1].tokens_per_second_per_user);
+    EXPECT_GT(plan.front[i].tokens_per_second_per_gpu, plan.front[i - 1].tokens_per_second_per_gpu);
+  }
+}
+
+TEST(ServingPlan, SaysHowNearLimitsAreThatNothingMeets) {
+  ServingQuestion q = llama_question(20);
+  q.limits.tpot = milliseconds(1);
+  const ServingPlan plan = serving_plan(q);
+  EXPECT_TRUE(plan.choices.empty() || !plan.choices.front().meets);
+  ASSERT_TRUE(plan.nearest.has_value());
+  EXPECT_GT(plan.nearest->ratio, 1.0);
+  const bool tpot = std::any_of(plan.rejections.begin(), plan.rejections.end(),
+                                [](const ServingRejection& r) { return r.rule == "tpot"; });
+  EXPECT_TRUE(tpot);
+}
+
+// DeepSeek-V3 in 8 bits on one or two H100: the cache rule of the engine turns it down.
+TEST(ServingPlan, CountsRejectionsByTheEnginesRule) {
+  ServingQuestion q = llama_question(1);
+  q.scenario = scenario_of("deepseek-v3", "h100-512", "vllm-0.24", WeightFormat::fp8_block,
+                           KvCacheFormat::bf16);
+  q.limits = {};
+  const ServingPlan plan = serving_plan(q);
+  const auto found = std::find_if(
+      plan.rejections.begin(), plan.rejections.end(),
+      [](const ServingRejection& r) { return r.rule == "cache_holds_longest_request"; });
+  ASSERT_NE(found, plan.rejections.end());
+  EXPECT_GT(found->count, 0);
+  EXPECT_FALSE(found->nearest.empty());
+}
+
+TEST(ServingPlan, PoolsHaveIdleSharesAndATransfer) {
+  ServingQuestion q = llama_question(40);
+  q.aggregated = false;
+  q.disaggregated = true;
+  const ServingPlan plan = serving_plan(q);
+  ASSERT_FALSE(plan.choices.empty());
+  const ServingChoice& best = plan.choices.front();
+  ASSERT_TRUE(best.deployment.prefill.has_value());
+  EXPECT_GE(best.state.prefill_idle, 0.0);
+  EXPECT_LT(best.state.prefill_idle, 1.0);
+  EXPECT_GT(best.state.transfer, milliseconds(1));
+  EXPECT_GE(best.state.prefill_rate, 40.0);
+  EXPECT_GE(best.state.decode_rate, 40.0);
+}
+
+// 8 GPUs at $2.5 for 2 requests a second of 1,000 + 500 tokens, prompts a quarter of the time:
+// $20 / 3,600 s = $0.005556 a second; input 0.25 * that / 2,000 * 10^6 = $0.694, output 0.75 * that
+// / 1,000 * 10^6 = $4.17, blended / 3,000 * 10^6 = $1.85.
+TEST(ServingMoney, SplitsTheHourByTime) {
+  const ServedTokens served{8, 2.0, 1000, 500, 0.25, 0.0};
+  const ServingMoney money = serving_money(served, stated(2.5));
+  EXPECT_NEAR(money.per_hour, 20.0, 1e-12);
+  EXPECT_NEAR(money.million_input.value, 20.0 / 3600 * 0.25 / 2000 * 1e6, 1e-9);
+  EXPECT_NEAR(money.million_output.value, 20.0 / 3600 * 0.75 / 1000 * 1e6, 1e-9);
+  EXPECT_NEAR(money.million_total.value, 20.0 / 3600 / 3000 * 1e6, 1e-9);
+  EXPECT_NEAR(money.million_total.low, money.million_total.value, 1e-9);
+  // Twice the rate on the same GPUs halves each price.
+  const ServedTokens twice{8, 4.0, 1000, 500, 0.25, 0.0};
+  EXPECT_NEAR(serving_money(twice, stated(2.5)).million_output.value,
+              money.million_output.value / 2, 1e-9);
+}
+
+// 8 GPUs of 1 kW, all busy, 1,000 tokens a second: 8 / 3.6 kWh for a million.
+TEST(ServingEnergy, IsPowerOverTokens) {
+  const ServedTokens served{8, 2.0, 1000, 500, 0.25, 0.0};
+  EXPECT_NEAR(serving_energy(served, stated(1.0), {}, 1.0).value, 8.0 / 3.6, 1e-9);
+  EXPECT_LT(serving_energy(served, stated(1.0), {}, 0.5).value, 8.0 / 3.6);
+}
+
+// vllm#8089: 70B in fp8, tp 8 hardly faster than tp 4. Two replicas of tp 4 serve more.
+TEST(PublicQuestions, Llama70BOnTwoTp4ServesMoreThanOnTp8) {
+  const ServingScenario s =
+      scenario_of("llama-3-70b", "h100-8", "vllm-0.24", WeightFormat::fp8, KvCacheFormat::bf16);
+  const SteadyState pair = closed_state(s, {4, 1, 1, 1, 1}, 2, 128, 1024, 1024);
+  const SteadyState one = closed_state(s, {8, 1, 1, 1, 1}, 1, 128, 1024, 1024);
+  EXPECT_GT(2 * pair.requests_per_second, 1.1 * one.requests_per_second);
+}
+
+// vllm#12205: 72B in 16 bits on 8 A100; against one tp 4 two of them give 2 x, tp 8 1.5 x.
+TEST(PublicQuestions, Qwen72BOn8A100GainsLessFromTp8ThanFromTwoReplicas) {
+  const ServingScenario s = scenario_of("qwen2.5-72b", "dgx-a100-80gb", "vllm-0.12",
+                                        WeightFormat::bf16, KvCacheFormat::bf16);
+  const SteadyState tp4 = closed_state(s, {4, 1, 1, 1, 1}, 1, 64, 1024, 512);
+  const SteadyState pair = closed_state(s, {4, 1, 1, 1, 1}, 2, 128, 1024, 512);
+  const SteadyState tp8 = closed_state(s, {8, 1, 1, 1, 1}, 1, 64, 1024, 512);
+  EXPECT_NEAR(pair.requests_per_second / tp4.requests_per_second, 2.0, 1e-6);
+  EXPECT_NEAR(tp8.requests_per_second / tp4.requests_per_second, 1.5, 0.25);
+}
+
+}  // namespace
+}  // namespace meshwright::planner

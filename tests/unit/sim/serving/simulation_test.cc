@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/sim/serving/plain_replica.h"
+
+namespace meshwright {
+namespace {
+
+using test::plain_replica;
+
+ServingLoad closed(double users, int input, int output, int requests) {
+  ServingLoad load;
+  load.concurrency = users;
+  load.lengths.input = input;
+  load.lengths.output = output;
+  load.num_requests = requests;
+  return load;
+}
+
+// A step takes 1 s and 0.01 s a row. One user, 100 + 5 tokens: the prompt takes 2 s, each of four
+// decode steps 1.01 s.
+TEST(SimulateServing, OneUserHasNobodyToWaitFor) {
+  const ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  const auto run = simulate_serving(replica, 1, closed(1, 100, 5, 3));
+  ASSERT_TRUE(run.has_value());
+  for (const RequestTiming& one : run->requests) {
+    EXPECT_NEAR(one.ttft().value(), 2.0, 1e-9);
+    EXPECT_NEAR(one.tpot().value(), 1.01, 1e-9);
+    EXPECT_NEAR(one.e2e().value(), 2.0 + 4 * 1.01, 1e-9);
+    EXPECT_NEAR(one.inclusive_tpot().value(), one.e2e().value() / 5.0, 1e-9);
+  }
+  EXPECT_NEAR(run->duration.value(), 3 * (2.0 + 4 * 1.01), 1e-9);
+  EXPECT_NEAR(run->busy_share, 1.0, 1e-9);
+}
+
+// Every token after a request's first has one gap before it.
+TEST(SimulateServing, CountsOneGapAToken) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  for (const bool mixes : {true, false}) {
+    replica.rule.mixes = mixes;
+    const auto run = simulate_serving(replica, 1, closed(7, 100, 20, 40));
+    ASSERT_TRUE(run.has_value());
+    double gaps = 0;
+    Seconds sum;
+    for (const TokenGap& one : run->gaps) {
+      gaps += one.count;
+      sum += one.gap * one.count;
+    }
+    EXPECT_DOUBLE_EQ(gaps, 40.0 * 19);
+    // Their sum is the time between the first and the last token of all requests.
+    Seconds decoding;
+    for (const RequestTiming& one : run->requests) decoding += one.end - one.first_token;
+    EXPECT_NEAR(sum.value(), decoding.value(), 1e-6);
+  }
+}
+
+// Two prompts of 100 and a budget of 150: the second is cut, and ends in the second step, in which
+// the first decodes. Decode first: 1 + 1.5 s, then 1 + 0.01 * (1 + 50) s.
+TEST(SimulateServing, CutsPromptsAtTheBudget) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  replica.rule.token_budget = 150;
+  const auto run = simulate_serving(replica, 1, closed(2, 100, 2, 2));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_NEAR(run->requests[0].ttft().value(), 2.5, 1e-9);
+  EXPECT_NEAR(run->requests[1].ttft().value(), 2.5 + 1.51, 1e-9);
+  // Not cut: the second waits for a step of its own.
+  replica.rule.chunks = false;
+  const auto whole = simulate_serving(replica, 1, closed(2, 100, 2, 2));
+  EXPECT_NEAR(whole->requests[0].ttft().value(), 2.0, 1e-9);
+  EXPECT_NEAR(whole->requests[1].ttft().value(), 2.0 + 1.0 + 0.01 * 101, 1e-9);
+}
+
+// Prefill first: the prompts' step takes 2 s, and the decode that runs waits for it.
+TEST(SimulateServing, PrefillFirstStallsDecodes) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  replica.rule.mixes = false;
+  replica.rule.order = SchedulerOrder::prefill_first;
+  ServingLoad load = closed(1, 100, 4, 2);
+  load.kind = LoadKind::arrivals;
+  load.arrivals = {seconds(0), seconds(2.5)};
+  const auto run = simulate_serving(replica, 1, load);
+  ASSERT_TRUE(run.has_value());
+  // First token at 2, second at 3.01, then the other's prompt until 5.01, third at 6.03 with two
+  // rows, last at 7.05.
+  EXPECT_NEAR(run->requests[0].end.value(), 7.05, 1e-9);
+  EXPECT_NEAR(run->requests[1].first_token.value(), 5.01, 1e-9);
+}
+
+// One server, prompts of 1 s, no answers, Poisson at 0.5 a second: the mean wait is rho S / (2 (1 -
+// rho)) = 0.5 s (M/D/1).
+TEST(SimulateServing, OnePromptServerIsMD1) {
+  ServingReplica replica = plain_replica(seconds(0), seconds(0.01));
+  replica.rule.token_budget = 100;
+  replica.rule.chunks = false;
+  ServingLoad load = closed(1, 100, 1, 40'000);
+  load.kind = LoadKind::open_loop;
+  load.request_rate = 0.5;
+  const auto run = simulate_serving(replica, 1, load);
+  ASSERT_TRUE(run.has_value());
+  EXPECT_NEAR(metrics_of(*run).ttft.mean.value(), 1.5, 0.03);
+  EXPECT_NEAR(run->busy_share, 0.5, 0.01);
+}
+
+// Requests in the system on average are rate * time in it, of any run.
+TEST(SimulateServing, ObeysLittlesLaw) {
+  const auto run = simulate_serving(plain_replica(milliseconds(10), microseconds(10)), 1,
+                                    closed(16, 500, 100, 1600));
+  ASSERT_TRUE(run.has_value());
+  const ServingMetrics m = metrics_of(*run);
+  // All users are busy but for the last requests' drain, less than a tenth of a wave.
+  EXPECT_NEAR(m.requests_per_second * m.e2e.mean.value(), 16.0, 0.2);
+}
+
+// A cache of 250 tokens holds two requests of 100 + 20, not three.
+TEST(SimulateServing, ThrowsOutTheNewestFromAFullCache) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01), 330);
+  const auto run = simulate_serving(replica, 1, closed(3, 100, 50, 6));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_GT(run->preemptions, 0);
+  for (const RequestTiming& one : run->requests) EXPECT_GT(one.end, one.first_token);
+  // Reserved to the end: nobody is thrown out, and the third waits.
+  replica.rule.full_cache = FullCache::no_evict;
+  const auto kept = simulate_serving(replica, 1, closed(3, 100, 50, 6));
+  EXPECT_EQ(kept->preemptions, 0);
+  EXPECT_GT(kept->requests[2].ttft(), kept->requests[1].ttft() * 2.0);
+  // A request that is longer than the cache is never served.
+  EXPECT_FALSE(simulate_serving(replica, 1, closed(1, 300, 50, 1)).has_value());
+}
+
+TEST(SimulateServing, ReplicasShareTheRequests) {
+  const ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  const auto one = simulate_serving(replica, 1, closed(1, 100, 5, 3));
+  const auto four = simulate_serving(replica, 4, closed(4, 100, 5, 12));
+  ASSERT_TRUE(four.has_value());
+  EXPECT_NEAR(four->duration.value(), one->duration.value(), 1e-9);
+}
+
+// Prompts take 2 s and move in 0.5 s; each decode step takes 1.01 s.
+TEST(SimulateDisaggregated, SendsACacheBetweenThePools) {
+  const ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  const DisaggregatedService service{replica, replica, 1, 1, seconds(0.4), seconds(0.001)};
+  const auto run = simulate_disaggregated(service, closed(1, 100, 5, 2));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_NEAR(run->requests[0].ttft().value(), 2.5, 1e-9);
+  EXPECT_NEAR(run->requests[0].tpot().value(), 1.01, 1e-9);
+  EXPECT_NEAR(run->requests[1].arrival.value(), run->requests[0].end.value(), 1e-9);
+  EXPECT_NEAR(run->prefill_busy_share, 2.0 / (2.5 + 4 * 1.01), 1e-6);
+}
+
+// 1 to 100: the 99th percentile is 99.
+TEST(Percentile, IsTheSmallestThatSoManyDoNotExceed) {
+  std::vector<Seconds> sorted;
+  for (int i = 1; i <= 100; ++i) sorted.push_back(seconds(i));
+  EXPECT_EQ(percentile(sorted, 50), seconds(50));
+  EXPECT_EQ(percentile(sorted, 99), seconds(99));
+  EXPECT_EQ(percentile(sorted, 99.5), seconds(100));
+  EXPECT_EQ(percentiles(sorted).mean, seconds(50.5));
+}
+
+TEST(Goodput, CountsRequestsThatMeetBothLimits) {
+  ServingRun run;
+  run.duration = seconds(10);
+  run.requests = {{seconds(0), seconds(1), seconds(5), 10, 5}, {seconds(0), seconds(3), seconds(5), 10, 5}};
+  EXPECT_DOUBLE_EQ(goodput(run, std::nullopt, std::nullopt), 0.2);
+  EXPECT_DOUBLE_EQ(goodput(run, seconds(2), std::nullopt), 0.1);
+  EXPECT_DOUBLE_EQ(goodput(run, seconds(2), seconds(0.5)), 0.0);
+}
+
+}  // namespace
+}  // namespace meshwright
