@@ -129,8 +129,7 @@ void add_serve_estimate(Commands& commands, Command& serve) {
   const auto count = [&](const char* name, int& value, const char* about) {
     command.options().add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000));
   };
-  count("--batch", options->batch,
-        "Sequences that decode together, of each data rank. Default: 1");
+  count("--batch", options->batch, "Sequences that decode together, of each data rank. Default: 1");
   count("--isl", options->input, "Tokens of a prompt. Default: 1024");
   count("--osl", options->output_tokens, "Tokens of an answer. Default: 1024");
   add_serve_formats(command, options->formats);

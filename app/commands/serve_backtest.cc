@@ -52,16 +52,14 @@ int run_serve_backtest(const ServeBacktestOptions& o, const Call& call) {
     return kGateFailed;
   }
   const std::vector<planner::PredictedService> predictions = planner::predicted(set, !o.steady);
-  reports::ServingBacktestFile file =
-      reports::serving_backtest_file(set, predictions, !o.steady);
+  reports::ServingBacktestFile file = reports::serving_backtest_file(set, predictions, !o.steady);
   file.command = call.text();
   const auto refused = std::count_if(predictions.begin(), predictions.end(),
                                      [](const auto& one) { return one.refused.has_value(); });
   if (refused > 0) {
     say("{} of {} points are refused by a rule; see --format json\n", refused, set.points.size());
   }
-  write_output(o.output,
-               {reports::serving_scores_table(file), reports::serving_misses_table(file)},
+  write_output(o.output, {reports::serving_scores_table(file), reports::serving_misses_table(file)},
                reports::serving_backtest_record().write(file).dump(2) + "\n");
   if (!file.choices.empty()) {
     double regret = 0;
@@ -81,8 +79,8 @@ int run_serve_backtest(const ServeBacktestOptions& o, const Call& call) {
 
 void add_serve_backtest(Commands& commands, Command& serve) {
   auto options = std::make_shared<ServeBacktestOptions>();
-  Command& command = commands.add_below(
-      serve, "backtest", "Compare predictions with published points of services");
+  Command& command = commands.add_below(serve, "backtest",
+                                        "Compare predictions with published points of services");
   command.reads("points", options->set, "CSV of points: docs/reference/file-formats.md")
       ->required();
   command.options().add_option("--engines", options->engines,

@@ -43,9 +43,9 @@ std::string ms_text(Seconds time) { return number_text(time / milliseconds(1), 3
 
 void set_mode(planner::ServingQuestion& question, const std::string& mode) {
   if (mode != "aggregated" && mode != "disaggregated" && mode != "both") {
-    throw InputError("--mode", "",
-                     fmt::format("unknown mode \"{}\"; expected aggregated, disaggregated or both",
-                                 mode));
+    throw InputError(
+        "--mode", "",
+        fmt::format("unknown mode \"{}\"; expected aggregated, disaggregated or both", mode));
   }
   question.aggregated = mode != "disaggregated";
   question.disaggregated = mode != "aggregated";
@@ -56,7 +56,8 @@ void check_plan(const ServePlanOptions& o) {
     throw InputError("--model", "", "is missing", "name a model of configs/models, or a file");
   }
   if (o.clusters.empty()) {
-    throw InputError("--cluster", "", "is missing", "name a cluster of configs/clusters, or a file");
+    throw InputError("--cluster", "", "is missing",
+                     "name a cluster of configs/clusters, or a file");
   }
   if (o.gpus && o.find_gpus) {
     throw InputError("--find-gpus", "", "excludes --gpus", "use one of them");
@@ -103,21 +104,21 @@ std::string limits_text(const planner::ServingQuestion& q) {
 }
 
 std::string load_text(const ServingLoad& load) {
-  const std::string lengths =
-      fmt::format("{} + {} tokens", number_text(mean_input(load.lengths)),
-                  number_text(mean_output(load.lengths)));
+  const std::string lengths = fmt::format("{} + {} tokens", number_text(mean_input(load.lengths)),
+                                          number_text(mean_output(load.lengths)));
   if (load.kind == LoadKind::closed_loop) {
     return fmt::format("{} users with {}", number_text(load.concurrency), lengths);
   }
   return fmt::format("{} requests/s of {}", number_text(load.request_rate), lengths);
 }
 
-std::string serving_plan_summary(const planner::ServingQuestion& q, const planner::ServingPlan& plan) {
-  std::string text = fmt::format(
-      "{} ({} weights, {} cache) by {} on {}: {}; {}.\n", q.scenario.model.name,
-      name_of(q.scenario.options.weights.format), name_of(q.scenario.options.kv_cache),
-      q.scenario.engine.name, only_device(q.scenario.cluster).name, load_text(q.load),
-      limits_text(q));
+std::string serving_plan_summary(const planner::ServingQuestion& q,
+                                 const planner::ServingPlan& plan) {
+  std::string text =
+      fmt::format("{} ({} weights, {} cache) by {} on {}: {}; {}.\n", q.scenario.model.name,
+                  name_of(q.scenario.options.weights.format), name_of(q.scenario.options.kv_cache),
+                  q.scenario.engine.name, only_device(q.scenario.cluster).name, load_text(q.load),
+                  limits_text(q));
   const bool met = !plan.choices.empty() && plan.choices.front().meets;
   if (!met) {
     text += "No deployment meets the limits.";
@@ -131,14 +132,14 @@ std::string serving_plan_summary(const planner::ServingQuestion& q, const planne
       text += fmt::format(" The nearest is {}: TTFT {}, TPOT {} at this load",
                           planner::short_name(best.deployment), ms_text(best.state.state.ttft),
                           ms_text(best.state.state.tpot));
-      text += best.largest_rate > 0
-                  ? fmt::format("; it meets them up to {} requests/s.",
-                                number_text(best.largest_rate, 3))
-                  : ".";
+      text += best.largest_rate > 0 ? fmt::format("; it meets them up to {} requests/s.",
+                                                  number_text(best.largest_rate, 3))
+                                    : ".";
     } else if (plan.nearest) {
-      text += fmt::format(" {} meets them for one request at a time; this load needs more GPUs "
-                          "than are allowed.",
-                          planner::short_name(plan.nearest->deployment));
+      text += fmt::format(
+          " {} meets them for one request at a time; this load needs more GPUs "
+          "than are allowed.",
+          planner::short_name(plan.nearest->deployment));
     }
     return text + "\n";
   }
@@ -146,21 +147,20 @@ std::string serving_plan_summary(const planner::ServingQuestion& q, const planne
   text += fmt::format("{} on {} GPUs: TTFT {}, TPOT {} (+-{:.0f} %), {} output tokens/s a GPU.\n",
                       planner::short_name(best.deployment), best.gpus,
                       ms_text(best.state.state.ttft), ms_text(best.state.state.tpot),
-                      best.token_spread * 164.5,
-                      number_text(best.tokens_per_second_per_gpu, 4));
+                      best.token_spread * 164.5, number_text(best.tokens_per_second_per_gpu, 4));
   return text;
 }
 
-reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q, const ServePlanOptions& o,
-                                 const Call& call) {
+reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
+                                           const ServePlanOptions& o, const Call& call) {
   reports::ServingPlanFile file;
   file.command = call.text();
   file.notes = serving_notes(o.formats, q.scenario);
   file.notes.emplace_back(
       "TTFT and TPOT are means in closed form; columns with a percentile are simulated.");
   if (q.prices.example) {
-    file.notes.push_back(
-        fmt::format("Prices are those of {}, an example. Use --prices for your own.", q.prices.name));
+    file.notes.push_back(fmt::format(
+        "Prices are those of {}, an example. Use --prices for your own.", q.prices.name));
   }
   file.model = q.scenario.model.name;
   file.cluster = q.cluster_name;
@@ -172,8 +172,7 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q, co
   file.currency = q.prices.currency;
   file.plan = planner::serving_plan(q);
   if (o.explain && file.plan.choices.size() > 1) {
-    file.explanation =
-        planner::serving_explanation(q, file.plan.choices[0], file.plan.choices[1]);
+    file.explanation = planner::serving_explanation(q, file.plan.choices[0], file.plan.choices[1]);
   }
   if (o.what_if) file.what_ifs = planner::serving_what_ifs(q);
   return file;
@@ -234,8 +233,7 @@ void add_space(Command& command, ServePlanOptions& o) {
   };
   sizes("--tp,--tensor-parallel-size", o.tensor,
         "Tensor-parallel sizes to search. Default: powers of two in the fast domain");
-  sizes("--pp,--pipeline-parallel-size", o.pipeline,
-        "Pipeline stages to search. Default: 1 and 2");
+  sizes("--pp,--pipeline-parallel-size", o.pipeline, "Pipeline stages to search. Default: 1 and 2");
   sizes("--dp,--data-parallel-size", o.data,
         "Data ranks of attention to search. Default: powers of two with experts");
   app.add_option("--gpus", o.gpus, "GPUs of the deployment. Default: as few as the load needs")
@@ -244,8 +242,9 @@ void add_space(Command& command, ServePlanOptions& o) {
                "Find the smallest deployment that meets the limits, as without --gpus");
   app.add_option("--max-gpus", o.max_gpus, "GPUs, at most. Default: 4096, or the cluster's")
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--mode", o.mode,
-                 "aggregated, disaggregated (prefill and decode pools) or both. Default: aggregated");
+  app.add_option(
+      "--mode", o.mode,
+      "aggregated, disaggregated (prefill and decode pools) or both. Default: aggregated");
   app.add_option("--top", o.top, "Deployments to list. Default: 10")->check(CLI::Range(1, 1000));
   app.add_flag("--explain", o.explain,
                "Compare the decode steps of the first two deployments, term by term");

@@ -40,14 +40,14 @@ planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingSc
                                  {}};
   if (o.prefill_replicas > 0) {
     if (o.prefill_tensor > 0) options.layout.tensor_parallel_size = o.prefill_tensor;
-    deployment.prefill = planner::ServingPool{
-        with_defaults(options, s.engine, device, s.model), o.prefill_replicas};
+    deployment.prefill =
+        planner::ServingPool{with_defaults(options, s.engine, device, s.model), o.prefill_replicas};
   }
   return deployment;
 }
 
 int report_refused_pool(const ServingScenario& s, const planner::Deployment& deployment,
-                   const planner::RefusedPool& refusal) {
+                        const planner::RefusedPool& refusal) {
   const ReplicaOptions& options =
       refusal.of_prefill ? deployment.prefill->options : deployment.pool.options;
   const ServingRuleInput in{s.model, s.cluster, s.engine, options};
@@ -62,7 +62,8 @@ std::string simulation_summary(const reports::ServingSimulationFile& file) {
   const ServingMetrics& m = file.metrics;
   std::string text = fmt::format(
       "{} by {} on {}: {} on {} GPUs, {} requests in {} s.\n{} requests/s, {} output tokens/s ({} "
-      "a GPU). Replicas were busy {:.0f} % of the time; {} requests were thrown out of the cache.\n",
+      "a GPU). Replicas were busy {:.0f} % of the time; {} requests were thrown out of the "
+      "cache.\n",
       file.model, file.engine, file.device, planner::short_name(file.deployment),
       planner::num_gpus(file.deployment), m.requests, number_text(file.duration, 4),
       number_text(m.requests_per_second, 4), number_text(m.output_tokens_per_second, 4),
@@ -122,16 +123,15 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   }
   const std::vector<reports::Table> tables{reports::serving_metrics_table(file)};
   if (o.output.format == Format::table) {
-    std::string text = wrapped(simulation_summary(file)) + "\n" + tables_text(tables, Format::table);
+    std::string text =
+        wrapped(simulation_summary(file)) + "\n" + tables_text(tables, Format::table);
     if (limits.ttft || limits.tpot) {
-      text += fmt::format("\n{} of {} requests/s meet the limits.\n",
-                          number_text(file.goodput, 4),
+      text += fmt::format("\n{} of {} requests/s meet the limits.\n", number_text(file.goodput, 4),
                           number_text(file.metrics.requests_per_second, 4));
     }
     write_file_atomically(o.output.out, text);
   } else {
-    write_output(o.output, tables,
-                 reports::serving_simulation_record().write(file).dump(2) + "\n");
+    write_output(o.output, tables, reports::serving_simulation_record().write(file).dump(2) + "\n");
   }
   for (const std::string& note : file.notes) say("note: {}\n", note);
   return kDone;

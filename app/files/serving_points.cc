@@ -60,14 +60,19 @@ class PointRow {
 struct GpuCluster {
   std::string_view gpu, cluster;
 };
-constexpr std::array kGpuClusters{
-    GpuCluster{"a100", "a100-80gb-512"},       GpuCluster{"h100", "h100-512"},
-    GpuCluster{"h200", "h200-512"},            GpuCluster{"h800", "h800-2048"},
-    GpuCluster{"b200", "b200-512"},            GpuCluster{"b300", "b300-512"},
-    GpuCluster{"gb200", "gb200-nvl72"},        GpuCluster{"gb300", "gb300-nvl72"},
-    GpuCluster{"l40s", "l40s-8"},              GpuCluster{"mi300x", "mi300x-512"},
-    GpuCluster{"rtx4090", "rtx-4090-8"},       GpuCluster{"rtx_pro_6000", "rtx-pro-6000-8"},
-    GpuCluster{"rtxpro6000", "rtx-pro-6000-8"}};
+constexpr std::array kGpuClusters{GpuCluster{"a100", "a100-80gb-512"},
+                                  GpuCluster{"h100", "h100-512"},
+                                  GpuCluster{"h200", "h200-512"},
+                                  GpuCluster{"h800", "h800-2048"},
+                                  GpuCluster{"b200", "b200-512"},
+                                  GpuCluster{"b300", "b300-512"},
+                                  GpuCluster{"gb200", "gb200-nvl72"},
+                                  GpuCluster{"gb300", "gb300-nvl72"},
+                                  GpuCluster{"l40s", "l40s-8"},
+                                  GpuCluster{"mi300x", "mi300x-512"},
+                                  GpuCluster{"rtx4090", "rtx-4090-8"},
+                                  GpuCluster{"rtx_pro_6000", "rtx-pro-6000-8"},
+                                  GpuCluster{"rtxpro6000", "rtx-pro-6000-8"}};
 
 std::string cluster_named(const PointRow& row) {
   if (const std::string stated = row.text("cluster"); !stated.empty()) return stated;
@@ -253,7 +258,8 @@ class PointReader {
     if (!has_kv_layout(s.model)) throw Unusable{"the model has no known key-value layout"};
   }
 
-  static KvCacheFormat kv_format_of(const PointRow& row, MeasuredService& point, WeightFormat weights) {
+  static KvCacheFormat kv_format_of(const PointRow& row, MeasuredService& point,
+                                    WeightFormat weights) {
     const std::string stated = row.text("kv_format");
     if (stated.starts_with("fp8")) return KvCacheFormat::fp8;
     if (stated.starts_with("bf16")) return KvCacheFormat::bf16;
@@ -261,9 +267,9 @@ class PointReader {
     const bool narrow = weights != WeightFormat::bf16 && weights != WeightFormat::int4;
     const bool hopper = only_device(s.cluster).architecture == "hopper";
     // What published launch commands of these engines say.
-    const bool keeps = (s.engine.kind == EngineKind::sglang && hopper && s.model.mla) ||
-                       (s.engine.kind == EngineKind::vllm &&
-                        (hopper || weights == WeightFormat::mxfp4));
+    const bool keeps =
+        (s.engine.kind == EngineKind::sglang && hopper && s.model.mla) ||
+        (s.engine.kind == EngineKind::vllm && (hopper || weights == WeightFormat::mxfp4));
     const KvCacheFormat format = narrow && !keeps ? KvCacheFormat::fp8 : KvCacheFormat::bf16;
     point.assumed.push_back(fmt::format("cache: {}", name_of(format)));
     return format;
@@ -305,8 +311,7 @@ class PointReader {
 
 }  // namespace
 
-planner::MeasuredServices load_serving_points(const std::string& path,
-                                              const std::string& engines) {
+planner::MeasuredServices load_serving_points(const std::string& path, const std::string& engines) {
   const interop::CsvTable table = interop::read_csv(read_text_file(path), path);
   for (const char* column : {"model", "gpu", "engine", "load", "isl", "osl"}) {
     if (std::find(table.columns.begin(), table.columns.end(), column) == table.columns.end()) {

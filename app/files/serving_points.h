@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of published serving points, one a row, as `serve backtest` reads it. The header names the
-// columns (docs/reference/file-formats.md); those that are not there, and empty cells, are not
-// stated. What a row must say and does not is assumed aloud, or the row is left out with its reason.
+// A table of published serving points, one a row, as `serve backtest` reads it. The header names
+// the columns (docs/reference/file-formats.md); those that are not there, and empty cells, are not
+// stated. What a row must say and does not is assumed aloud, or the row is left out with its
+// reason.
 #pragma once
 
 #include <string>

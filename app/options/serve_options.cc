@@ -89,11 +89,11 @@ void read_arrivals(ServingLoad& load, const std::string& file) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const Seconds when = seconds(cell_number(table, i, *column, 0, "seconds, 0 or more"));
     if (!load.arrivals.empty() && when < load.arrivals.back()) {
-      throw InputError(fmt::format("{}:{}", file, table.lines[i]), "",
-                       fmt::format("arrival_s {} comes before the {} of the row above",
-                                   number_text(when.value(), 9),
-                                   number_text(load.arrivals.back().value(), 9)),
-                       "sort the rows by arrival_s");
+      throw InputError(
+          fmt::format("{}:{}", file, table.lines[i]), "",
+          fmt::format("arrival_s {} comes before the {} of the row above",
+                      number_text(when.value(), 9), number_text(load.arrivals.back().value(), 9)),
+          "sort the rows by arrival_s");
     }
     load.arrivals.push_back(when);
   }
@@ -143,9 +143,9 @@ void check_request_length(int input, int output, const ServeFormats& o, const Mo
   if (o.max_model_len > limit) refuse("--max-model-len", o.max_model_len);
   if (input + output > limit) refuse("--isl + --osl", input + output);
   if (o.max_model_len > 0 && input + output > o.max_model_len) {
-    throw InputError("--isl + --osl", "",
-                     fmt::format("must be at most --max-model-len {}, is {}", o.max_model_len,
-                                 input + output));
+    throw InputError(
+        "--isl + --osl", "",
+        fmt::format("must be at most --max-model-len {}, is {}", o.max_model_len, input + output));
   }
 }
 
@@ -246,16 +246,16 @@ void add_load_options(Command& command, LoadOptions& o) {
   };
   count("--isl", o.input, "Tokens of a prompt. Default: 1024");
   count("--osl", o.output, "Tokens of an answer. Default: 1024");
-  app.add_option("--random-range-ratio", o.least_share,
-                 "Lengths are uniform from this share of --isl and --osl up to them. Default: fixed")
+  app.add_option(
+         "--random-range-ratio", o.least_share,
+         "Lengths are uniform from this share of --isl and --osl up to them. Default: fixed")
       ->check(CLI::Range(0.0, 1.0));
   command.reads("--lengths", o.lengths,
                 "CSV with columns input_tokens and output_tokens, taken in turn. Default: --isl "
                 "and --osl");
   must_be_positive(app.add_option("--concurrency", o.concurrency,
                                   "Closed loop: users with one request at a time each"));
-  must_be_positive(
-      app.add_option("--rate", o.rate, "Open loop: requests that arrive in a second"));
+  must_be_positive(app.add_option("--rate", o.rate, "Open loop: requests that arrive in a second"));
   must_be_positive(app.add_option("--burstiness", o.burstiness,
                                   "Shape of the gaps of --rate: 1 is Poisson, less is burstier. "
                                   "Default: 1"));
@@ -319,9 +319,10 @@ Seconds duration_of(const std::string& option, const std::string& text) {
     if (value && *value > 0.0) return seconds(*value * unit);
     break;
   }
-  throw InputError(option, "", fmt::format("must be a time above 0 (got \"{}\"; expected a number "
-                                           "with s or ms)",
-                                           text),
+  throw InputError(option, "",
+                   fmt::format("must be a time above 0 (got \"{}\"; expected a number "
+                               "with s or ms)",
+                               text),
                    "write 2s or 50ms");
 }
 
@@ -349,9 +350,10 @@ double percentile_of(const LimitOptions& o, int samples) {
   const bool named = o.percentile.starts_with('p');
   const auto value = whole_text_as_number(named ? o.percentile.substr(1) : o.percentile);
   if (!value || *value <= 0.0 || *value >= 100.0) {
-    throw InputError("--percentile", "",
-                     fmt::format("must be above 0 and below 100 (got \"{}\"; expected p50 to p99.9)",
-                                 o.percentile));
+    throw InputError(
+        "--percentile", "",
+        fmt::format("must be above 0 and below 100 (got \"{}\"; expected p50 to p99.9)",
+                    o.percentile));
   }
   // The smallest sample that has a request beyond the percentile.
   const double needed = std::ceil(100.0 / (100.0 - *value) - 1e-6);

@@ -54,8 +54,7 @@ CompiledService compiled_service(const ServingScenario& s, const Deployment& dep
   return service;
 }
 
-std::optional<ServiceState> service_state(const CompiledService& service,
-                                          const ServingLoad& load) {
+std::optional<ServiceState> service_state(const CompiledService& service, const ServingLoad& load) {
   const MeanRequest request = mean_request(load, service.replica->rule.block_size);
   const bool closed = load.kind == LoadKind::closed_loop;
   if (service.prefill) {
@@ -85,8 +84,8 @@ std::optional<ServingRun> simulate_service(const CompiledService& service,
   const double input = mean_input(load.lengths);
   const Seconds base = service.transfer.handover;
   const Seconds token = (service.transfer.time - base) / input;
-  const DisaggregatedService pools{*service.prefill, *service.replica, service.prefill_replicas,
-                                   service.replicas, base, token};
+  const DisaggregatedService pools{
+      *service.prefill, *service.replica, service.prefill_replicas, service.replicas, base, token};
   return simulate_disaggregated(pools, load);
 }
 
@@ -100,7 +99,8 @@ std::optional<RefusedPool> refused(const ServingScenario& s, const Deployment& d
     return check_replica_memory(in, memory, tokens);
   };
   const double longest = longest_request(load.lengths);
-  if (const auto found = broken(deployment.pool.options, longest)) return RefusedPool{*found, false};
+  if (const auto found = broken(deployment.pool.options, longest))
+    return RefusedPool{*found, false};
   if (!deployment.prefill) return std::nullopt;
   if (const auto found = broken(deployment.prefill->options, longest)) {
     return RefusedPool{*found, true};

@@ -15,9 +15,9 @@
 namespace meshwright::planner {
 
 enum class ServingMode { aggregated, disaggregated };
-inline constexpr std::array kServingModeNames{EnumName{ServingMode::aggregated, "aggregated"},
-                                              EnumName{ServingMode::disaggregated,
-                                                       "disaggregated"}};
+inline constexpr std::array kServingModeNames{
+    EnumName{ServingMode::aggregated, "aggregated"},
+    EnumName{ServingMode::disaggregated, "disaggregated"}};
 constexpr std::string_view name_of(ServingMode v) { return name_in(kServingModeNames, v); }
 
 // Replicas of one kind. Options have the engine's defaults.
@@ -51,7 +51,7 @@ CompiledService compiled_service(const ServingScenario& scenario, const Deployme
 
 // Means of a service under its load.
 struct ServiceState {
-  SteadyState state{};             // all replicas: requests_per_second; ttft, tpot, e2e
+  SteadyState state{};                       // all replicas: requests_per_second; ttft, tpot, e2e
   double prefill_idle = 0, decode_idle = 0;  // disaggregated: shares of the pools' time
   double prefill_rate = 0, decode_rate = 0;  // disaggregated: what each pool serves at most
   Seconds transfer{};
@@ -61,8 +61,7 @@ std::optional<ServiceState> service_state(const CompiledService& service, const 
 // Requests a second that it serves at most.
 double largest_service_rate(const CompiledService& service, const ServingLoad& load);
 // Empty: a request does not fit.
-std::optional<ServingRun> simulate_service(const CompiledService& service,
-                                           const ServingLoad& load);
+std::optional<ServingRun> simulate_service(const CompiledService& service, const ServingLoad& load);
 
 // The first rule of the engine that a pool breaks, its memory's among them.
 struct RefusedPool {

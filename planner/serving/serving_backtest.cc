@@ -23,9 +23,9 @@ void set_spreads(PredictedService& found, const MeasuredService& point,
   const StepTime time = step_time(cost, decode_step(std::max(1.0, running), context));
   const double step = step_spread(cost, time);
   const double first = in_quadrature(step, point.scenario->engine.first_token_spread);
-  for (const ServingQuantity q : {ServingQuantity::tpot_mean, ServingQuantity::tpot_p99,
-                                  ServingQuantity::itl_mean, ServingQuantity::e2e_mean,
-                                  ServingQuantity::output_tps}) {
+  for (const ServingQuantity q :
+       {ServingQuantity::tpot_mean, ServingQuantity::tpot_p99, ServingQuantity::itl_mean,
+        ServingQuantity::e2e_mean, ServingQuantity::output_tps}) {
     found.spread[quantity_place(q)] = step;
   }
   for (const ServingQuantity q :
@@ -39,7 +39,9 @@ void set_simulated(PredictedService& found, const CompiledService& service,
   const auto run = simulate_service(service, load);
   if (!run) return;
   const ServingMetrics m = metrics_of(*run);
-  const auto set = [&](ServingQuantity q, double value) { found.values[quantity_place(q)] = value; };
+  const auto set = [&](ServingQuantity q, double value) {
+    found.values[quantity_place(q)] = value;
+  };
   set(ServingQuantity::tpot_mean, m.tpot.mean.value());
   set(ServingQuantity::tpot_p99, m.tpot.p99.value());
   set(ServingQuantity::itl_mean, m.itl.mean.value());
@@ -53,12 +55,13 @@ void set_simulated(PredictedService& found, const CompiledService& service,
 void set_steady(PredictedService& found, const CompiledService& service, const ServingLoad& load) {
   const auto state = service_state(service, load);
   if (!state) return;
-  const auto set = [&](ServingQuantity q, double value) { found.values[quantity_place(q)] = value; };
+  const auto set = [&](ServingQuantity q, double value) {
+    found.values[quantity_place(q)] = value;
+  };
   set(ServingQuantity::tpot_mean, state->state.tpot.value());
   set(ServingQuantity::ttft_mean, state->state.ttft.value());
   set(ServingQuantity::e2e_mean, state->state.e2e.value());
-  set(ServingQuantity::output_tps,
-      state->state.requests_per_second * mean_output(load.lengths));
+  set(ServingQuantity::output_tps, state->state.requests_per_second * mean_output(load.lengths));
 }
 
 double quantile_of(std::vector<double> values, double share) {
@@ -75,7 +78,8 @@ struct ServingErrors {
   double inside = 0;
 };
 
-ServingScore serving_score_of(const std::string& group, ServingQuantity quantity, const ServingErrors& errors) {
+ServingScore serving_score_of(const std::string& group, ServingQuantity quantity,
+                              const ServingErrors& errors) {
   ServingScore score{group, quantity, static_cast<int>(errors.sizes.size()), 0, 0, 0, 0, 0};
   double sum = 0;
   for (const double one : errors.sizes) sum += one;
@@ -98,18 +102,15 @@ PredictedService predicted(const MeasuredService& point, bool simulates) {
     found.refused = refusal->violation;
     return found;
   }
-  const CompiledService service =
-      compiled_service(*point.scenario, point.deployment, point.load);
+  const CompiledService service = compiled_service(*point.scenario, point.deployment, point.load);
   const MeanRequest request = mean_request(point.load, service.replica->rule.block_size);
   found.largest_batch = running_limit(*service.replica, request.input, request.output);
-  const double groups =
-      static_cast<double>(service.replicas) * service.replica->cost.data_ranks;
-  const double users = point.load.kind == LoadKind::closed_loop
-                           ? point.load.concurrency / groups
-                           : found.largest_batch;
+  const double groups = static_cast<double>(service.replicas) * service.replica->cost.data_ranks;
+  const double users = point.load.kind == LoadKind::closed_loop ? point.load.concurrency / groups
+                                                                : found.largest_batch;
   set_spreads(found, point, service, std::min(users, found.largest_batch));
-  const bool steady = point.load.kind == LoadKind::closed_loop ||
-                      point.load.kind == LoadKind::open_loop;
+  const bool steady =
+      point.load.kind == LoadKind::closed_loop || point.load.kind == LoadKind::open_loop;
   if (simulates || !steady) {
     set_simulated(found, service, point.load);
   } else {
@@ -120,9 +121,8 @@ PredictedService predicted(const MeasuredService& point, bool simulates) {
 
 std::vector<PredictedService> predicted(const MeasuredServices& set, bool simulates) {
   std::vector<PredictedService> all(set.points.size());
-  tbb::parallel_for(std::size_t{0}, set.points.size(), [&](std::size_t i) {
-    all[i] = predicted(set.points[i], simulates);
-  });
+  tbb::parallel_for(std::size_t{0}, set.points.size(),
+                    [&](std::size_t i) { all[i] = predicted(set.points[i], simulates); });
   return all;
 }
 
@@ -172,9 +172,9 @@ std::vector<LayoutChoice> layout_choices(const MeasuredServices& set,
     if (!measured || !said || point.load.kind != LoadKind::closed_loop) continue;
     const double gpus = num_gpus(point.deployment);
     // The same users on the same number of GPUs: what a planner chooses between.
-    const std::string key = fmt::format(
-        "{} {} {}/{} {} users {} GPUs", point.group, point.engine_version, point.load.lengths.input,
-        point.load.lengths.output, point.load.concurrency, gpus);
+    const std::string key = fmt::format("{} {} {}/{} {} users {} GPUs", point.group,
+                                        point.engine_version, point.load.lengths.input,
+                                        point.load.lengths.output, point.load.concurrency, gpus);
     found[key].push_back({*measured, *said, short_name(point.deployment)});
   }
   std::vector<LayoutChoice> choices;

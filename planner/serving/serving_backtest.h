@@ -86,8 +86,8 @@ std::vector<ServingScore> serving_scores(const MeasuredServices& set,
 // The end of the 90 % interval as a factor on the prediction.
 double interval_factor(double spread);
 
-// Layouts of the same group, lengths and users for each GPU or node: was the fastest found, and what
-// does the found one lose.
+// Layouts of the same group, lengths and users for each GPU or node: was the fastest found, and
+// what does the found one lose.
 struct LayoutChoice {
   std::string group{};
   int layouts = 0;

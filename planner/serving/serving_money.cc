@@ -42,8 +42,7 @@ Ranged serving_energy(const ServedTokens& served, const Ranged& kilowatts,
   const double drawn = power_at_load(kilowatts.value, waiting, load);
   const double rate = served.requests_per_second * served.output;
   if (rate <= 0) return {};
-  const double kwh =
-      served.gpus * drawn * power.pue.value / (kServingHour * rate) * kMillionTokens;
+  const double kwh = served.gpus * drawn * power.pue.value / (kServingHour * rate) * kMillionTokens;
   return spread_over(kwh, in_quadrature(log_deviation(kilowatts), served.relative_spread),
                      kilowatts.basis);
 }

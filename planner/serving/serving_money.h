@@ -5,8 +5,8 @@
 //   $ a million of output money * (1 - s) / (X O) * 10^6;  of input: money * s / (X I) * 10^6
 //   kWh a million of output  GPUs * kW * PUE / (3,600 X O) * 10^6
 // s is the share of the service's time that prompts take: of a mean step (aggregated), or of the
-// GPUs (disaggregated). GPUs are paid by the hour, used or not. Power: power_at_load at the share of
-// the largest rate that is used.
+// GPUs (disaggregated). GPUs are paid by the hour, used or not. Power: power_at_load at the share
+// of the largest rate that is used.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 namespace meshwright::planner {
 
 struct ServingMoney {
-  double per_hour = 0;                  // all GPUs
+  double per_hour = 0;                                        // all GPUs
   Ranged million_output{}, million_input{}, million_total{};  // currency
 };
 
@@ -25,9 +25,9 @@ struct ServingMoney {
 struct ServedTokens {
   int gpus = 1;
   double requests_per_second = 0;
-  double input = 0, output = 0;   // tokens of a request
-  double prompt_share = 0;        // of the time
-  double relative_spread = 0;     // of the rate that these GPUs serve
+  double input = 0, output = 0;  // tokens of a request
+  double prompt_share = 0;       // of the time
+  double relative_spread = 0;    // of the rate that these GPUs serve
 };
 ServingMoney serving_money(const ServedTokens& served, const Ranged& price_per_gpu_hour);
 // kWh for a million output tokens; `load`: share of the largest rate.

@@ -25,9 +25,9 @@ struct PoolCandidate {
   ReplicaOptions options{};
   std::shared_ptr<const ServingReplica> replica{};
   MeanRequest request{};
-  double rate = 0;          // requests a second of one replica within the limits, all its work
-  double prefill = 0;       // the same of its prompts alone
-  double decode = 0;        // of its answers alone
+  double rate = 0;     // requests a second of one replica within the limits, all its work
+  double prefill = 0;  // the same of its prompts alone
+  double decode = 0;   // of its answers alone
 };
 
 // What is kept of one layout's search.
@@ -216,7 +216,8 @@ struct DeploymentFinder {
     if (!q.gpus && closed()) replicas = fewest_for_users(pool, service);
     if (replicas < 1 || replicas * each > q.max_gpus) return;
     add({{pool.options, replicas}, {}}, with(replicas), pool.rate * replicas);
-    if (!found.empty() && !closed()) found.back().meets &= q.load.request_rate <= pool.rate * replicas * (1 + 1e-9);
+    if (!found.empty() && !closed())
+      found.back().meets &= q.load.request_rate <= pool.rate * replicas * (1 + 1e-9);
   }
 
   // Fewer users for each replica are faster.
@@ -238,7 +239,8 @@ struct DeploymentFinder {
   // that serves most.
   void add_disaggregated(const PoolCandidate& prefill, const PoolCandidate& decode) {
     if (prefill.prefill <= 0 || decode.decode <= 0) return;
-    const int of_prefill = num_gpus(prefill.options.layout), of_decode = num_gpus(decode.options.layout);
+    const int of_prefill = num_gpus(prefill.options.layout),
+              of_decode = num_gpus(decode.options.layout);
     int p = 0, d = 0;
     if (!q.gpus) {
       const double rate = closed() ? std::min(prefill.prefill, decode.decode) : q.load.request_rate;
@@ -259,10 +261,9 @@ struct DeploymentFinder {
     if (p < 1 || d < 1 || p * of_prefill + d * of_decode > q.max_gpus) return;
     const Deployment deployment{{decode.options, d}, ServingPool{prefill.options, p}};
     CompiledService service{decode.replica, prefill.replica, d, p, {}};
-    service.transfer = kv_transfer(q.scenario.model, q.scenario.engine, prefill.options,
-                                   decode.options,
-                                   pool_link(q.scenario.cluster, num_gpus(deployment)),
-                                   mean_input(q.load.lengths));
+    service.transfer = kv_transfer(
+        q.scenario.model, q.scenario.engine, prefill.options, decode.options,
+        pool_link(q.scenario.cluster, num_gpus(deployment)), mean_input(q.load.lengths));
     add(deployment, service, std::min(p * prefill.prefill, d * decode.decode));
   }
 };
@@ -290,8 +291,8 @@ std::vector<ServingChoice> best_of_each(const ServingQuestion& q, std::vector<Se
       if (!pools || one.deployment.pool.options.layout != other.deployment.pool.options.layout) {
         return false;
       }
-      return !one.deployment.prefill || one.deployment.prefill->options.layout ==
-                                            other.deployment.prefill->options.layout;
+      return !one.deployment.prefill ||
+             one.deployment.prefill->options.layout == other.deployment.prefill->options.layout;
     };
     if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(std::move(one));
   }
@@ -338,9 +339,9 @@ void simulate_until_met(const ServingQuestion& q, ServingChoice& choice) {
     const double factor = 1.0 + more / 8.0;
     next.deployment.pool.replicas = std::max(from + more, static_cast<int>(from * factor));
     if (next.deployment.prefill) {
-      next.deployment.prefill->replicas = std::max(
-          choice.deployment.prefill->replicas + 1,
-          static_cast<int>(std::ceil(choice.deployment.prefill->replicas * factor)));
+      next.deployment.prefill->replicas =
+          std::max(choice.deployment.prefill->replicas + 1,
+                   static_cast<int>(std::ceil(choice.deployment.prefill->replicas * factor)));
     }
     next.gpus = num_gpus(next.deployment);
     if (next.gpus > q.max_gpus) return;
@@ -361,8 +362,12 @@ void simulate_until_met(const ServingQuestion& q, ServingChoice& choice) {
 int gpus_at(const ServingQuestion& q, const ServingChoice& choice, double factor) {
   if (choice.deployment.prefill || q.load.kind == LoadKind::closed_loop || q.gpus) return 0;
   const CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
-  PoolCandidate pool{choice.deployment.pool.options, service.replica,
-                     mean_request(q.load, service.replica->rule.block_size), 0, 0, 0};
+  PoolCandidate pool{choice.deployment.pool.options,
+                     service.replica,
+                     mean_request(q.load, service.replica->rule.block_size),
+                     0,
+                     0,
+                     0};
   const double rate = aggregated_rate(pool, divided(q.limits, factor)) / factor;
   return replicas_for(q.load.request_rate, rate) * num_gpus(pool.options.layout);
 }
@@ -444,8 +449,7 @@ void tally_limits(ServingTally& tally, ServingPlan& plan, const ServingQuestion&
 
 void add_front(ServingPlan& plan, const ServingQuestion& q, const PoolCandidate& pool) {
   const double room = running_limit(*pool.replica, pool.request.input, pool.request.output);
-  const int replicas =
-      q.gpus ? std::max(1, *q.gpus / num_gpus(pool.options.layout)) : 1;
+  const int replicas = q.gpus ? std::max(1, *q.gpus / num_gpus(pool.options.layout)) : 1;
   for (const double users : kParetoUsers) {
     if (users > room) break;
     const double groups = pool.replica->cost.data_ranks;
@@ -602,8 +606,7 @@ std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question) {
   };
   static const std::vector<Change> changes{
       {"as asked", [](ServingQuestion&) {}},
-      {"fp8 cache",
-       [](ServingQuestion& q) { q.scenario.options.kv_cache = KvCacheFormat::fp8; }},
+      {"fp8 cache", [](ServingQuestion& q) { q.scenario.options.kv_cache = KvCacheFormat::fp8; }},
       {"fp8 weights",
        [](ServingQuestion& q) {
          q.scenario.options.weights = usual_scheme(WeightFormat::fp8, q.scenario.model);
@@ -619,16 +622,11 @@ std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question) {
          q.load.request_rate /= 2;
          q.load.concurrency = std::max(1.0, q.load.concurrency / 2);
        }},
-      {"limits half as long",
-       [](ServingQuestion& q) { q.limits = divided(q.limits, 2.0); }},
-      {"limits twice as long",
-       [](ServingQuestion& q) { q.limits = divided(q.limits, 0.5); }},
+      {"limits half as long", [](ServingQuestion& q) { q.limits = divided(q.limits, 2.0); }},
+      {"limits twice as long", [](ServingQuestion& q) { q.limits = divided(q.limits, 0.5); }},
       {"memory 10 % faster",
-       [](ServingQuestion& q) {
-         only_device(q.scenario.cluster).memory_bandwidth *= 1.1;
-       }},
-      {"links 10 % faster",
-       [](ServingQuestion& q) {
+       [](ServingQuestion& q) { only_device(q.scenario.cluster).memory_bandwidth *= 1.1; }},
+      {"links 10 % faster", [](ServingQuestion& q) {
          q.scenario.cluster.intra_node.bandwidth *= 1.1;
          q.scenario.cluster.inter_node.bandwidth *= 1.1;
        }}};

@@ -17,35 +17,35 @@ namespace meshwright::planner {
 
 struct ServingSpace {
   std::vector<int> tensor{}, pipeline{1}, data{1};
-  bool expert_parallel = true;           // beside cutting each expert: experts over all ranks
-  std::vector<int> max_num_seqs{0};      // 0: the engine's default
-  std::vector<int> token_budgets{0};     // max_num_batched_tokens; 0: the engine's default
-  int replica_gpus = 16;                 // of one replica, at most
+  bool expert_parallel = true;        // beside cutting each expert: experts over all ranks
+  std::vector<int> max_num_seqs{0};   // 0: the engine's default
+  std::vector<int> token_budgets{0};  // max_num_batched_tokens; 0: the engine's default
+  int replica_gpus = 16;              // of one replica, at most
 };
 // Powers of two up to what the model and the cluster's fast domain allow.
 ServingSpace serving_space(const Model& model, const Cluster& cluster);
 
 struct ServingQuestion {
-  ServingScenario scenario{};   // options: formats and limits; the layout is searched
+  ServingScenario scenario{};  // options: formats and limits; the layout is searched
   std::string cluster_name{};
-  ServingLoad load{};           // closed loop, or open loop at a rate
+  ServingLoad load{};  // closed loop, or open loop at a rate
   LatencyLimits limits{};
-  double percentile = 0;        // of ttft and tpot; 0: their means
-  std::optional<int> gpus{};    // of the deployment; none: as few as the load needs
+  double percentile = 0;      // of ttft and tpot; 0: their means
+  std::optional<int> gpus{};  // of the deployment; none: as few as the load needs
   int max_gpus = 4096;
   bool aggregated = true, disaggregated = false;
   ServingSpace space{};
   PriceList prices{};
   PowerOptions power{};
-  int kept = 10;                // rows
-  int simulated = 5;            // of them, and those that a percentile decides between
+  int kept = 10;      // rows
+  int simulated = 5;  // of them, and those that a percentile decides between
 };
 
 struct ServingChoice {
   Deployment deployment{};
   int gpus = 0;
-  ServiceState state{};             // at the load
-  double largest_rate = 0;          // requests a second within the limits
+  ServiceState state{};     // at the load
+  double largest_rate = 0;  // requests a second within the limits
   bool meets = false;
   double tokens_per_second_per_gpu = 0;   // output
   double tokens_per_second_per_user = 0;  // 1 / TPOT
@@ -59,7 +59,7 @@ struct ServingChoice {
 };
 
 struct ServingRejection {
-  std::string rule{};      // of the engine, or "ttft", "tpot", "rate", "gpus"
+  std::string rule{};  // of the engine, or "ttft", "tpot", "rate", "gpus"
   int count = 0;
   std::string nearest{};   // the layout that missed least
   std::string sentence{};  // by how much
@@ -86,8 +86,8 @@ struct ServingPlan {
   std::vector<ServingParetoPoint> front{};
   std::vector<ServingRejection> rejections{};
   std::optional<NearestDeployment> nearest{};  // where no choice meets the limits
-  int layouts = 0;          // valid replicas
-  int configurations = 0;   // steady states
+  int layouts = 0;                             // valid replicas
+  int configurations = 0;                      // steady states
 };
 ServingPlan serving_plan(const ServingQuestion& question);
 
@@ -103,7 +103,7 @@ std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& qu
 // The same question with one thing changed.
 struct ServingWhatIf {
   std::string name{};
-  int gpus = 0;             // 0: no deployment meets the limits
+  int gpus = 0;  // 0: no deployment meets the limits
   std::string deployment{};
   std::optional<double> million_output{};
 };

@@ -26,7 +26,8 @@ const Record<ServingLoad>& serving_load_record() {
     r.derived<double>("mean_output_tokens", kind::number(), "Tokens of an answer.",
                       [](const L& l) { return mean_output(l.lengths); });
     r.row(&L::acceptance, "acceptance", kind::number(), "Share of drafts that are accepted.");
-    r.row(&L::prefix_hit_rate, "prefix_hit_rate", kind::number(), "Share of a prompt in the cache.");
+    r.row(&L::prefix_hit_rate, "prefix_hit_rate", kind::number(),
+          "Share of a prompt in the cache.");
     return r;
   }();
   return record;
@@ -145,7 +146,8 @@ const Record<planner::ServingMoney>& serving_money_record() {
     Record<M> r("What tokens cost.");
     r.row(&M::per_hour, "per_hour", kind::number(), "All GPUs, an hour.");
     r.row(&M::million_input, "million_input_tokens", ranged_interval(), "A million input tokens.");
-    r.row(&M::million_output, "million_output_tokens", ranged_interval(), "A million output tokens.");
+    r.row(&M::million_output, "million_output_tokens", ranged_interval(),
+          "A million output tokens.");
     r.row(&M::million_total, "million_tokens", ranged_interval(), "A million tokens, blended.");
     return r;
   }();
@@ -161,22 +163,25 @@ const Record<planner::ServingChoice>& serving_choice_record() {
     r.row(&C::gpus_low, "gpus_low", kind::integer(), "GPUs if steps are fast; 0: not known.");
     r.row(&C::gpus_high, "gpus_high", kind::integer(), "GPUs if steps are slow; 0: not known.");
     r.row(&C::meets, "meets_limits", kind::flag(), "Whether the limits are met.");
-    r.row_at<SteadyState>([](auto& c) -> auto& { return c.state.state; }, "steady",
-                          kind::object(steady_state_record), "Means under the load.");
-    r.row(&C::largest_rate, "largest_rate", kind::number(),
-          "Requests a second within the limits.");
+    r.row_at<SteadyState>(
+        [](auto& c) -> auto& { return c.state.state; }, "steady", kind::object(steady_state_record),
+        "Means under the load.");
+    r.row(&C::largest_rate, "largest_rate", kind::number(), "Requests a second within the limits.");
     r.row(&C::tokens_per_second_per_gpu, "output_tokens_per_second_per_gpu", kind::number(),
           "Throughput.");
     r.row(&C::tokens_per_second_per_user, "tokens_per_second_per_user", kind::number(),
           "1 / TPOT.");
     r.row(&C::token_spread, "token_spread", kind::number(), "Relative, of TPOT.");
     r.row(&C::first_token_spread, "first_token_spread", kind::number(), "Relative, of TTFT.");
-    r.row_at<double>([](auto& c) -> auto& { return c.state.prefill_idle; }, "prefill_idle_share",
-                     kind::number(), "Disaggregated: of the prefill pool's time.");
-    r.row_at<double>([](auto& c) -> auto& { return c.state.decode_idle; }, "decode_idle_share",
-                     kind::number(), "Disaggregated: of the decode pool's time.");
-    r.row_at<Seconds>([](auto& c) -> auto& { return c.state.transfer; }, "transfer_seconds",
-                      kPlainSeconds(), "Disaggregated: of a prompt's cache.");
+    r.row_at<double>(
+        [](auto& c) -> auto& { return c.state.prefill_idle; }, "prefill_idle_share", kind::number(),
+        "Disaggregated: of the prefill pool's time.");
+    r.row_at<double>(
+        [](auto& c) -> auto& { return c.state.decode_idle; }, "decode_idle_share", kind::number(),
+        "Disaggregated: of the decode pool's time.");
+    r.row_at<Seconds>(
+        [](auto& c) -> auto& { return c.state.transfer; }, "transfer_seconds", kPlainSeconds(),
+        "Disaggregated: of a prompt's cache.");
     r.row(&C::simulated, "simulated", kind::optional(kind::object(serving_metrics_record)),
           "Percentiles, where it was simulated.");
     r.row(&C::simulated_ttft, "ttft_at_percentile_seconds", kind::optional(kPlainSeconds()),
@@ -375,9 +380,9 @@ const Record<ServingPlanFile>& serving_plan_record() {
     r.row(&F::limits, "limits", kind::object(latency_limits_record), "Limits of the service.");
     r.row(&F::percentile, "percentile", kind::number(), "Of the limits; 0: means.");
     r.row(&F::currency, "currency", kind::text(), "Of money.");
-    r.row_at<std::vector<planner::ServingChoice>>([](auto& f) -> auto& { return f.plan.choices; },
-                                                  "choices", kind::list(serving_choice_record),
-                                                  "Best first.");
+    r.row_at<std::vector<planner::ServingChoice>>(
+        [](auto& f) -> auto& { return f.plan.choices; }, "choices",
+        kind::list(serving_choice_record), "Best first.");
     r.row_at<std::vector<planner::ServingParetoPoint>>(
         [](auto& f) -> auto& { return f.plan.front; }, "pareto", kind::list(serving_pareto_record),
         "Throughput a GPU against speed of a user.");
@@ -390,8 +395,9 @@ const Record<ServingPlanFile>& serving_plan_record() {
     r.row(&F::explanation, "explanation", kind::list(serving_term_difference_record),
           "Decode steps of the first two choices, term by term.");
     r.row(&F::what_ifs, "what_ifs", kind::list(serving_what_if_record), "One thing changed.");
-    r.row_at<int>([](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer(),
-                  "Valid replicas.");
+    r.row_at<int>(
+        [](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer(),
+        "Valid replicas.");
     return r;
   }();
   return record;

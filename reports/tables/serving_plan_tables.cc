@@ -59,8 +59,8 @@ Table serving_choices_table(const ServingPlanFile& file) {
       return simulated && file.percentile <= 0 ? in_ms(mean) : Cell();
     };
     table.rows.push_back(
-        {++rank, planner::short_name(one.deployment), gpus_text(one),
-         in_ms(one.state.state.ttft), in_ms(one.state.state.tpot),
+        {++rank, planner::short_name(one.deployment), gpus_text(one), in_ms(one.state.state.ttft),
+         in_ms(one.state.state.tpot),
          at_percentile(one.simulated_ttft, simulated ? one.simulated->ttft.mean : Seconds{}),
          at_percentile(one.simulated_tpot, simulated ? one.simulated->tpot.mean : Seconds{}),
          one.tokens_per_second_per_gpu, one.tokens_per_second_per_user,
@@ -121,15 +121,16 @@ Table serving_rejections_table(const ServingPlanFile& file) {
                {"sentence", "by how much", ""}},
               {}};
   for (const planner::ServingRejection& one : file.plan.rejections) {
-    table.rows.push_back(
-        {one.rule, static_cast<double>(one.count), one.nearest, one.sentence});
+    table.rows.push_back({one.rule, static_cast<double>(one.count), one.nearest, one.sentence});
   }
   return table;
 }
 
 Table serving_explanation_table(const ServingPlanFile& file) {
   Table table{"decode steps of the first two deployments, each at its own batch",
-              {{"term", "term", ""}, {"first_ms", "", "ms"}, {"second_ms", "", "ms"},
+              {{"term", "term", ""},
+               {"first_ms", "", "ms"},
+               {"second_ms", "", "ms"},
                {"difference_ms", "difference", "ms", 3}},
               {}};
   if (file.explanation.empty() || file.plan.choices.size() < 2) return table;

@@ -62,8 +62,7 @@ DisaggregatedState state_at(const DisaggregatedPools& pools, const MeanRequest& 
 double prefill_rate(const ServingReplica& replica, const MeanRequest& request) {
   const double together = std::max(1.0, std::floor(replica.rule.token_budget / request.computed));
   const double groups = replica.cost.data_ranks;
-  return together * groups /
-         prompt_time(replica, request, 0.0, std::max(together, groups)).value();
+  return together * groups / prompt_time(replica, request, 0.0, std::max(together, groups)).value();
 }
 
 double decode_rate(const ServingReplica& replica, const MeanRequest& request) {
@@ -74,8 +73,7 @@ double decode_rate(const ServingReplica& replica, const MeanRequest& request) {
 }
 
 std::optional<DisaggregatedState> disaggregated_open_loop(const DisaggregatedPools& pools,
-                                                          const MeanRequest& request,
-                                                          double rate) {
+                                                          const MeanRequest& request, double rate) {
   const double most = std::min(pools.prefill_replicas * prefill_rate(pools.prefill, request),
                                pools.decode_replicas * decode_rate(pools.decode, request));
   if (rate >= most) return std::nullopt;

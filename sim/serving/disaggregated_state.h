@@ -23,10 +23,10 @@ struct DisaggregatedPools {
 };
 
 struct DisaggregatedState {
-  SteadyState state{};                   // of all replicas together; running: of a decode group
+  SteadyState state{};                       // of all replicas together; running: of a decode group
   double prefill_rate = 0, decode_rate = 0;  // requests a second at most, of each pool
   double prefill_idle = 0, decode_idle = 0;  // shares of the pools' time
-  Seconds prefill_time{};                // of one prompt, waiting aside
+  Seconds prefill_time{};                    // of one prompt, waiting aside
 };
 
 // Requests a second of one prefill replica that is never idle.

@@ -134,9 +134,9 @@ struct Engine {
   std::vector<WeightFormat> weight_formats{};
   std::vector<KvCacheFormat> kv_cache_formats{};
   bool decode_context_parallel = false;
-  double time_factor = 1.0;       // of all kernels, for rows of decodes
-  double prefill_factor = 1.0;    // the same for rows of prompts
-  double relative_spread = 0.15;  // of a step, what remains after the fit
+  double time_factor = 1.0;         // of all kernels, for rows of decodes
+  double prefill_factor = 1.0;      // the same for rows of prompts
+  double relative_spread = 0.15;    // of a step, what remains after the fit
   double first_token_spread = 0.5;  // of a request's first token under load
   EngineFit fit{};
   bool operator==(const Engine&) const = default;

@@ -14,8 +14,8 @@ inline double experts_touched(double experts, double topk, double tokens) {
   return -experts * std::expm1(tokens * std::log1p(-topk / experts));
 }
 
-// The largest of n like amounts over their mean: 1 + z(n) * sigma / mean. z: mean of the largest of n
-// standard normals (Tippett 1925), for n = 1, 2, 4, ..., 256; straight in log2 n between.
+// The largest of n like amounts over their mean: 1 + z(n) * sigma / mean. z: mean of the largest of
+// n standard normals (Tippett 1925), for n = 1, 2, 4, ..., 256; straight in log2 n between.
 inline double slowest_over_mean(double ranks, double mean, double variance) {
   constexpr std::array kLargest{0.0, 0.564, 1.029, 1.424, 1.766, 2.070, 2.344, 2.594, 2.826};
   if (ranks <= 1.0 || mean <= 0.0 || variance <= 0.0) return 1.0;

@@ -9,8 +9,8 @@ namespace meshwright {
 KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
                        const ReplicaOptions& decode, const Link& link, double tokens) {
   const auto rank_bytes = [&](const ReplicaOptions& options) {
-    const double layers = std::ceil(static_cast<double>(model.num_layers) /
-                                    options.layout.pipeline_parallel_size);
+    const double layers =
+        std::ceil(static_cast<double>(model.num_layers) / options.layout.pipeline_parallel_size);
     return kv_rank_layer_bytes(model, options) * (layers * tokens);
   };
   KvTransfer found;
@@ -22,9 +22,8 @@ KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOp
   const double blocks = std::ceil(tokens / std::max(1, decode.block_size));
   found.descriptors = blocks * model.num_layers * (model.mla ? 1.0 : 2.0);
   found.handover = engine.transfer.handover;
-  found.time = found.handover +
-               std::max(found.rank / link.bandwidth,
-                        engine.transfer.descriptor * found.descriptors);
+  found.time = found.handover + std::max(found.rank / link.bandwidth,
+                                         engine.transfer.descriptor * found.descriptors);
   return found;
 }
 

@@ -15,8 +15,8 @@
 namespace meshwright {
 
 struct KvTransfer {
-  Bytes all{};      // of the prompt, nothing repeated
-  Bytes rank{};     // through one link
+  Bytes all{};             // of the prompt, nothing repeated
+  Bytes rank{};            // through one link
   double descriptors = 0;  // of one rank
   Seconds handover{};      // of the time, what does not grow with the prompt
   Seconds time{};

@@ -2,7 +2,8 @@
 // What a service is asked: how requests arrive, and how long they are.
 //
 //   closed loop   C users, each with its next request when the last one ends (InferenceX)
-//   open loop     gaps of mean 1 / rate; burstiness 1: exponential gaps (Poisson), below 1: burstier
+//   open loop     gaps of mean 1 / rate; burstiness 1: exponential gaps (Poisson), below 1:
+//   burstier
 //                 (gamma with that shape, as vllm bench serve --burstiness)
 //   all at once   every request at time 0 (vllm bench throughput, MLPerf offline)
 //   arrivals      times of a file
@@ -19,10 +20,9 @@
 namespace meshwright {
 
 enum class LoadKind { closed_loop, open_loop, all_at_once, arrivals };
-inline constexpr std::array kLoadKindNames{EnumName{LoadKind::closed_loop, "closed_loop"},
-                                           EnumName{LoadKind::open_loop, "open_loop"},
-                                           EnumName{LoadKind::all_at_once, "all_at_once"},
-                                           EnumName{LoadKind::arrivals, "arrivals"}};
+inline constexpr std::array kLoadKindNames{
+    EnumName{LoadKind::closed_loop, "closed_loop"}, EnumName{LoadKind::open_loop, "open_loop"},
+    EnumName{LoadKind::all_at_once, "all_at_once"}, EnumName{LoadKind::arrivals, "arrivals"}};
 constexpr std::string_view name_of(LoadKind v) { return name_in(kLoadKindNames, v); }
 
 enum class LengthKind { fixed, uniform, list };
@@ -39,8 +39,8 @@ struct RequestLength {
 
 struct RequestLengths {
   LengthKind kind = LengthKind::fixed;
-  int input = 1024, output = 1024;   // fixed; the largest of uniform
-  double least_share = 0.8;          // of uniform
+  int input = 1024, output = 1024;    // fixed; the largest of uniform
+  double least_share = 0.8;           // of uniform
   std::vector<RequestLength> list{};  // taken in turn
   bool operator==(const RequestLengths&) const = default;
 };
@@ -51,14 +51,14 @@ double longest_request(const RequestLengths& lengths);
 
 struct ServingLoad {
   LoadKind kind = LoadKind::closed_loop;
-  double concurrency = 1;              // closed loop: users
-  double request_rate = 1;             // open loop: requests a second
-  double burstiness = 1;               // open loop: shape of the gaps
-  std::vector<Seconds> arrivals{};     // arrivals: sorted
+  double concurrency = 1;           // closed loop: users
+  double request_rate = 1;          // open loop: requests a second
+  double burstiness = 1;            // open loop: shape of the gaps
+  std::vector<Seconds> arrivals{};  // arrivals: sorted
   RequestLengths lengths{};
-  double prefix_hit_rate = 0;          // share of a prompt that is in the cache already
-  double acceptance = 0;               // share of drafts that are accepted
-  int num_requests = 0;                // of a simulation; 0: ten of each user, 1,000 at least else
+  double prefix_hit_rate = 0;  // share of a prompt that is in the cache already
+  double acceptance = 0;       // share of drafts that are accepted
+  int num_requests = 0;        // of a simulation; 0: ten of each user, 1,000 at least else
   std::uint64_t seed = 1;
   bool operator==(const ServingLoad&) const = default;
 };

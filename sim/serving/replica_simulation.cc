@@ -15,8 +15,7 @@ double cache_tokens(const ServingReplica& replica) {
   const Bytes token = sequence.full_token + sequence.window_token;
   if (sequence.window <= 0.0) return replica.memory.kv_cache / token;
   // A window's layers keep W tokens and a block; a request of many tokens is mostly full layers.
-  return sequence.full_token.value() > 0 ? replica.memory.kv_cache / sequence.full_token
-                                         : 1e18;
+  return sequence.full_token.value() > 0 ? replica.memory.kv_cache / sequence.full_token : 1e18;
 }
 // Tokens of full layers that a request's windows are worth.
 double window_tokens(const ServingReplica& replica) {
@@ -119,20 +118,18 @@ void ReplicaSimulation::make_room(Group& group) {
          used(group) + static_cast<double>(group.running.size()) * rule_.tokens_per_step >
              capacity_) {
     const auto newest = std::max_element(
-        group.running.begin(), group.running.end(), [](const Running& a, const Running& b) {
-          return a.request.enqueued < b.request.enqueued;
-        });
+        group.running.begin(), group.running.end(),
+        [](const Running& a, const Running& b) { return a.request.enqueued < b.request.enqueued; });
     QueuedRequest request = newest->request;
-    const double context =
-        newest->context + group.decode_steps * rule_.tokens_per_step;
+    const double context = newest->context + group.decode_steps * rule_.tokens_per_step;
     request.remaining =
         std::max(1.0, (newest->last_step - group.decode_steps) * rule_.tokens_per_step);
     request.input = request.computed = context;
     request.has_first = true;
     request.in_cache = false;
     group.context -= context;
-    group.reserved -= reserved_share(rule_.full_cache) *
-                      (newest->last_step - group.decode_steps) * rule_.tokens_per_step;
+    group.reserved -= reserved_share(rule_.full_cache) * (newest->last_step - group.decode_steps) *
+                      rule_.tokens_per_step;
     group.running.erase(newest);
     std::make_heap(group.running.begin(), group.running.end(), kLater);
     group.waiting.push_front(request);
@@ -165,8 +162,7 @@ double ReplicaSimulation::steps_alike(Seconds start, Seconds duration, Seconds l
     if (group.step.prefill_tokens > 0.0 || !group.finished.empty()) return 1.0;
     if (group.running.empty()) continue;
     steps = std::min(steps, group.running.front().last_step - group.decode_steps);
-    const double each =
-        static_cast<double>(group.running.size()) * rule_.tokens_per_step;
+    const double each = static_cast<double>(group.running.size()) * rule_.tokens_per_step;
     steps = std::min(steps, std::floor((capacity_ - used(group)) / each));
     // Somebody who waits may become visible.
     if (!group.waiting.empty()) {
@@ -193,8 +189,8 @@ void ReplicaSimulation::start_decoding(Group& group, const QueuedRequest& reques
   one.request = request;
   // What is promised shrinks by whole steps from here on.
   const double steps = one.last_step - group.decode_steps;
-  group.reserved += reserved_share(rule_.full_cache) *
-                    (steps * rule_.tokens_per_step - request.remaining);
+  group.reserved +=
+      reserved_share(rule_.full_cache) * (steps * rule_.tokens_per_step - request.remaining);
   const double context = request.input + 1.0;
   one.context = context - group.decode_steps * rule_.tokens_per_step;
   group.context += context;

@@ -43,10 +43,10 @@ struct TokenGap {
 struct ServingRun {
   std::vector<RequestTiming> requests{};  // in the order of the load
   std::vector<TokenGap> gaps{};
-  Seconds duration{};       // until the last request ends
-  std::int64_t steps = 0;   // of all replicas
+  Seconds duration{};      // until the last request ends
+  std::int64_t steps = 0;  // of all replicas
   std::int64_t preemptions = 0;
-  double busy_share = 0;    // of the replicas' time
+  double busy_share = 0;          // of the replicas' time
   double prefill_busy_share = 0;  // disaggregated: of the prefill pool
 };
 

@@ -60,8 +60,8 @@ struct Cycle {
   Seconds decode{}, added{}, step{};
 };
 
-// One mean step of a replica in which `running` sequences of each group decode. `others`: share of the
-// prompts that are not a user's own, during which it does not decode.
+// One mean step of a replica in which `running` sequences of each group decode. `others`: share of
+// the prompts that are not a user's own, during which it does not decode.
 Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double running,
                double others = 1.0) {
   Cycle cycle;
@@ -143,8 +143,7 @@ MeanRequest mean_request(const ServingLoad& load, int block_size) {
 Seconds prompt_time(const ServingReplica& replica, const MeanRequest& request, double running,
                     double prompts) {
   const bool mixes = replica.rule.mixes && running > 0.0;
-  const EngineStep decode =
-      mixes ? decode_step(running, mean_context(request)) : EngineStep{};
+  const EngineStep decode = mixes ? decode_step(running, mean_context(request)) : EngineStep{};
   const Seconds alone = mixes ? step_duration(replica, decode, decode).duration : Seconds{};
   const double budget =
       replica.rule.chunks ? prompt_budget(replica, mixes ? running : 0.0) : request.computed;
@@ -200,8 +199,8 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
   SteadyState state = state_of(replica, request, cycle, running, room);
   const Seconds decoding = cycle.step * steps;
   // Little's law on the decoding sequences, then on the users.
-  const double rate = steps > 0 ? running / decoding.value()
-                                : active / (first + replica.rule.request).value();
+  const double rate =
+      steps > 0 ? running / decoding.value() : active / (first + replica.rule.request).value();
   state.requests_per_second = rate * groups;
   state.e2e = seconds(each / rate);
   state.ttft = state.e2e - decoding;

@@ -11,7 +11,8 @@
 //   E2E    = TTFT + (O - 1) TPOT
 //   closed loop: X = C / E2E (Little); open loop: X = rate, B = X n t
 //
-// Fixed point in B. If prompts of r are more than a step's budget holds, B falls until they are not.
+// Fixed point in B. If prompts of r are more than a step's budget holds, B falls until they are
+// not.
 #pragma once
 
 #include <optional>
@@ -23,8 +24,8 @@ namespace meshwright {
 
 // Means of the load's lengths, for the closed form.
 struct MeanRequest {
-  double input = 1024;      // tokens of a prompt
-  double computed = 1024;   // of them without a prefix hit
+  double input = 1024;     // tokens of a prompt
+  double computed = 1024;  // of them without a prefix hit
   double output = 1024;
 };
 MeanRequest mean_request(const ServingLoad& load, int block_size);
@@ -32,13 +33,13 @@ MeanRequest mean_request(const ServingLoad& load, int block_size);
 // Of one replica, all attention groups together.
 struct SteadyState {
   Seconds ttft{}, tpot{}, e2e{};
-  Seconds decode_step{};           // without prompts
+  Seconds decode_step{};  // without prompts
   double requests_per_second = 0;
-  double running = 0;              // sequences that decode, of one attention group
-  double room = 0;                 // requests of one group that the cache and the engine admit
+  double running = 0;  // sequences that decode, of one attention group
+  double room = 0;     // requests of one group that the cache and the engine admit
   double prompts_per_step = 0;
-  double prompt_share = 0;         // of the step's time, what prompts add
-  Seconds waiting{};               // for room, in ttft
+  double prompt_share = 0;  // of the step's time, what prompts add
+  Seconds waiting{};        // for room, in ttft
   [[nodiscard]] double output_tokens_per_second(double output) const {
     return requests_per_second * output;
   }
@@ -49,16 +50,16 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
                                              const MeanRequest& request, double users);
 // Requests a second that the replica serves at most: as many users as there is room for.
 double largest_rate(const ServingReplica& replica, const MeanRequest& request);
-// Requests that arrive by themselves, at the rate at which `running` sequences of each group decode:
-// X = B / (n t(B)). `most`: largest_rate.
+// Requests that arrive by themselves, at the rate at which `running` sequences of each group
+// decode: X = B / (n t(B)). `most`: largest_rate.
 SteadyState open_loop_at(const ServingReplica& replica, const MeanRequest& request, double running,
                          double most);
 // `rate` requests a second on this replica. Empty: not one request fits, or rate is above
 // largest_rate, and the queue grows without end.
 std::optional<SteadyState> open_loop_state(const ServingReplica& replica,
                                            const MeanRequest& request, double rate);
-// The largest rate, with its state, at which the means of both times stay within their limits (none:
-// no limit) and at most `utilization` of largest_rate. Empty: none does.
+// The largest rate, with its state, at which the means of both times stay within their limits
+// (none: no limit) and at most `utilization` of largest_rate. Empty: none does.
 struct LatencyLimits {
   std::optional<Seconds> ttft{}, tpot{}, e2e{};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steady configurations a second, simulated requests a second, and a whole answer over four kinds of
-// GPUs, on one core. The aims: 1e5, 1e4, and 2 s.
+// Steady configurations a second, simulated requests a second, and a whole answer over four kinds
+// of GPUs, on one core. The aims: 1e5, 1e4, and 2 s.
 #include <benchmark/benchmark.h>
 #include <tbb/global_control.h>
 
@@ -12,8 +12,10 @@ namespace meshwright::planner {
 namespace {
 
 ServingScenario scenario_on(const char* cluster, const char* engine) {
-  ServingScenario scenario{app::load_model("llama-3-70b"), app::load_serving_cluster(cluster),
-                           app::load_engine(engine), {}};
+  ServingScenario scenario{app::load_model("llama-3-70b"),
+                           app::load_serving_cluster(cluster),
+                           app::load_engine(engine),
+                           {}};
   scenario.options.weights = usual_scheme(WeightFormat::fp8, scenario.model);
   scenario.options.layout.tensor_parallel_size = 4;
   return scenario;

@@ -14,16 +14,15 @@ using test::run_program;
 using test::TemporaryFolder;
 using test::with;
 
-const std::vector<std::string> kPlan{"serve",     "--model",      "llama-3-70b", "--cluster",
-                                     "h100-512",  "--weights",    "fp8",         "--kv-cache",
-                                     "fp8",       "--isl",        "4000",        "--osl",
-                                     "1000",      "--rate",       "20"};
-const std::vector<std::string> kSimulate{
-    "serve",     "simulate", "--model", "llama-3-8b", "--cluster", "h100-8",
-    "--isl",     "500",      "--osl",   "100"};
+const std::vector<std::string> kPlan{"serve",     "--model", "llama-3-70b", "--cluster", "h100-512",
+                                     "--weights", "fp8",     "--kv-cache",  "fp8",       "--isl",
+                                     "4000",      "--osl",   "1000",        "--rate",    "20"};
+const std::vector<std::string> kSimulate{"serve",  "simulate", "--model", "llama-3-8b", "--cluster",
+                                         "h100-8", "--isl",    "500",     "--osl",      "100"};
 
 TEST(ServePlan, AnswersWithDeploymentsMoneyAndFront) {
-  const auto result = run_program(with(kPlan, {"--ttft", "2s", "--tpot", "50ms", "--mode", "both"}));
+  const auto result =
+      run_program(with(kPlan, {"--ttft", "2s", "--tpot", "50ms", "--mode", "both"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const char* word : {"deployments", "tok/s/GPU", "USD/M output", "kWh/M output", "users"}) {
     EXPECT_NE(result.out.find(word), std::string::npos) << word << "\n" << result.out;
@@ -53,8 +52,9 @@ TEST(ServeSimulate, AnswersWithPercentiles) {
   const auto result = run_program(with(kSimulate, {"--concurrency", "16", "--format", "json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Json answer = Json::parse(result.out);
-  EXPECT_EQ(test::complaint_of(reports::serving_simulation_record().schema("serve simulate"), answer),
-            "");
+  EXPECT_EQ(
+      test::complaint_of(reports::serving_simulation_record().schema("serve simulate"), answer),
+      "");
   EXPECT_EQ(answer["metrics"]["requests"], 160);
   EXPECT_LE(answer["metrics"]["ttft"]["p50_seconds"], answer["metrics"]["ttft"]["p99_seconds"]);
 }
@@ -74,7 +74,8 @@ TEST(ServeBacktest, ReadsATableOfPoints) {
       "points.csv",
       "id,model,gpu,engine,engine_version,precision,mode,tp,num_gpus,isl,osl,length_distribution,"
       "load,concurrency,ttft_mean_ms,tpot_mean_ms,group\n"
-      "a,llama-3-70b,h100,vllm,0.12.0,fp8,agg,4,4,1024,1024,uniform 0.8-1.0,closed,64,256.4,19.5,g\n"
+      "a,llama-3-70b,h100,vllm,0.12.0,fp8,agg,4,4,1024,1024,uniform "
+      "0.8-1.0,closed,64,256.4,19.5,g\n"
       "b,llama-3-70b,tpu9,vllm,0.12.0,fp8,agg,4,4,1024,1024,fixed,closed,64,256,19,g\n");
   const auto result = run_program({"serve", "backtest", points, "--format", "json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -101,17 +102,17 @@ TEST_P(ServeBadInput, IsOneClearSentence) {
 
 INSTANTIATE_TEST_SUITE_P(
     Serve, ServeBadInput,
-    testing::Values(
-        Refused{{"serve", "--cluster", "h100-8", "--rate", "1"}, "--model: is missing"},
-        Refused{{"serve", "--model", "llama-3-8b", "--cluster", "h100-8"},
-                "got neither --rate nor --concurrency"},
-        Refused{with(kPlan, {"--tpot", "50"}), "--tpot: must be a time above 0 (got \"50\""},
-        Refused{with(kPlan, {"--percentile", "p100"}), "must be above 0 and below 100"},
-        Refused{with(kPlan, {"--percentile", "p99.9", "--num-prompts", "100"}),
-                "is past what 100 requests tell"},
-        Refused{with(kPlan, {"--mode", "split"}), "unknown mode \"split\""},
-        Refused{with(kPlan, {"--gpus", "8", "--find-gpus"}), "excludes --gpus"},
-        Refused{with(kSimulate, {"--rate", "100000"}), "is unstable above"}));
+    testing::Values(Refused{{"serve", "--cluster", "h100-8", "--rate", "1"}, "--model: is missing"},
+                    Refused{{"serve", "--model", "llama-3-8b", "--cluster", "h100-8"},
+                            "got neither --rate nor --concurrency"},
+                    Refused{with(kPlan, {"--tpot", "50"}),
+                            "--tpot: must be a time above 0 (got \"50\""},
+                    Refused{with(kPlan, {"--percentile", "p100"}), "must be above 0 and below 100"},
+                    Refused{with(kPlan, {"--percentile", "p99.9", "--num-prompts", "100"}),
+                            "is past what 100 requests tell"},
+                    Refused{with(kPlan, {"--mode", "split"}), "unknown mode \"split\""},
+                    Refused{with(kPlan, {"--gpus", "8", "--find-gpus"}), "excludes --gpus"},
+                    Refused{with(kSimulate, {"--rate", "100000"}), "is unstable above"}));
 
 TEST(ServeBadFiles, AreRefusedWithTheirLine) {
   const TemporaryFolder folder;
@@ -119,8 +120,8 @@ TEST(ServeBadFiles, AreRefusedWithTheirLine) {
     const std::string file = folder.write("table.csv", content);
     std::vector<std::string> words = with(kSimulate, {option, file});
     if (std::string(option) == "--lengths") {
-      words = {"serve",     "simulate", "--model", "llama-3-8b", "--cluster",
-               "h100-8",    "--lengths", file,      "--rate",     "1"};
+      words = {"serve",  "simulate",  "--model", "llama-3-8b", "--cluster",
+               "h100-8", "--lengths", file,      "--rate",     "1"};
     }
     const auto result = run_program(words);
     EXPECT_EQ(result.exit_code, 2) << result.out;

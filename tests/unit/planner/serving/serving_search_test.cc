@@ -170,5 +170,17 @@ TEST(PublicQuestions, Qwen72BOn8A100GainsLessFromTp8ThanFromTwoReplicas) {
   EXPECT_NEAR(tp8.requests_per_second / tp4.requests_per_second, 1.5, 0.25);
 }
 
+// vllm#28887: DeepSeek-R1 on 8 H200, 1,600 / 600: experts over ranks are slower than cut ones at 8 to 32
+// users, because the rank with the most experts hit sets the pace.
+TEST(PublicQuestions, DeepSeekWithFewUsersIsSlowerWithExpertParallelism) {
+  const ServingScenario s = scenario_of("deepseek-v3", "h200-512", "vllm-0.12",
+                                        WeightFormat::fp8_block, KvCacheFormat::bf16);
+  for (const double users : {8.0, 16.0, 32.0}) {
+    const SteadyState cut = closed_state(s, {8, 1, 1, 1, 1}, 1, users, 1600, 600);
+    const SteadyState spread = closed_state(s, {8, 1, 1, 8, 1}, 1, users, 1600, 600);
+    EXPECT_GT(spread.tpot, cut.tpot) << users;
+  }
+}
+
 }  // namespace
 }  // namespace meshwright::planner

@@ -162,7 +162,8 @@ TEST(Percentile, IsTheSmallestThatSoManyDoNotExceed) {
 TEST(Goodput, CountsRequestsThatMeetBothLimits) {
   ServingRun run;
   run.duration = seconds(10);
-  run.requests = {{seconds(0), seconds(1), seconds(5), 10, 5}, {seconds(0), seconds(3), seconds(5), 10, 5}};
+  run.requests = {{seconds(0), seconds(1), seconds(5), 10, 5},
+                  {seconds(0), seconds(3), seconds(5), 10, 5}};
   EXPECT_DOUBLE_EQ(goodput(run, std::nullopt, std::nullopt), 0.2);
   EXPECT_DOUBLE_EQ(goodput(run, seconds(2), std::nullopt), 0.1);
   EXPECT_DOUBLE_EQ(goodput(run, seconds(2), seconds(0.5)), 0.0);

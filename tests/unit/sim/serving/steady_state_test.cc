@@ -15,8 +15,8 @@ namespace {
 
 using test::plain_replica;
 
-// One user, 100 + 5 tokens, steps of 1 s and 0.01 s a row: no other prompt lengthens a step, so TPOT
-// is at least 1.01 s, and X E2E = 1.
+// One user, 100 + 5 tokens, steps of 1 s and 0.01 s a row: no other prompt lengthens a step, so
+// TPOT is at least 1.01 s, and X E2E = 1.
 TEST(ClosedLoop, ObeysLittlesLaw) {
   const ServingReplica replica = plain_replica(milliseconds(10), microseconds(10));
   for (const double users : {1.0, 8.0, 100.0}) {
@@ -114,15 +114,16 @@ TEST_P(SteadyAgainstSimulation, AgreesWithinAFewPercent) {
   EXPECT_NEAR(state->ttft / m.ttft.mean, 1.0, 0.25);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Engines, SteadyAgainstSimulation,
-    testing::Values(Compared{"vllm-0.24", 4, 1024, 1024}, Compared{"vllm-0.24", 64, 1024, 1024},
-                    Compared{"vllm-0.24", 32, 8192, 1024}, Compared{"vllm-0.24", 128, 1024, 256},
-                    Compared{"sglang-0.5.14", 16, 1024, 1024},
-                    Compared{"sglang-0.5.14", 64, 1024, 512},
-                    Compared{"tensorrt-llm-1.2", 16, 1024, 1024},
-                    Compared{"tensorrt-llm-1.2", 64, 1024, 1024}),
-    [](const auto& info) { return "Case" + std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(Engines, SteadyAgainstSimulation,
+                         testing::Values(Compared{"vllm-0.24", 4, 1024, 1024},
+                                         Compared{"vllm-0.24", 64, 1024, 1024},
+                                         Compared{"vllm-0.24", 32, 8192, 1024},
+                                         Compared{"vllm-0.24", 128, 1024, 256},
+                                         Compared{"sglang-0.5.14", 16, 1024, 1024},
+                                         Compared{"sglang-0.5.14", 64, 1024, 512},
+                                         Compared{"tensorrt-llm-1.2", 16, 1024, 1024},
+                                         Compared{"tensorrt-llm-1.2", 64, 1024, 1024}),
+                         [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 // A poisson stream at half of the largest rate.
 TEST(OpenLoop, AgreesWithTheSimulation) {
@@ -142,8 +143,8 @@ TEST(OpenLoop, AgreesWithTheSimulation) {
   EXPECT_NEAR(state->ttft / m.ttft.mean, 1.0, 0.25);
 }
 
-// Prompts of 100 rows take 1 s, steps of B rows 10 ms + 0.1 ms B: mu_p = 1; 100 answers of 101 tokens
-// run at once in 20 ms steps: mu_d = 100 / (100 * 0.02) = 50.
+// Prompts of 100 rows take 1 s, steps of B rows 10 ms + 0.1 ms B: mu_p = 1; 100 answers of 101
+// tokens run at once in 20 ms steps: mu_d = 100 / (100 * 0.02) = 50.
 TEST(DisaggregatedPools, MatchTheirRates) {
   ServingReplica prefill = plain_replica(seconds(0), milliseconds(10));
   prefill.rule.token_budget = 100;
@@ -167,8 +168,9 @@ TEST(DisaggregatedPools, MatchTheirRates) {
   EXPECT_NEAR(loop->state.requests_per_second * loop->state.e2e.value(), 20.0, 0.01);
 }
 
-// Llama-3-70B, 1,000 tokens in bf16: 327,680 B each, 327.68 MB; over four ranks 81.92 MB through one
-// link of 50 GB/s is 1.64 ms. 63 blocks of 80 layers, keys and values: 10,080 descriptors of 2 us.
+// Llama-3-70B, 1,000 tokens in bf16: 327,680 B each, 327.68 MB; over four ranks 81.92 MB through
+// one link of 50 GB/s is 1.64 ms. 63 blocks of 80 layers, keys and values: 10,080 descriptors of 2
+// us.
 TEST(KvTransfer, IsTheSlowerOfBytesAndDescriptorsBehindAHandover) {
   const Model model = test::shipped_model("llama-3-70b");
   const ServingCluster cluster = test::shipped_cluster("h100-8");
