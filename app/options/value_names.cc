@@ -35,7 +35,8 @@ constexpr ValueName kNames[] = {
     {" --budget ", "TIME|MONEY"},
     {" --rank-timeout --max-step --ttft --tpot --e2e ", "TIME"},
     {" --max-memory ", "BYTES"},
-    {" --headroom --max-error --memory-fraction --acceptance --random-range-ratio --prefix-hit-rate ",
+    {" --headroom --max-error --memory-fraction --acceptance --random-range-ratio "
+     "--prefix-hit-rate ",
      "SHARE"},
     {" --max-drift --percentile ", "PERCENT"},
     {" --time-limit ", "SECONDS"},

@@ -40,8 +40,8 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
             return make_collective_bench(compute, group, s.call.collective, point.amount,
                                          s.call.cold);
           },
-          [](const timed::Overlap&) { return Made(); },     // measure_overlap times it
-          [](const timed::Attention&) { return Made(); },   // can_be_timed refuses these
+          [](const timed::Overlap&) { return Made(); },    // measure_overlap times it
+          [](const timed::Attention&) { return Made(); },  // can_be_timed refuses these
           [](const timed::StepPass&) { return Made(); }},
       point.subject);
 }

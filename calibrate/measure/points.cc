@@ -88,8 +88,8 @@ std::string MeasuredPoint::label() const {
                                       name_of(s.call.collective), size, s.call.group_size);
                  },
                  [](const timed::StepPass& s) {
-                   return fmt::format("{} of {} layers of {}, {} tokens", name_of(s.pass),
-                                      s.layers, s.model, s.tokens);
+                   return fmt::format("{} of {} layers of {}, {} tokens", name_of(s.pass), s.layers,
+                                      s.model, s.tokens);
                  },
                  // "attention backward 2 x 16 heads of 128, 8192 positions"
                  [](const timed::Attention& a) {

@@ -199,8 +199,8 @@ int linears_of_layer(const Model& model) {
 }
 
 // A rank with only its piece of the gradients must reduce them after every micro-batch (DeepSpeed
-// ZeRO-2). A rank with only its piece of the weights must gather them for every forward and backward
-// pass.
+// ZeRO-2). A rank with only its piece of the weights must gather them for every forward and
+// backward pass.
 void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk,
                         bool recomputed) {
   if (uses_fsdp(scope.layout)) {

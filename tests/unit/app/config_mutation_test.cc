@@ -175,8 +175,8 @@ TEST(ConfigMutation, ADeviceIsReadOrRefusedAndEstimatedFinitely) {
 
 // One row of each list is enough: the rows of a list are read alike.
 TEST(ConfigMutation, ARateOfInferenceKernelsIsReadOrRefused) {
-  Json rates =
-      app::read_json_file(app::configs_directory() + "/hardware/h100-sxm-80gb.json").at("inference");
+  Json rates = app::read_json_file(app::configs_directory() + "/hardware/h100-sxm-80gb.json")
+                   .at("inference");
   for (Json& list : rates) {
     if (list.is_array()) list = Json::array({list.at(0)});
   }

@@ -170,8 +170,8 @@ TEST(PublicQuestions, Qwen72BOn8A100GainsLessFromTp8ThanFromTwoReplicas) {
   EXPECT_NEAR(tp8.requests_per_second / tp4.requests_per_second, 1.5, 0.25);
 }
 
-// vllm#28887: DeepSeek-R1 on 8 H200, 1,600 / 600: experts over ranks are slower than cut ones at 8 to 32
-// users, because the rank with the most experts hit sets the pace.
+// vllm#28887: DeepSeek-R1 on 8 H200, 1,600 / 600: experts over ranks are slower than cut ones at 8
+// to 32 users, because the rank with the most experts hit sets the pace.
 TEST(PublicQuestions, DeepSeekWithFewUsersIsSlowerWithExpertParallelism) {
   const ServingScenario s = scenario_of("deepseek-v3", "h200-512", "vllm-0.12",
                                         WeightFormat::fp8_block, KvCacheFormat::bf16);
