@@ -160,11 +160,11 @@ std::vector<ServingScore> serving_scores(const MeasuredServices& set,
 
 std::vector<LayoutChoice> layout_choices(const MeasuredServices& set,
                                          const std::vector<PredictedService>& predictions) {
-  struct Candidate {
+  struct RunLayout {
     double measured = 0, predicted = 0;
     std::string name;
   };
-  std::map<std::string, std::vector<Candidate>> found;
+  std::map<std::string, std::vector<RunLayout>> found;
   for (std::size_t i = 0; i < set.points.size(); ++i) {
     const MeasuredService& point = set.points[i];
     const auto& measured = point.measured[quantity_place(ServingQuantity::output_tps)];
@@ -180,8 +180,8 @@ std::vector<LayoutChoice> layout_choices(const MeasuredServices& set,
   std::vector<LayoutChoice> choices;
   for (auto& [key, candidates] : found) {
     // Repeats of one layout count once, at their mean.
-    std::map<std::string, std::pair<Candidate, int>> layouts;
-    for (const Candidate& one : candidates) {
+    std::map<std::string, std::pair<RunLayout, int>> layouts;
+    for (const RunLayout& one : candidates) {
       auto& [sum, count] = layouts[one.name];
       sum.name = one.name;
       sum.measured += one.measured;
@@ -189,7 +189,7 @@ std::vector<LayoutChoice> layout_choices(const MeasuredServices& set,
       ++count;
     }
     if (layouts.size() < 2) continue;
-    const Candidate *best = nullptr, *chosen = nullptr;
+    const RunLayout *best = nullptr, *chosen = nullptr;
     for (auto& [name, entry] : layouts) {
       entry.first.measured /= entry.second;
       entry.first.predicted /= entry.second;

@@ -102,6 +102,16 @@ READERS = [
     ("engine", "serve estimate --model llama-3-8b --cluster h100-8 --engine FILE --format json"),
     ("model", "serve estimate --model FILE --cluster h100-8 --isl 64 --osl 64 --format json"),
     ("device", "serve estimate --model llama-3-8b --cluster WITH_DEVICE --format csv"),
+    ("model", "serve --model FILE --cluster h100-8 --isl 64 --osl 64 --rate 1 --format json"),
+    ("cluster", "serve --model llama-3-8b --cluster FILE --rate 1 --format json"),
+    ("engine", "serve --model llama-3-8b --cluster h100-8 --engine FILE --rate 1 --format json"),
+    ("prices", "serve --model llama-3-8b --cluster h100-8 --rate 1 --prices FILE --format json"),
+    ("lengths", "serve --model llama-3-8b --cluster h100-8 --lengths FILE --rate 1 --format json"),
+    ("model", "serve simulate --model FILE --cluster h100-8 --isl 64 --osl 64 --concurrency 4 --format json"),
+    ("cluster", "serve simulate --model llama-3-8b --cluster FILE --concurrency 4 --format json"),
+    ("engine", "serve simulate --model llama-3-8b --cluster h100-8 --engine FILE --concurrency 4 --format json"),
+    ("arrivals", "serve simulate --model llama-3-8b --cluster h100-8 --arrivals FILE --format json"),
+    ("serving_points", "serve backtest FILE --format json"),
     ("job", "plan --model quickstart-gpt --cluster h100-8 --job FILE --ranking-only --format json"),
     ("job", "estimate --model quickstart-gpt --cluster h100-8 --job FILE --layout dp=8"),
     ("layout", "estimate --model llama-3-8b --cluster h100-8 --layout FILE --format json"),
@@ -232,7 +242,7 @@ def journal():
 def suffix_of(kind, content):
     if kind == "journal":
         return JOURNAL
-    return ".csv" if kind == "csv" else ".json" if content.startswith("{") else ".txt"
+    return ".csv" if kind in ("csv", "lengths", "arrivals", "serving_points") else ".json" if content.startswith("{") else ".txt"
 
 
 def make_good_artefacts(program, folder):
@@ -257,6 +267,8 @@ def make_good_artefacts(program, folder):
         "device": (CONFIGS / "hardware/h100-sxm-80gb.json").read_text(),
         "framework": (CONFIGS / "frameworks/megatron-core-2026.json").read_text(),
         "engine": (CONFIGS / "engines/vllm-0.24.json").read_text(),
+        "lengths": "input_tokens,output_tokens\n100,20\n400,80\n", "arrivals": "arrival_s,input_tokens,output_tokens\n0,100,20\n0.5,400,80\n",
+        "serving_points": "".join((CONFIGS / "datasets/serving-points.csv").read_text().splitlines(keepends=True)[:3]),
         "csv": (CONFIGS / "datasets/example-runs.csv").read_text(), "map": (CONFIGS / "datasets/example-map.json").read_text(),
     }
     files = {kind: folder / (kind + suffix_of(kind, content)) for kind, content in contents.items()}
@@ -282,7 +294,8 @@ def readers_left_out():
     left_out = []
     for source in sorted((ROOT / "app").glob("*/*.cc")):
         for option in re.findall(r'[.]reads\(\s*"(--[\w-]+)"', source.read_text()):
-            asked = [command for _, command in READERS if source.stem.removesuffix("_options") in ("inputs", command.split()[0])]
+            name = source.stem.removesuffix("_options").removesuffix("_plan")
+            asked = [command for _, command in READERS if name in ("inputs", command.split()[0], "_".join(command.split()[:2]))]
             attacked = re.compile(option + r" (?:RECORD )?(?:FILE|WITH_)")
             if not any(attacked.search(command) for command in asked):
                 left_out.append(f"{source.stem} {option}")

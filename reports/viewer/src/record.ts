@@ -1077,6 +1077,7 @@ export type ReportRecord = {
     exp_avg_sq_precision?: "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "fp4";
     optimizer?: "adam" | "sgd";
     master_weights?: boolean;
+    store_param_remainders?: boolean;
     lora_rank?: number;
     lora_target_modules?: ("linear_qkv" | "linear_q" | "linear_k" | "linear_v" | "linear_proj" | "linear_fc1" | "linear_fc1_up" | "linear_fc1_gate" | "linear_fc2")[];
     lora_dropout?: number;
@@ -1089,6 +1090,8 @@ export type ReportRecord = {
     fp8_param_gather?: boolean;
     fp8_recipe?: "delayed" | "tensorwise" | "blockwise" | "mxfp8";
     activation_func_fp8_input_store?: boolean;
+    fp8_dot_product_attention?: boolean;
+    disable_parameter_transpose_cache?: boolean;
     moe_dispatch_fwd_dtype?: "bf16" | "fp8";
     moe_combine_bwd_dtype?: "bf16" | "fp8";
     causal?: boolean;

@@ -13,6 +13,7 @@
 #include "app/files/files.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
+#include "sim/json/serving_records.h"
 #include "sim/record/without_key.h"
 #include "sim/step/estimate.h"
 

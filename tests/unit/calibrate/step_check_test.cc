@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calibrate/trial/trial.h"
 #include "calibrate/workload.h"
 #include "tests/unit/calibrate/alone.h"
 #include "tests/unit/calibrate/idle_compute.h"
@@ -20,6 +21,7 @@ StepDemand step_of_two_layers() {
   step.model.num_attention_heads = step.model.num_query_groups = 4;
   step.model.kv_channels = 16;
   step.model.vocab_size = 1024;
+  step.model.max_position_embeddings = 4096;
   step.job.seq_length = 128;
   step.job.precision = step.job.gradient_precision = Precision::fp32;
   step.job.attention_kernel = AttentionKernel::unfused;
@@ -42,7 +44,7 @@ TEST(StepCheck, TimesThePassesOfAStep) {
   EXPECT_EQ(points[2].time().value(), 0.0);
 }
 
-Cluster one_core() {
+Cluster cluster_of_one_core() {
   Cluster cluster;
   cluster.num_nodes = cluster.gpus_per_node = 1;
   cluster.device.kind = DeviceKind::cpu;
@@ -61,7 +63,7 @@ TEST(StepCheck, SaysHowMuchAPassTakesBesideItsOperators) {
   const StepDemand step = step_of_two_layers();
   std::vector<MeasuredPoint> points = step_passes(step);
   EXPECT_EQ(remainder_words(step, points), "");
-  predict_operators(step, one_core(), points);
+  predict_operators(step, cluster_of_one_core(), points);
   for (MeasuredPoint& point : points) {
     const Seconds operators = point.as<timed::StepPass>()->operators;
     EXPECT_GT(operators.value(), 0.0);
@@ -81,6 +83,7 @@ TEST(StepCheck, AWorkloadAsksForAStepOfEachMicroBatch) {
   job.precision = Precision::bf16;
   job.global_batch_size = 8;
   const Workload workload = workload_of(step.model, job, {{one, {one}}, {two, {two}}});
+  EXPECT_EQ(trial_unsupported(step.model, step.job, step.layout), "");
   ASSERT_EQ(workload.steps.size(), 2U);
   EXPECT_EQ(workload.steps[0].layout.micro_batch_size, 1);
   EXPECT_EQ(workload.steps[1].job.global_batch_size, 2);
