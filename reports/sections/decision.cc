@@ -44,7 +44,7 @@ std::string recommendation(const planner::Plan& plan) {
   const double tokens = static_cast<double>(plan.job.global_batch_size) * plan.job.seq_length;
   return fmt::format(
       "Run {} as {} on {} x {}: a step of {} tokens takes {} ({} to {}) at {} MFU, "
-      "and the fullest {} holds {} of {}.",
+      "and each {} holds at most {} of {}.",
       plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
       only_device(plan.cluster).name, si_text(tokens), seconds_text(best.step_time),
       seconds_text(best.step_time_low), seconds_text(best.step_time_high),
