@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "app/files/files.h"
@@ -80,10 +81,14 @@ bool finite(const Outcome& outcome) {
           std::isfinite(estimate->peak_memory().value()));
 }
 
-// A file without what training does not read: hundreds of rows of inference kernels.
-Json read_for_training(const std::string& path) {
-  Json whole = app::read_json_file(path);
-  return whole.contains("inference") ? without_key(whole, "inference") : whole;
+// A file without what training does not read: hundreds of rows of inference kernels. Each file is
+// read once for its thousands of mutations.
+const Json& read_for_training(const std::string& path) {
+  static std::map<std::string, Json> known;
+  const auto [entry, fresh] = known.try_emplace(path);
+  if (!fresh) return entry->second;
+  const Json whole = app::read_json_file(path);
+  return entry->second = whole.contains("inference") ? without_key(whole, "inference") : whole;
 }
 
 template <typename Read>
