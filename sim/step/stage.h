@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of one pipeline stage for one micro-batch: its chunks' sums, its messages to the next stage,
-// and what of activation offload sticks out.
+// and the exposed time of activation offload.
 #pragma once
 
 #include "sim/base/spread.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the transfers of a unit add to its cost: alone, or what sticks out of the operators that
-// they run beside (pairing.h).
+// What the transfers of a unit add to its cost: alone, or the part exposed beside the operators
+// that they run beside (pairing.h).
 #pragma once
 
 #include <vector>

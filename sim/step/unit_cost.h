@@ -2,7 +2,7 @@
 // What one micro-batch costs on a layer, the embedding, the head or multi-token prediction of one
 // rank: its operators' times and the collectives that stand between them.
 //
-// Communication that runs beside an operator costs what sticks out of it, plus the slow-down of the
+// Communication that runs beside an operator costs its exposed time, plus the slow-down of the
 // operator (pairing.h).
 #pragma once
 
