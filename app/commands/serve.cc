@@ -115,19 +115,12 @@ void add_serve_estimate(Commands& commands, Command& serve) {
   auto options = std::make_shared<ServeEstimateOptions>();
   Command& command = commands.add_below(
       serve, "estimate", "Memory, largest batch and steps of one replica, term by term");
-  command
-      .reads("--model", options->model,
-             "Model: a file, a Hugging Face config.json, or a name from configs/models", "models")
-      ->required();
-  command
-      .reads("--cluster", options->cluster,
-             "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
-      ->required();
-  command.reads("--engine", options->engine,
-                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+  add_serve_subject(command, {options->model, options->cluster, options->engine});
   add_serve_sizes(command, options->sizes);
   const auto count = [&](const char* name, int& value, const char* about) {
-    command.options().add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000));
+    command.options()
+        .add_option(name, value, about)
+        ->check(CLI::Range(1, 1'000'000'000).description(""));
   };
   count("--batch", options->batch, "Sequences that decode together, of each data rank. Default: 1");
   count("--isl", options->input, "Tokens of a prompt. Default: 1024");

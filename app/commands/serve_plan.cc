@@ -229,7 +229,7 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
 void add_space(Command& command, ServePlanOptions& o) {
   CLI::App& app = command.options();
   const auto sizes = [&](const char* name, std::vector<int>& values, const char* about) {
-    app.add_option(name, values, about)->delimiter(',')->check(CLI::Range(1, 1024));
+    app.add_option(name, values, about)->delimiter(',')->check(CLI::Range(1, 1024).description(""));
   };
   sizes("--tp,--tensor-parallel-size", o.tensor,
         "Tensor-parallel sizes to search. Default: powers of two in the fast domain");
@@ -237,15 +237,16 @@ void add_space(Command& command, ServePlanOptions& o) {
   sizes("--dp,--data-parallel-size", o.data,
         "Data ranks of attention to search. Default: powers of two with experts");
   app.add_option("--gpus", o.gpus, "GPUs of the deployment. Default: as few as the load needs")
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(CLI::Range(1, 1'000'000).description(""));
   app.add_flag("--find-gpus", o.find_gpus,
                "Find the smallest deployment that meets the limits, as without --gpus");
   app.add_option("--max-gpus", o.max_gpus, "GPUs, at most. Default: 4096, or the cluster's")
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(CLI::Range(1, 1'000'000).description(""));
   app.add_option(
       "--mode", o.mode,
       "aggregated, disaggregated (prefill and decode pools) or both. Default: aggregated");
-  app.add_option("--top", o.top, "Deployments to list. Default: 10")->check(CLI::Range(1, 1000));
+  app.add_option("--top", o.top, "Deployments to list. Default: 10")
+      ->check(CLI::Range(1, 1000).description(""));
   app.add_flag("--explain", o.explain,
                "Compare the decode steps of the first two deployments, term by term");
   app.add_flag("--what-if", o.what_if, "Answer the question again with one thing changed");

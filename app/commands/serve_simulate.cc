@@ -143,19 +143,10 @@ void add_serve_simulate(Commands& commands, Command& serve) {
   auto options = std::make_shared<ServeSimulateOptions>();
   Command& command = commands.add_below(
       serve, "simulate", "One deployment under a load, step by step: percentiles of latencies");
-  command
-      .reads("--model", options->model,
-             "Model: a file, a Hugging Face config.json, or a name from configs/models", "models")
-      ->required();
-  command
-      .reads("--cluster", options->cluster,
-             "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
-      ->required();
-  command.reads("--engine", options->engine,
-                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+  add_serve_subject(command, {options->model, options->cluster, options->engine});
   add_serve_sizes(command, options->sizes);
   const auto count = [&](const char* name, int& value, const char* about) {
-    command.options().add_option(name, value, about)->check(CLI::Range(1, 100'000));
+    command.options().add_option(name, value, about)->check(CLI::Range(1, 100'000).description(""));
   };
   count("--replicas", options->replicas, "Replicas, or those of the decode pool. Default: 1");
   count("--prefill-replicas", options->prefill_replicas,

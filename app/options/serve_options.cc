@@ -198,7 +198,9 @@ std::vector<std::string> serving_notes(const ServeFormats& o, const ServingScena
 
 void add_serve_sizes(Command& command, ServeSizes& o) {
   const auto count = [&](const char* name, int& value, const char* about) {
-    command.options().add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000));
+    command.options()
+        .add_option(name, value, about)
+        ->check(CLI::Range(1, 1'000'000'000).description(""));
   };
   count("--tp,--tensor-parallel-size", o.tensor, "Tensor-parallel size. Default: 1");
   count("--pp,--pipeline-parallel-size", o.pipeline, "Pipeline stages. Default: 1");
@@ -210,10 +212,23 @@ void add_serve_sizes(Command& command, ServeSizes& o) {
         "Tensor ranks that share a context (vLLM). Default: 1");
 }
 
+void add_serve_subject(Command& command, ServeSubject subject) {
+  command
+      .reads("--model", subject.model,
+             "Model: a file, a Hugging Face config.json, or a name from configs/models", "models")
+      ->required();
+  command
+      .reads("--cluster", subject.cluster,
+             "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
+      ->required();
+  command.reads("--engine", subject.engine,
+                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+}
+
 void add_serve_formats(Command& command, ServeFormats& o) {
   CLI::App& app = command.options();
   const auto count = [&](const char* name, int& value, const char* about) {
-    app.add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000));
+    app.add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000).description(""));
   };
   app.add_option("--weights", o.weights,
                  "Format of the weights: bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4. "
@@ -234,7 +249,7 @@ void add_serve_formats(Command& command, ServeFormats& o) {
   count("--speculative-tokens", o.speculative_tokens, "Draft tokens per step. Default: none");
   app.add_option("--acceptance", o.acceptance,
                  "Share of drafts that are accepted, 0 to 1. Default: none is counted")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(CLI::Range(0.0, 1.0).description(""));
   app.add_flag("--enforce-eager", o.enforce_eager, "Run without CUDA graphs");
   command.only_with("--acceptance", "--speculative-tokens");
 }
@@ -242,14 +257,14 @@ void add_serve_formats(Command& command, ServeFormats& o) {
 void add_load_options(Command& command, LoadOptions& o) {
   CLI::App& app = command.options();
   const auto count = [&](const char* name, int& value, const char* about) {
-    return app.add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000));
+    return app.add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000).description(""));
   };
   count("--isl", o.input, "Tokens of a prompt. Default: 1024");
   count("--osl", o.output, "Tokens of an answer. Default: 1024");
   app.add_option(
          "--random-range-ratio", o.least_share,
          "Lengths are uniform from this share of --isl and --osl up to them. Default: fixed")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(CLI::Range(0.0, 1.0).description(""));
   command.reads("--lengths", o.lengths,
                 "CSV with columns input_tokens and output_tokens, taken in turn. Default: --isl "
                 "and --osl");
@@ -261,7 +276,7 @@ void add_load_options(Command& command, LoadOptions& o) {
                                   "Default: 1"));
   app.add_option("--prefix-hit-rate", o.hit_rate,
                  "Share of a prompt that is in the cache, 0 to 1. Default: 0")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(CLI::Range(0.0, 1.0).description(""));
   count("--num-prompts", o.requests,
         "Requests that are simulated. Default: ten of each user, 1000 without users");
   count("--seed", o.seed, "Seed of lengths and arrivals. Default: 1");

@@ -14,6 +14,12 @@ namespace meshwright::app {
 
 class Command;
 
+// One replica's model, cluster and engine: files or names.
+struct ServeSubject {
+  std::string &model, &cluster, &engine;
+};
+void add_serve_subject(Command& command, ServeSubject subject);
+
 // Formats and limits, in the engines' own words.
 struct ServeFormats {
   std::string weights = "bf16", kv_cache = "bf16", exchange = "auto";
