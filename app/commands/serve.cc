@@ -95,8 +95,9 @@ int run_serve_estimate(const ServeEstimateOptions& options, const Call& call) {
     write_file_atomically(options.output.out, wrapped(serving_summary(scenario, batch, found)) +
                                                   "\n" + tables_text(tables, Format::table));
   } else {
+    const Cluster& cluster = scenario.cluster;
     const reports::ServingAnswer answer{
-        call.text(),     notes, scenario.model, scenario.cluster, scenario.cluster.inference,
+        call.text(),     notes, scenario.model, cluster, scenario.cluster.inference,
         scenario.engine, batch, found};
     write_output(options.output, tables,
                  reports::serving_answer_record().write(answer).dump(2) + "\n");

@@ -118,20 +118,20 @@ void set_lengths(ServingLoad& load, const LoadOptions& o) {
 
 }  // namespace
 
-ReplicaLayout replica_layout_of(const ServeSizes& o, const Engine& engine) {
-  ReplicaLayout layout{o.tensor, o.pipeline, o.data, o.experts, o.context};
-  if (!engine.tensor_size_counts_data_ranks || o.data == 1) return layout;
-  if (o.tensor % o.data != 0) {
+ReplicaLayout replica_layout_of(const ServeSizes& sizes, const Engine& engine) {
+  ReplicaLayout layout{sizes.tensor, sizes.pipeline, sizes.data, sizes.experts, sizes.context};
+  if (!engine.tensor_size_counts_data_ranks || sizes.data == 1) return layout;
+  if (sizes.tensor % sizes.data != 0) {
     throw InputError("--dp", "",
                      fmt::format("must divide --tp {} ({} counts attention's data ranks in --tp), "
                                  "is {}",
-                                 o.tensor, engine.name, o.data));
+                                 sizes.tensor, engine.name, sizes.data));
   }
-  layout.tensor_parallel_size = o.tensor / o.data;
+  layout.tensor_parallel_size = sizes.tensor / sizes.data;
   return layout;
 }
 
-void check_request_length(int input, int output, const ServeFormats& o, const Model& model) {
+void check_request_length(int input, int output, const ServeFormats& formats, const Model& model) {
   const int limit = model.max_position_embeddings;
   const auto refuse = [&](const char* option, int value) {
     throw InputError(
@@ -140,17 +140,17 @@ void check_request_length(int input, int output, const ServeFormats& o, const Mo
         "use shorter prompts or answers, or a model with longer contexts");
   };
   if (limit <= 0) return;
-  if (o.max_model_len > limit) refuse("--max-model-len", o.max_model_len);
+  if (formats.max_model_len > limit) refuse("--max-model-len", formats.max_model_len);
   if (input + output > limit) refuse("--isl + --osl", input + output);
-  if (o.max_model_len > 0 && input + output > o.max_model_len) {
-    throw InputError(
-        "--isl + --osl", "",
-        fmt::format("must be at most --max-model-len {}, is {}", o.max_model_len, input + output));
+  if (formats.max_model_len > 0 && input + output > formats.max_model_len) {
+    throw InputError("--isl + --osl", "",
+                     fmt::format("must be at most --max-model-len {}, is {}", formats.max_model_len,
+                                 input + output));
   }
 }
 
 ServingScenario serving_scenario(const std::string& model_name, const std::string& cluster,
-                                 const std::string& engine, const ServeFormats& o) {
+                                 const std::string& engine, const ServeFormats& formats) {
   ServingScenario scenario{
       load_model(model_name), load_serving_cluster(cluster), load_engine(engine), {}};
   const Model& model = scenario.model;
@@ -162,26 +162,29 @@ ServingScenario serving_scenario(const std::string& model_name, const std::strin
                     model.num_attention_heads, model.num_query_groups, model.kv_channels),
         "serve needs a model whose layers hold keys and values");
   }
-  if (o.memory_fraction && !(*o.memory_fraction > 0.0 && *o.memory_fraction <= 1.0)) {
+  if (formats.memory_fraction &&
+      !(*formats.memory_fraction > 0.0 && *formats.memory_fraction <= 1.0)) {
     throw InputError(
         "--memory-fraction", "",
-        fmt::format("must be above 0 and at most 1, is {}", number_text(*o.memory_fraction)));
+        fmt::format("must be above 0 and at most 1, is {}", number_text(*formats.memory_fraction)));
   }
   ReplicaOptions& options = scenario.options;
-  options.weights = usual_scheme(value_named(kWeightFormatNames, "--weights", o.weights), model);
-  options.kv_cache = value_named(kKvCacheFormatNames, "--kv-cache", o.kv_cache);
-  options.exchange = value_named(kExpertExchangeNames, "--expert-exchange", o.exchange);
-  options.memory_fraction = o.memory_fraction;
-  options.max_num_seqs = o.max_num_seqs;
-  options.max_num_batched_tokens = o.max_num_batched_tokens;
-  options.max_model_len = o.max_model_len;
-  options.block_size = o.block_size;
-  options.num_speculative_tokens = o.speculative_tokens;
-  options.enforce_eager = o.enforce_eager;
+  options.weights =
+      usual_scheme(value_named(kWeightFormatNames, "--weights", formats.weights), model);
+  options.kv_cache = value_named(kKvCacheFormatNames, "--kv-cache", formats.kv_cache);
+  options.exchange = value_named(kExpertExchangeNames, "--expert-exchange", formats.exchange);
+  options.memory_fraction = formats.memory_fraction;
+  options.max_num_seqs = formats.max_num_seqs;
+  options.max_num_batched_tokens = formats.max_num_batched_tokens;
+  options.max_model_len = formats.max_model_len;
+  options.block_size = formats.block_size;
+  options.num_speculative_tokens = formats.speculative_tokens;
+  options.enforce_eager = formats.enforce_eager;
   return scenario;
 }
 
-std::vector<std::string> serving_notes(const ServeFormats& o, const ServingScenario& scenario) {
+std::vector<std::string> serving_notes(const ServeFormats& formats,
+                                       const ServingScenario& scenario) {
   std::vector<std::string> notes;
   const Device& device = only_device(scenario.cluster);
   if (scenario.cluster.inference.source.empty()) {
@@ -189,26 +192,26 @@ std::vector<std::string> serving_notes(const ServeFormats& o, const ServingScena
         fmt::format("{} has no measured inference kernels; rates fitted over other chips are used.",
                     device.name));
   }
-  if (o.speculative_tokens > 0 && !o.acceptance) {
+  if (formats.speculative_tokens > 0 && !formats.acceptance) {
     notes.emplace_back(
         "One token per step is counted. Use --acceptance to count those that drafts add.");
   }
   return notes;
 }
 
-void add_serve_sizes(Command& command, ServeSizes& o) {
+void add_serve_sizes(Command& command, ServeSizes& sizes) {
   const auto count = [&](const char* name, int& value, const char* about) {
     command.options()
         .add_option(name, value, about)
         ->check(CLI::Range(1, 1'000'000'000).description(""));
   };
-  count("--tp,--tensor-parallel-size", o.tensor, "Tensor-parallel size. Default: 1");
-  count("--pp,--pipeline-parallel-size", o.pipeline, "Pipeline stages. Default: 1");
-  count("--dp,--data-parallel-size", o.data,
+  count("--tp,--tensor-parallel-size", sizes.tensor, "Tensor-parallel size. Default: 1");
+  count("--pp,--pipeline-parallel-size", sizes.pipeline, "Pipeline stages. Default: 1");
+  count("--dp,--data-parallel-size", sizes.data,
         "Attention's data ranks, which share experts (SGLang and TensorRT-LLM: part of --tp). "
         "Default: 1");
-  count("--ep,--expert-parallel-size", o.experts, "Ranks that share the experts. Default: 1");
-  count("--dcp,--decode-context-parallel-size", o.context,
+  count("--ep,--expert-parallel-size", sizes.experts, "Ranks that share the experts. Default: 1");
+  count("--dcp,--decode-context-parallel-size", sizes.context,
         "Tensor ranks that share a context (vLLM). Default: 1");
 }
 
@@ -225,32 +228,35 @@ void add_serve_subject(Command& command, ServeSubject subject) {
                 "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
 }
 
-void add_serve_formats(Command& command, ServeFormats& o) {
+void add_serve_formats(Command& command, ServeFormats& formats) {
   CLI::App& app = command.options();
   const auto count = [&](const char* name, int& value, const char* about) {
     app.add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000).description(""));
   };
-  app.add_option("--weights", o.weights,
+  app.add_option("--weights", formats.weights,
                  "Format of the weights: bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4. "
                  "Default: bf16");
-  app.add_option("--kv-cache", o.kv_cache,
+  app.add_option("--kv-cache", formats.kv_cache,
                  "Format of the cache: bf16, fp8, fp8_ds_mla or nvfp4. Default: bf16");
-  app.add_option("--expert-exchange", o.exchange,
+  app.add_option("--expert-exchange", formats.exchange,
                  "How tokens reach experts of data ranks: auto, allgather_reducescatter, "
                  "deepep_low_latency or deepep_high_throughput. Default: auto");
-  app.add_option("--memory-fraction", o.memory_fraction,
+  app.add_option("--memory-fraction", formats.memory_fraction,
                  "gpu_memory_utilization, mem_fraction_static or free_gpu_memory_fraction. "
                  "Default: the engine's");
-  count("--max-num-seqs", o.max_num_seqs, "Running sequences, at most. Default: the engine's");
-  count("--max-num-batched-tokens", o.max_num_batched_tokens,
+  count("--max-num-seqs", formats.max_num_seqs,
+        "Running sequences, at most. Default: the engine's");
+  count("--max-num-batched-tokens", formats.max_num_batched_tokens,
         "Tokens of a step, at most. Default: the engine's");
-  count("--max-model-len", o.max_model_len, "Tokens of a request, at most. Default: the model's");
-  count("--block-size", o.block_size, "Tokens of a block of the cache. Default: the engine's");
-  count("--speculative-tokens", o.speculative_tokens, "Draft tokens per step. Default: none");
-  app.add_option("--acceptance", o.acceptance,
+  count("--max-model-len", formats.max_model_len,
+        "Tokens of a request, at most. Default: the model's");
+  count("--block-size", formats.block_size,
+        "Tokens of a block of the cache. Default: the engine's");
+  count("--speculative-tokens", formats.speculative_tokens, "Draft tokens per step. Default: none");
+  app.add_option("--acceptance", formats.acceptance,
                  "Share of drafts that are accepted, 0 to 1. Default: none is counted")
       ->check(CLI::Range(0.0, 1.0).description(""));
-  app.add_flag("--enforce-eager", o.enforce_eager, "Run without CUDA graphs");
+  app.add_flag("--enforce-eager", formats.enforce_eager, "Run without CUDA graphs");
   command.only_with("--acceptance", "--speculative-tokens");
 }
 
