@@ -56,8 +56,10 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
   std::vector<Assumption> all{
       {"failure_rate", "failures", words("per 1,000 node-days (nodes of 8 GPUs)"),
        f.per_thousand_node_days, has_range(f.per_thousand_node_days)},
-      {"detection_seconds", "time to detect a failure", "s", f.detection_seconds},
-      {"restart_seconds", "time to restart the job", "s", f.restart_seconds},
+      {"detection_seconds", "time to detect a failure", "s", f.detection_seconds,
+       has_range(f.detection_seconds)},
+      {"restart_seconds", "time to restart the job", "s", f.restart_seconds,
+       has_range(f.restart_seconds)},
       {"load_seconds", "time to load a checkpoint", "s", transfer_of(c.load_seconds, plan.load)},
       {"pause_seconds", "pause of training for a save", "s",
        c.asynchronous ? c.pause_seconds : transfer_of(c.persist_seconds, plan.pause)}};
@@ -66,7 +68,7 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
                    transfer_of(c.persist_seconds, plan.persist)});
   }
   all.push_back({"storage_gb_per_s_per_node", "storage", words("GB/s per node of 8 GPUs"),
-                 c.storage_gb_per_s_per_node});
+                 c.storage_gb_per_s_per_node, has_range(c.storage_gb_per_s_per_node)});
   all.push_back(slowest_of_row(question, row));
   all.push_back({"repair_days", "repair of a node", "days", f.repair_days});
   all.push_back({"spares_target", "spares are enough", "share of the time", f.spares_target});
@@ -80,7 +82,7 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
                    *row.kilowatts, has_range(*row.kilowatts)});
     all.push_back(
         {"waiting_share", "power of an idle node", "share of its rating", p.waiting_share});
-    all.push_back({"pue", "power usage effectiveness", "", p.pue});
+    all.push_back({"pue", "power usage effectiveness", "", p.pue, has_range(p.pue)});
   }
   if (p.kg_co2_per_kwh) {
     all.push_back({"kg_co2_per_kwh", "CO2 of the grid", "kg per kWh", *p.kg_co2_per_kwh});
@@ -100,9 +102,19 @@ std::vector<std::string> included_in(const CapacityQuestion& question, const Cap
     parts.push_back(fmt::format("the rate of failures, {} to {} {}", number_text(rate.low, 3),
                                 number_text(rate.high, 3), "per 1,000 node-days"));
   }
+  const FailureOptions& f = question.options.failures;
+  const double low = f.detection_seconds.low + f.restart_seconds.low;
+  const double high = f.detection_seconds.high + f.restart_seconds.high;
+  if (high > low) {
+    parts.push_back(fmt::format("the time from a failure to the restart, {} to {} minutes",
+                                number_text(low / 60.0, 3), number_text(high / 60.0, 3)));
+  }
+  if (has_range(question.options.checkpoint.storage_gb_per_s_per_node)) {
+    parts.emplace_back("the bandwidth of the storage");
+  }
   if (row.price && has_range(*row.price)) parts.emplace_back("the price's range, in cost");
   if (row.kilowatts && has_range(*row.kilowatts)) {
-    parts.emplace_back("the power's range, in energy");
+    parts.emplace_back("the power's range and that of the PUE, in energy");
   }
   return parts;
 }

@@ -42,6 +42,12 @@ double days_between(const Date& first, const Date& other) {
   return static_cast<double>((std::chrono::sys_days(other) - std::chrono::sys_days(first)).count());
 }
 
+Date date_after(const Date& first, double days) {
+  constexpr double kMost = 1e6;  // some 2,700 years
+  const double whole = std::floor(std::clamp(days, -kMost, kMost));
+  return std::chrono::sys_days(first) + std::chrono::days(static_cast<int>(whole));
+}
+
 Date last_day(const Date& first, double days) {
   constexpr double kMost = 1e6;  // some 2,700 years
   const double whole = std::max(1.0, std::ceil(std::min(days, kMost)));

@@ -18,6 +18,8 @@ std::string date_text(const Date& date);
 
 // From the first morning to the morning of the other; negative when that is earlier.
 double days_between(const Date& first, const Date& other);
+// The day whose morning is so many whole days after the first one's; negative: before it.
+Date date_after(const Date& first, double days);
 // The day on which a run ends that begins on the morning of `first` and takes `days`. A run of
 // 2.0 days ends with the second day.
 Date last_day(const Date& first, double days);

@@ -7,7 +7,8 @@
 namespace meshwright::planner {
 
 const CapacityRow* CapacityAnswer::front() const {
-  for (const auto& place : {planned, recommendation.recommended, recommendation.closest}) {
+  for (const auto& place :
+       {recommendation.recommended, recommendation.closest, planned, recommendation.cheapest}) {
     if (place) return &rows[*place];
   }
   return nullptr;
@@ -20,6 +21,7 @@ CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_lever
   LayoutFinder finder(question);
   answer.rows = capacity_rows(question, finder, progress);
   answer.recommendation = recommend(answer.rows, question);
+  answer.frontier = frontier_of(answer.rows);
   answer.scaling = scaling_series(answer.rows);
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const bool own =
@@ -29,7 +31,9 @@ CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_lever
   answer.reference = reference_of(question, answer.rows, finder);
   const CapacityRow* front = answer.front();
   if (front != nullptr && with_levers) {
+    try_near_batches(answer.frontier, answer.rows, question, finder);
     answer.levers = levers_of(question, *front, finder, progress);
+    answer.risks = risks_of(question, *front, answer.levers, answer.reference, finder);
   }
   return answer;
 }

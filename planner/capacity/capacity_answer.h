@@ -8,9 +8,11 @@
 
 #include "planner/capacity/assumptions.h"
 #include "planner/capacity/capacity_study.h"
+#include "planner/capacity/frontier.h"
 #include "planner/capacity/levers.h"
 #include "planner/capacity/recommendation.h"
 #include "planner/capacity/reference_run.h"
+#include "planner/capacity/risks.h"
 #include "planner/capacity/scaling_bend.h"
 
 namespace meshwright::planner {
@@ -19,12 +21,14 @@ struct CapacityAnswer {
   CapacityQuestion question;
   std::vector<CapacityRow> rows;
   Recommendation recommendation;
+  std::vector<FrontierPoint> frontier;  // slowest first
   std::vector<ScalingSeries> scaling;
   std::optional<ReferenceComparison> reference;
-  Levers levers;  // of the row in front; empty where no layout fits or nobody asked
+  Levers levers;            // of the row in front; empty where no layout fits or nobody asked
+  std::vector<Risk> risks;  // likewise
   std::optional<std::size_t> planned;  // the row of the plan that this belongs to
-  // The planned row, else the recommended, else the one that misses its limits by least. Nothing:
-  // no layout fits.
+  // The recommended row, else the one that misses its limits by least, else the plan's, else the
+  // cheapest. Nothing: no layout fits.
   [[nodiscard]] const CapacityRow* front() const;
 };
 

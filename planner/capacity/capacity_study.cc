@@ -270,6 +270,18 @@ double load_of(const Estimate& estimate) {
   return estimate.step_time.value() > 0.0 ? std::min(1.0, busy / estimate.step_time) : 1.0;
 }
 
+// Every part of the step takes `factor` times as long.
+Estimate with_step_factor(Estimate estimate, double factor) {
+  if (factor == 1.0) return estimate;
+  for (Term& term : estimate.terms) term.cost.time *= factor;
+  for (Seconds* time : {&estimate.step_time, &estimate.step_time_low, &estimate.step_time_high}) {
+    *time *= factor;
+  }
+  estimate.tokens_per_second_per_gpu /= factor;
+  estimate.model_flops_utilization /= factor;
+  return estimate;
+}
+
 RunPhase run_phase_of(const CapacityPhase& phase) {
   const Estimate& e = phase.estimate;
   return {phase.steps, e.step_time, e.step_time_low, e.step_time_high, load_of(e)};
@@ -306,7 +318,8 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
       return row;
     }
     const Job job = finder.scenario(phase.key).job;
-    row.phases.push_back({phase.tokens, steps_of(phase.tokens, job), job, *estimate});
+    row.phases.push_back({phase.tokens, steps_of(phase.tokens, job), job,
+                          with_step_factor(*estimate, question.options.step_factor)});
     steps.push_back(run_phase_of(row.phases.back()));
   }
   row.global_batch_size = row.main_phase().job.global_batch_size;

@@ -43,6 +43,8 @@ struct CapacityQuestion {
   std::optional<StatedLayout> reference_layout{};  // of the options' reference run
   // The layout of a plan that this belongs to: it stands in the row of its GPU count.
   std::optional<Estimate> planned{};
+  // The one count that was asked for: other counts are compared with it, never recommended.
+  std::optional<int> asked_gpus{};
   SearchOptions search{};
   [[nodiscard]] double tokens() const;
   // For texts about all clusters: cpu if all devices are cores.

@@ -159,6 +159,78 @@ Lever failures_lever(const CapacityQuestion& question, const CapacityRow& row,
   return lever;
 }
 
+using Turned = CapacityQuestion (*)(CapacityQuestion, double);
+
+// An input of the run, turned by one standard deviation; layouts do not depend on it. `option`
+// states its value.
+Lever run_lever(Lever lever, const CapacityQuestion& question, const CapacityRow& row,
+                const LayoutFinder& finder, Turned turned, const char* option) {
+  if (lever.relative_spread <= 0.0) return lever;
+  const RowKey key = key_of(question, row, row.gpus, "");
+  const auto end = [&](double sign) -> LeverEnd {
+    const double value = lever.value * std::exp(sign * lever.relative_spread);
+    return {value, options_text(question, row.gpus, "", fmt::format("{} {:.6g}", option, value)),
+            row_of(turned(question, value), key, finder)};
+  };
+  lever.low = end(-1.0);
+  lever.high = end(1.0);
+  return lever;
+}
+
+std::vector<Lever> run_levers(const CapacityQuestion& question, const CapacityRow& row,
+                              const LayoutFinder& finder) {
+  const FailureOptions& f = question.options.failures;
+  const CheckpointOptions& c = question.options.checkpoint;
+  const Ranged& storage = c.storage_gb_per_s_per_node;
+  const Ranged& pue = question.options.power.pue;
+  std::vector<Lever> levers;
+  levers.push_back(run_lever({.name = "restart_time",
+                              .label = "time from a failure to the restart",
+                              .unit = "s",
+                              .basis = f.restart_seconds.basis,
+                              .relative_spread = log_deviation(f.restart_seconds),
+                              .value = f.detection_seconds.value + f.restart_seconds.value},
+                             question, row, finder, with_restart_time, "--restart-time"));
+  if (!c.load_seconds || !c.persist_seconds) {
+    levers.push_back(
+        run_lever({.name = "storage_gb_per_s_per_node",
+                   .label = "storage",
+                   .unit = with_device_noun("GB/s per node of 8 GPUs",
+                                            question.clusters[row.cluster_case].cluster),
+                   .basis = storage.basis,
+                   .relative_spread = log_deviation(storage),
+                   .value = storage.value},
+                  question, row, finder, with_storage, "--storage"));
+  }
+  if (row.kilowatts) {
+    levers.push_back(run_lever({.name = "pue",
+                                .label = "power usage effectiveness",
+                                .basis = pue.basis,
+                                .relative_spread = log_deviation(pue),
+                                .value = pue.value},
+                               question, row, finder, with_pue, "--pue"));
+  }
+  return levers;
+}
+
+// None, and twice as many: they are paid for and wait.
+Lever spares_lever(const CapacityQuestion& question, const CapacityRow& row,
+                   const LayoutFinder& finder) {
+  Lever lever{.name = "spare_nodes", .label = "spare nodes", .choice = true};
+  lever.value = row.run.spare_nodes;
+  if (row.run.spare_nodes == 0) return lever;
+  const auto end = [&](int nodes) -> LeverEnd {
+    CapacityQuestion other = question;
+    other.options.failures.spare_nodes = nodes;
+    return {static_cast<double>(nodes),
+            options_text(question, row.gpus, "", fmt::format("--spares {}", nodes)),
+            row_of(other, key_of(question, row, row.gpus, ""), finder)};
+  };
+  lever.low = end(0);
+  lever.high = end(2 * row.run.spare_nodes);
+  return lever;
+}
+
 Lever price_lever(const CapacityQuestion& question, const CapacityRow& row, LayoutFinder& finder) {
   Lever lever{
       .name = "price_per_gpu_hour",
@@ -227,7 +299,32 @@ double days_at(const std::optional<LeverEnd>& end, const CapacityRow& today) {
   return end && end->row.fits() ? end->row.run.days.p50 : today.run.days.p50;
 }
 
+double cost_at(const std::optional<LeverEnd>& end, const CapacityRow& today) {
+  const CapacityRow& row = end && end->row.fits() ? end->row : today;
+  return row.run.cost ? row.run.cost->p50 : 0.0;
+}
+
 }  // namespace
+
+CapacityQuestion with_restart_time(CapacityQuestion question, double seconds) {
+  FailureOptions& f = question.options.failures;
+  const double factor = seconds / (f.detection_seconds.value + f.restart_seconds.value);
+  f.detection_seconds = times(f.detection_seconds, factor);
+  f.restart_seconds = times(f.restart_seconds, factor);
+  return question;
+}
+
+CapacityQuestion with_storage(CapacityQuestion question, double gb_per_s_per_node) {
+  Ranged& storage = question.options.checkpoint.storage_gb_per_s_per_node;
+  storage = times(storage, gb_per_s_per_node / storage.value);
+  return question;
+}
+
+CapacityQuestion with_pue(CapacityQuestion question, double pue) {
+  Ranged& range = question.options.power.pue;
+  range = times(range, pue / range.value);
+  return question;
+}
 
 std::string options_of(const CapacityQuestion& question, const WhatIfCell& cell) {
   return options_text(question, cell.gpus,
@@ -243,12 +340,17 @@ Levers levers_of(const CapacityQuestion& question, const CapacityRow& row, Layou
   found.levers.push_back(batch_lever(question, row, finder));
   found.levers.push_back(gpus_lever(question, row, finder));
   found.levers.push_back(failures_lever(question, row, finder));
-  if (row.price) found.levers.push_back(price_lever(question, row, finder));
+  for (Lever& lever : run_levers(question, row, finder)) found.levers.push_back(std::move(lever));
+  if (row.price) {
+    found.levers.push_back(spares_lever(question, row, finder));
+    found.levers.push_back(price_lever(question, row, finder));
+  }
   add_input_levers(found.levers, question, row);
   // What is taken as exact turns nothing.
   std::erase_if(found.levers, [](const Lever& lever) { return !lever.low && !lever.high; });
   for (Lever& lever : found.levers) {
     lever.swing_days = std::abs(days_at(lever.high, row) - days_at(lever.low, row));
+    lever.swing_cost = std::abs(cost_at(lever.high, row) - cost_at(lever.low, row));
   }
   std::stable_sort(found.levers.begin(), found.levers.end(),
                    [](const Lever& a, const Lever& b) { return a.swing_days > b.swing_days; });

@@ -27,8 +27,8 @@ struct Lever {
   double relative_spread = 0;             // one standard deviation
   double value = 0.0;                     // today
   std::optional<LeverEnd> low{}, high{};  // nothing: there is no such setting
-  // Days between the ends, or from today to the only one.
-  double swing_days = 0.0;
+  // Days and cost between the ends, or from the current value to the only one; 0 cost: no price.
+  double swing_days = 0.0, swing_cost = 0.0;
 };
 
 // Every combination of a few settings, so that a page can step through them without a search.
@@ -49,6 +49,12 @@ struct Levers {
   std::vector<Lever> levers;  // largest swing of days first
   WhatIfGrid grid;
 };
+
+// The question with detection and restart of `seconds` in all, and with another storage bandwidth
+// or PUE; intervals keep their relative width.
+CapacityQuestion with_restart_time(CapacityQuestion question, double seconds);
+CapacityQuestion with_storage(CapacityQuestion question, double gb_per_s_per_node);
+CapacityQuestion with_pue(CapacityQuestion question, double pue);
 
 // The options that make one of the grid's cells.
 std::string options_of(const CapacityQuestion& question, const WhatIfCell& cell);

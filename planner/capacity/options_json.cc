@@ -101,6 +101,8 @@ const Record<FailureOptions>& failures_record() {
     r.row(&F::repair_days, "repair_days", ranged(), "Time until a node is back.");
     r.row(&F::spares_target, "spares_target", ranged_fraction(),
           "Share of the time in which spare nodes are enough.");
+    r.row(&F::spare_nodes, "spare_nodes", kind::optional_integer({.low = 0}),
+          "Spare nodes of eight GPUs that are reserved; default: as many as spares_target needs.");
     r.row(&F::independent_replicas, "independent_replicas", kind::integer(),
           "Groups that fail alone and are filled again while others train.");
     r.row(&F::catch_up_seconds, "catch_up_seconds", ranged(),
@@ -295,6 +297,12 @@ Record<CapacitySection> make_capacity_record() {
   option(r, &O::step_time_spread, "step_time_spread", ranged_fraction(),
          "Relative standard deviation of step times between nodes, beyond the step's own.");
   option(r, &O::start, "start", optional_date(), "First day of the training.");
+  option(r, &O::lead_time_days, "lead_time_days", kind::optional_number(),
+         "Days from the order of the GPUs to the first day.");
+  option(r, &O::day_worth, "day_worth", kind::optional_number(),
+         "Worth of a day that the training ends earlier, in the price list's currency.");
+  option(r, &O::step_factor, "step_factor", kind::number(kAboveZero),
+         "Expected step time over the predicted one.");
   option(r, &O::reference, "reference", kind::optional(kind::object(reference_record)), "");
   return r;
 }

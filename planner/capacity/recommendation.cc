@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
+#include "planner/capacity/frontier.h"
 #include "planner/capacity/limits.h"
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::planner {
@@ -47,17 +50,58 @@ double excess(const CapacityRow& row, const CapacityOptions& options) {
 
 }  // namespace
 
+namespace {
+
+// A row of the count that was asked for, where there is one.
+bool may_be_taken(const CapacityRow& row, const CapacityQuestion& question) {
+  return !question.asked_gpus || row.gpus == *question.asked_gpus;
+}
+
+void choose(Recommendation& answer, const std::vector<CapacityRow>& rows,
+            const std::vector<std::size_t>& keeping, const CapacityQuestion& question,
+            const Value& cost) {
+  const CapacityOptions& options = question.options;
+  const bool priced = all_priced(rows);
+  const std::string of =
+      fmt::format("of the {} {} that {} all limits", keeping.size(),
+                  keeping.size() == 1 ? "row" : "rows", keeping.size() == 1 ? "meets" : "meet");
+  if (priced && options.day_worth) {
+    const double worth = *options.day_worth;
+    answer.recommended = least(rows, keeping, [&](const CapacityRow& row) {
+      return cost(row) + worth * row.run.days.p50;
+    });
+    answer.reason = fmt::format("the least cost plus {} {} for each day, {}",
+                                count_text(std::llround(worth)), options.prices.currency, of);
+  } else if (days_allowed(options)) {
+    answer.recommended = answer.cheapest;
+    answer.reason =
+        fmt::format("{} {}",
+                    priced ? "the cheapest"
+                           : "the least " + with_device_noun("GPU-hours", question.device_kind()),
+                    of);
+  } else if (options.limits.budget) {
+    answer.recommended = answer.fastest;
+    answer.reason = fmt::format("the fastest {}", of);
+  } else {
+    answer.reason =
+        "no row is recommended: no deadline, no budget and no worth of a day is stated "
+        "(--deadline, --budget, --day-worth)";
+  }
+}
+
+}  // namespace
+
 Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQuestion& question) {
   const CapacityOptions& options = question.options;
-  const std::string hours = with_device_noun("GPU-hours", question.device_kind());
-  const auto fitting = places_of(rows, [](const CapacityRow& row) { return row.fits(); });
-  const auto keeping = places_of(rows, [](const CapacityRow& row) { return row.keeps_limits(); });
-  const bool priced = std::all_of(fitting.begin(), fitting.end(),
-                                  [&](std::size_t i) { return rows[i].run.cost.has_value(); });
-  const Value cost = [&](const CapacityRow& row) {
+  const auto fitting = places_of(
+      rows, [&](const CapacityRow& row) { return row.fits() && may_be_taken(row, question); });
+  const auto keeping = places_of(rows, [&](const CapacityRow& row) {
+    return row.keeps_limits() && may_be_taken(row, question);
+  });
+  const bool priced = all_priced(rows);
+  const Value cost = [priced](const CapacityRow& row) {
     return priced ? row.run.cost->p50 : row.run.gpu_hours.p50;
   };
-  const Value days = [](const CapacityRow& row) { return row.run.days.p50; };
   Recommendation answer;
   if (keeping.empty()) {
     answer.closest =
@@ -68,23 +112,8 @@ Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQue
   }
   answer.smallest = least(rows, keeping, [&](const CapacityRow& row) { return row.gpus; });
   answer.cheapest = least(rows, keeping, cost);
-  answer.fastest = least(rows, keeping, days);
-  const std::string money = priced ? "the cheapest" : "the least " + hours;
-  const std::string of = fmt::format("of the {} rows that meet all limits", keeping.size());
-  if (days_allowed(options)) {
-    answer.recommended = answer.cheapest;
-    answer.reason = fmt::format("{} {}", money, of);
-  } else if (options.limits.budget) {
-    answer.recommended = answer.fastest;
-    answer.reason = fmt::format("the fastest {}", of);
-  } else {
-    answer.recommended =
-        least(rows, keeping, [&](const CapacityRow& row) { return days(row) * cost(row); });
-    answer.reason = fmt::format(
-        "no deadline or budget is set: the smallest product of days and {}; with more "
-        "{}, each day saved costs more than its share",
-        priced ? "cost" : hours, device_noun(question.device_kind(), 2));
-  }
+  answer.fastest = least(rows, keeping, [](const CapacityRow& row) { return row.run.days.p50; });
+  choose(answer, rows, keeping, question, cost);
   return answer;
 }
 

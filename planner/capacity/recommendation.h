@@ -16,11 +16,13 @@ struct Recommendation {
   std::string reason;
   std::optional<std::size_t> smallest, cheapest, fastest;  // of those that keep all limits
   std::optional<std::size_t> closest;                      // where none does: misses by least
+  // Rows keep all limits, but nothing says which of them to prefer.
+  [[nodiscard]] bool is_open() const { return cheapest && !recommended; }
 };
 
-// With a deadline: the cheapest that keeps all limits. With a budget and no deadline: the fastest.
-// Else the least product of days and cost, beyond which each day saved costs more than its share.
-// Cost is GPU-hours where not every row has a price.
+// With the worth of a day: the least cost + worth x days, of those that keep all limits. Else with
+// a deadline: the cheapest. With a budget and no deadline: the fastest. Without any of the three
+// nothing is recommended. Cost is GPU-hours where not every row has a price.
 Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQuestion& question);
 
 }  // namespace meshwright::planner

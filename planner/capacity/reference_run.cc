@@ -55,7 +55,7 @@ struct Walk {
 
   [[nodiscard]] const CapacityRow& from() const { return scheduled ? *scheduled : row; }
   void to(const char* name, std::string sentence, double hours) {
-    parts.push_back({name, std::move(sentence), hours - now});
+    parts.push_back({name, std::move(sentence), hours - now, hours / now});
     now = hours;
   }
 };

@@ -16,6 +16,7 @@ struct ReferencePart {
   std::string name;
   std::string sentence;
   double gpu_hours = 0.0;
+  double ratio = 1.0;  // of the GPU-hours after it to those before
 };
 
 struct ReferenceComparison {

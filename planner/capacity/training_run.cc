@@ -19,7 +19,7 @@ constexpr double kSecondsPerDay = 86400.0;
 constexpr double kHoursPerDay = 24.0;
 
 // What is turned, each a dimension of the lattice.
-enum LatticeAxis { kStep, kRate, kArrival, kPrice, kPower, kNumAxes };
+enum LatticeAxis { kStep, kRate, kArrival, kPrice, kPower, kRecovery, kStorage, kPue, kNumAxes };
 
 // Of the side on which z lies: an interval need not be as far below the step as above it.
 double deviation_at(const RunPhase& phase, double z) {
@@ -49,8 +49,9 @@ double perturbed_value(const Ranged& ranged, int point, LatticeAxis axis) {
   return ranged.value * std::exp(log_deviation(ranged) * lattice().coordinate(point, axis));
 }
 
-Disruption disruption_of(const CheckpointPlan& checkpoint, const FailureOptions& failures, int gpus,
-                         double rate) {
+Disruption disruption_of(const CheckpointPlan& checkpoint, const FailureOptions& failures,
+                         int gpus) {
+  const double rate = failures.per_thousand_node_days.value;
   return {.mean_time_between = mean_time_between_failures(gpus, rate),
           .save_pause = checkpoint.pause,
           .persist = checkpoint.persist,
@@ -79,6 +80,17 @@ double mean_load_of(const std::vector<RunPhase>& phases) {
   return all.value() > 0.0 ? busy / all : 1.0;
 }
 
+// What the storage's bandwidth takes, and what is measured, does not move with it.
+void scale_transfers(Disruption& disruption, const CheckpointOptions& asked, double factor) {
+  if (!asked.load_seconds) disruption.load *= factor;
+  if (asked.persist_seconds) return;
+  if (asked.asynchronous) {
+    disruption.persist *= factor;
+  } else {
+    disruption.save_pause *= factor;
+  }
+}
+
 struct RunInputs {
   const std::vector<RunPhase>& phases;
   const CapacityOptions& options;
@@ -86,9 +98,21 @@ struct RunInputs {
   AddedTime added{};
 };
 
+Disruption disruption_at(const TrainingRun& run, const RunInputs& in, int point) {
+  const FailureOptions& failures = in.options.failures;
+  Disruption disruption = run.disruption;
+  disruption.mean_time_between = mean_time_between_failures(
+      in.gpus, perturbed_value(failures.per_thousand_node_days, point, kRate));
+  disruption.detection = seconds(perturbed_value(failures.detection_seconds, point, kRecovery));
+  disruption.restart = seconds(perturbed_value(failures.restart_seconds, point, kRecovery));
+  const CheckpointOptions& asked = in.options.checkpoint;
+  const Ranged& bandwidth = asked.storage_gb_per_s_per_node;
+  scale_transfers(disruption, asked, bandwidth.value / perturbed_value(bandwidth, point, kStorage));
+  return disruption;
+}
+
 double days_at_point(const TrainingRun& run, const RunInputs& in, int point) {
-  const double rate = perturbed_value(in.options.failures.per_thousand_node_days, point, kRate);
-  const Disruption disruption = disruption_of(run.checkpoint, in.options.failures, in.gpus, rate);
+  const Disruption disruption = disruption_at(run, in, point);
   const Seconds productive = productive_time(in.phases, lattice().coordinate(point, kStep));
   const Seconds trained = productive * (1.0 + in.added.sum());
   const Seconds expected = trained / ettr(disruption, run.checkpoint.interval) + disruption.restart;
@@ -106,12 +130,13 @@ void fill_energy(TrainingRun& run, const std::vector<double>& gpu_hours, const R
   const double mean = training * goodput + waiting * (1.0 - goodput);
   run.energy_mwh = quantiles_of(over_lattice([&](int i) {
     return energy_kwh(gpu_hours[static_cast<std::size_t>(i)],
-                      mean * perturbed_value(kilowatts, i, kPower), power.pue.value) /
+                      mean * perturbed_value(kilowatts, i, kPower),
+                      perturbed_value(power.pue, i, kPue)) /
            kPerMega;
   }));
   const double all = in.gpus * power.pue.value / kPerMega;
   run.megawatts = training * kilowatts.value * all;
-  run.megawatts_high = kilowatts.high * all;
+  run.megawatts_high = kilowatts.high * in.gpus * power.pue.high / kPerMega;
   run.megawatts_waiting = waiting * kilowatts.value * all;
   if (!power.kg_co2_per_kwh) return;
   const double factor = power.kg_co2_per_kwh->value;  // kg a kWh is t a MWh
@@ -207,7 +232,8 @@ TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& 
   for (const RunPhase& phase : phases) longest = std::max(longest, phase.step_time);
   TrainingRun run;
   run.checkpoint = checkpoint_plan(scenario.model, scenario.job, gpus, options, longest);
-  run.disruption = disruption_of(run.checkpoint, failures, gpus, rate);
+  run.disruption = disruption_of(run.checkpoint, failures, gpus);
+  run.added = added;
   run.time =
       time_parts(productive_time(phases, 0.0), run.disruption, run.checkpoint.interval, added);
   run.load = mean_load_of(phases);
@@ -215,8 +241,8 @@ TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& 
     run.meta_ettr = meta_ettr(run.disruption.mean_time_between, run.checkpoint.pause,
                               run.disruption.recovery(), run.checkpoint.interval);
   }
-  run.spare_nodes =
-      spare_nodes(gpus, rate, failures.repair_days.value, failures.spares_target.value);
+  run.spare_nodes = failures.spare_nodes.value_or(
+      spare_nodes(gpus, rate, failures.repair_days.value, failures.spares_target.value));
   const std::vector<double> days = over_lattice([&](int i) { return days_at_point(run, in, i); });
   std::vector<double> gpu_hours = days;
   for (double& hours : gpu_hours) hours *= kHoursPerDay * gpus;

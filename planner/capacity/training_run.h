@@ -4,11 +4,11 @@
 // Power follows the load: devices draw one share of a node's rating while they compute, another
 // while they wait.
 //
-// Four things are uncertain, each a log-normal factor with the record's 90 % interval (the step's
-// with a width of its own on each side): the step
-// (one error for all steps of the run and all phases, so that nothing of it averages out), the rate
-// of failures, the price, and the power. When failures come is uncertain beside these, and averages
-// out over a long run. All are turned together on a fixed lattice: no random numbers.
+// Seven inputs are uncertain, each a log-normal factor with its 90 % interval: the step, the rate
+// of failures, the time of a restart, the storage's bandwidth, the price, the power and the PUE.
+// The step has one error for all steps and phases, which does not average out, and a width of its
+// own on each side. The times of failures are uncertain as well, and average out over a long run.
+// All are varied together on a fixed lattice: no random numbers.
 #pragma once
 
 #include <array>
@@ -57,6 +57,7 @@ struct TrainingRun {
   CheckpointPlan checkpoint;
   Disruption disruption;                // at the expected rate of failures
   TimeParts time;                       // likewise, with the step as predicted
+  AddedTime added;                      // shares of the steps' time that come on top of it
   std::optional<double> meta_ettr;      // where Meta's form holds
   int spare_nodes = 0;                  // of eight GPUs
   Quantiles days, gpu_hours;            // hours of the GPUs that train, spares not counted
@@ -64,7 +65,7 @@ struct TrainingRun {
   std::optional<Quantiles> cost;        // spares counted
   std::optional<CostParts> cost_parts;  // there with `cost`
   std::optional<Quantiles> energy_mwh, co2_tonnes;
-  // While it trains, at the highest share of the rating, and while it waits for a restart.
+  // While it trains, at the highest power and PUE, and while it waits for a restart.
   std::optional<double> megawatts, megawatts_high, megawatts_waiting;
   double load = 1.0;  // share of the steps in which devices compute
 };

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "planner/capacity/limits.h"
 #include "tests/unit/planner/planner_fixture.h"
 
@@ -54,6 +56,81 @@ TEST(CapacityAnswer, WithABudgetTheFastestThatKeepsIt) {
   question.options.limits.budget = 1e12;
   const CapacityAnswer answer = rows_of(question);
   EXPECT_EQ(answer.recommendation.recommended, answer.recommendation.fastest);
+}
+
+// An exchange rate of days and cost that nobody stated recommends nothing.
+TEST(CapacityAnswer, WithoutALimitNothingIsRecommended) {
+  const CapacityAnswer answer = rows_of(small_question());
+  EXPECT_FALSE(answer.recommendation.recommended);
+  EXPECT_FALSE(answer.recommendation.closest);
+  EXPECT_TRUE(answer.recommendation.is_open());
+  EXPECT_THAT(answer.recommendation.reason, testing::HasSubstr("--day-worth"));
+  EXPECT_EQ(answer.front(), &answer.rows[*answer.recommendation.cheapest]);
+}
+
+// A worth above the frontier's price of a day takes the faster row, one below it the slower.
+TEST(CapacityAnswer, TheWorthOfADayChoosesOnTheFrontier) {
+  CapacityQuestion question = small_question();
+  const CapacityAnswer open = rows_of(question);
+  const auto step = std::find_if(open.frontier.begin(), open.frontier.end(),
+                                 [](const auto& point) { return point.cost_per_day_saved; });
+  ASSERT_NE(step, open.frontier.end());
+  const double price = *step->cost_per_day_saved;
+  question.options.day_worth = price * 0.99;
+  const CapacityAnswer below = rows_of(question);
+  question.options.day_worth = price * 1.01;
+  const CapacityAnswer above = rows_of(question);
+  EXPECT_EQ(below.recommendation.recommended, step->slower);
+  const std::size_t taken = *above.recommendation.recommended;
+  EXPECT_LE(above.rows[taken].run.days.p50, open.rows[step->row].run.days.p50);
+}
+
+// The row in front is the recommended one, not the plan's; of one count only that count is taken.
+TEST(CapacityAnswer, TheRecommendedRowIsInFront) {
+  CapacityQuestion question = small_question();
+  question.options.limits.budget = 1e12;
+  Plan plan = search({question.model, small_cluster(1, 80), small_job()}, {});
+  question.planned = plan.ranked.front();
+  const CapacityAnswer answer = rows_of(question);
+  ASSERT_TRUE(answer.planned);
+  ASSERT_NE(answer.planned, answer.recommendation.recommended);
+  EXPECT_EQ(answer.front(), &answer.rows[*answer.recommendation.recommended]);
+  question.asked_gpus = 8;
+  EXPECT_EQ(rows_of(question).recommendation.recommended, answer.planned);
+}
+
+TEST(CapacityAnswer, StepsOfAFactorTakeThatMuchLonger) {
+  CapacityQuestion question = small_question();
+  question.options.failures.per_thousand_node_days = stated(1e-9);
+  const CapacityRow today = rows_of(question).rows.front();
+  question.options.step_factor = 1.25;
+  const CapacityRow slower = rows_of(question).rows.front();
+  const Estimate& e = slower.main_phase().estimate;
+  EXPECT_NEAR(e.step_time / today.main_phase().estimate.step_time, 1.25, 1e-12);
+  EXPECT_NEAR(slower.run.time.productive / today.run.time.productive, 1.25, 1e-12);
+  Seconds terms;
+  for (const Term& term : e.terms) terms += term.cost.time;
+  EXPECT_NEAR(terms / e.step_time, 1.0, 1e-9);
+}
+
+TEST(CapacityAnswer, RisksHaveDaysAndWhatSettlesThem) {
+  CapacityQuestion question = small_question();
+  question.gpus = {16};
+  question.options.limits.deadline_days = 1e6;
+  const CapacityAnswer answer = capacity_answer(question, true);
+  ASSERT_GE(answer.risks.size(), 5U);
+  for (const Risk& risk : answer.risks) {
+    EXPECT_FALSE(risk.what.empty() || risk.how_likely.empty() || risk.settled_by.empty());
+    EXPECT_GE(risk.days.value_or(0.0), 0.0) << risk.name;
+  }
+  EXPECT_EQ(answer.risks.back().name, "arrival");
+  EXPECT_THAT(answer.risks.back().settled_by, testing::HasSubstr("before the deadline"));
+  // Restart, storage and spares are levers.
+  for (const char* name : {"restart_time", "storage_gb_per_s_per_node", "spare_nodes", "pue"}) {
+    EXPECT_TRUE(std::any_of(answer.levers.levers.begin(), answer.levers.levers.end(),
+                            [&](const Lever& lever) { return lever.name == name; }))
+        << name;
+  }
 }
 
 TEST(CapacityAnswer, WhereNoRowKeepsTheLimitsTheNearestIsNamed) {

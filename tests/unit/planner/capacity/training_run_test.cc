@@ -16,7 +16,9 @@ Ranged exactly(double value) { return stated(value); }
 CapacityOptions certain() {
   CapacityOptions options;
   options.failures.per_thousand_node_days = exactly(1e-9);
+  options.failures.detection_seconds = exactly(120.0);
   options.failures.restart_seconds = exactly(0.0);
+  options.checkpoint.storage_gb_per_s_per_node = exactly(1.0);
   options.checkpoint.pause_seconds = exactly(0.0);
   options.power.kilowatts_per_gpu = exactly(0.969);
   return options;
@@ -86,6 +88,9 @@ TEST(TrainingRun, ArrivalsAverageOut) {
   options.failures = {};
   options.checkpoint = {};
   options.failures.per_thousand_node_days = exactly(4.0);
+  options.failures.detection_seconds = exactly(120.0);
+  options.failures.restart_seconds = exactly(480.0);
+  options.checkpoint.storage_gb_per_s_per_node = exactly(1.0);
   const auto width = [&](double steps) {
     const TrainingRun run = run_of({phase(steps, 6.0)}, options);
     return (run.days.p90 - run.days.p10) / run.days.p50;
@@ -103,6 +108,31 @@ TEST(TrainingRun, AnUncertainRateWidensTheRange) {
   EXPECT_NEAR(wide.days.p50 / narrow.days.p50, 1.0, 0.002);
   // The middle of the range is the run whose parts are listed.
   EXPECT_NEAR(wide.days.p50 / (wide.time.elapsed.value() / 86400.0), 1.0, 0.002);
+}
+
+// Restarts of 5 to 20 minutes widen the range of days, and a PUE of 1.1 to 1.5 that of the energy
+// alone.
+TEST(TrainingRun, RestartsAndThePueHaveRanges) {
+  CapacityOptions options;
+  options.power.kilowatts_per_gpu = exactly(0.969);
+  const TrainingRun wide = run_of({phase(1e6, 6.0)}, options);
+  options.power.pue = exactly(1.2);
+  const TrainingRun cool = run_of({phase(1e6, 6.0)}, options);
+  EXPECT_GT(wide.energy_mwh->p90, cool.energy_mwh->p90);
+  EXPECT_EQ(wide.days.p90, cool.days.p90);
+  options.failures.detection_seconds = exactly(120.0);
+  options.failures.restart_seconds = exactly(480.0);
+  const TrainingRun narrow = run_of({phase(1e6, 6.0)}, options);
+  EXPECT_GT(wide.days.p90, narrow.days.p90);
+  EXPECT_LT(wide.days.p10, narrow.days.p10);
+}
+
+TEST(TrainingRun, StatedSparesAreThoseThatArePaid) {
+  CapacityOptions options;
+  options.failures.spare_nodes = 0;
+  const TrainingRun run = run_of({phase(1e6, 6.0)}, options, exactly(1.0));
+  EXPECT_EQ(run.spare_nodes, 0);
+  EXPECT_NEAR(run.cost->p50 / run.gpu_hours.p50, 1.0, 1e-12);
 }
 
 // (512 + 2 x 8) GPUs x 100 h x 2.5 = 132,000.
