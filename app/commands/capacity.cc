@@ -92,7 +92,7 @@ int run_capacity(const CapacityOptions& options, const Call& call) {
   say("{} rows in {} s.\n", answer.rows.size(), number_text(elapsed, 3));
   write_answer(options, question,
                reports::capacity_file_of(answer, origin, capacity_command(call)));
-  if (!answer.recommendation.recommended) return kGateFailed;
+  if (!answer.recommendation.cheapest) return kGateFailed;
   const planner::CapacityRow& row = *answer.front();
   say_next(next_of(options, question, row, call));
   return kDone;

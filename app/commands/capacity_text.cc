@@ -65,9 +65,9 @@ void print_capacity(const reports::Capacity& capacity, DeviceKind kind) {
                    table_text(reports::capacity_table(capacity, kind, false))});
   const reports::CapacityRow* front = capacity.front();
   if (front == nullptr) return;
-  print_paragraph(
-      {"where the time goes in the marked row",
-       table_text(reports::time_table(front->time)) + wrapped(checkpoint_sentence(*front))});
+  print_paragraph({"where the time goes in the marked row",
+                   table_text(reports::time_table(front->time, front->days.p50)) +
+                       wrapped(checkpoint_sentence(*front))});
 }
 
 void print_capacity_basis(const reports::Capacity& capacity, DeviceKind kind) {

@@ -202,6 +202,18 @@ Answer answer_to(const Question& q, const PlanOptions& options, const Call& call
   return a;
 }
 
+// With several counts the plan is of the recommended one, or of the one that is nearest to the
+// limits.
+bool move_to_recommended(Question& question, const Answer& answer) {
+  if (question.scaling.points.size() < 2 || !answer.capacity) return false;
+  const reports::Capacity& capacity = *answer.capacity;
+  const reports::CapacityRow* row = capacity.row(capacity.recommended);
+  if (row == nullptr) row = capacity.row(capacity.closest);
+  if (row == nullptr || row->gpus == question.inputs.cluster.num_gpus()) return false;
+  question.inputs.cluster = scaled_to(question.inputs.cluster, row->gpus);
+  return true;
+}
+
 bool compared_counts(const Question& question) { return question.scaling.points.size() > 1; }
 
 std::string runs_to_make_text(const Answer& answer) {
@@ -326,8 +338,9 @@ int say_what_next(const PlanOptions& options, const Question& question, const An
 
 int run_plan(const PlanOptions& options, const Call& call) {
   const auto begin = std::chrono::steady_clock::now();
-  const Question question = question_of(options, call);
-  const Answer answer = answer_to(question, options, call);
+  Question question = question_of(options, call);
+  Answer answer = answer_to(question, options, call);
+  if (move_to_recommended(question, answer)) answer = answer_to(question, options, call);
   const std::string text =
       reports::plan_file_record().write(plan_file_of(question, answer)).dump(2) + "\n";
   say_search(answer.full, std::chrono::steady_clock::now() - begin);

@@ -27,6 +27,7 @@
 #include "reports/records/comparison_text.h"
 #include "reports/records/plan_file.h"
 #include "reports/sections/section_parts.h"
+#include "reports/tables/capacity_tables.h"
 #include "reports/tables/comparison_tables.h"
 #include "reports/tables/tables.h"
 #include "sim/base/error.h"
@@ -195,6 +196,7 @@ void add_capacity(reports::ReportContents& contents, const reports::PlanFile& pl
     planner::CapacityQuestion question =
         planner::capacity_question_of(contents.plan, plan.search, counts);
     const std::string cluster = cluster_of(made);
+    if (fits) question.asked_gpus = contents.plan.cluster.num_gpus();
     planner::ClusterCase& asked = question.clusters.front();
     if (!cluster.empty()) asked.name = asked.file = cluster;
     asked.label = cluster_label(asked.name, asked.cluster);
@@ -221,6 +223,30 @@ std::string spoken_result(const reports::Report& report) {
   return report.verdict + (how.empty() ? "" : "\n" + how);
 }
 
+// The page of a capacity answer, with the answer next to it.
+int report_capacity(const ReportOptions& options, const Json& json) {
+  const std::string record = record_beside(options.out);
+  for (const std::string* other : {&options.trials, &options.profile}) {
+    if (other->empty()) continue;
+    throw InputError(*other, "", "belongs to a plan, and this is the answer of meshwright capacity",
+                     "run meshwright plan, then meshwright report plan.json");
+  }
+  const reports::CapacityFile file = reports::capacity_file_record().read(json, options.plan);
+  const std::string text = reports::record_text(reports::capacity_file_record().write(file));
+  write_file_atomically(options.out, reports::capacity_html(file));
+  if (record.empty()) return kDone;
+  write_file_atomically(record, text);
+  const DeviceKind kind = file.capacity.device_kind;
+  print_result(options.format, file.capacity.headline,
+               {reports::capacity_table(file.capacity, kind, true)}, text);
+  say("wrote {} and {}\n", options.out, record);
+  return kDone;
+}
+
+bool is_capacity(const Json& json) {
+  return json.is_object() && json.contains("schema") && json["schema"] == reports::kCapacitySchema;
+}
+
 int run_report(const ReportOptions& options, const Call& call) {
   if (!options.compare.empty()) return compare_reports(options, call);
   if (options.plan.empty()) {
@@ -231,6 +257,7 @@ int run_report(const ReportOptions& options, const Call& call) {
   reports::ReportContents contents;
   contents.origin = call.origin();
   const Json plan_json = read_input("plan", options.plan, contents.origin);
+  if (is_capacity(plan_json)) return report_capacity(options, plan_json);
   reports::PlanFile plan = reports::plan_file_record().read(plan_json, options.plan);
   if (const std::string target = plan.search.target.name; !target.empty()) {
     require_launch_target(target);
@@ -266,7 +293,8 @@ void add_report(Commands& commands) {
   auto options = std::make_shared<ReportOptions>();
   Command& command = commands.add(
       "report", "Write an offline HTML report of a plan, with a JSON report next to it");
-  command.reads("plan", options->plan, "Plan, a file from meshwright plan");
+  command.reads("plan", options->plan,
+                "Plan from meshwright plan, or answer from meshwright capacity");
   command
       .reads("--compare", options->compare,
              "Compare two or more JSON reports (NAME.report.json). Changes are relative to "

@@ -85,6 +85,29 @@ void add_money_options(Command& command, MoneyOptions& money) {
   add("--failure-rate", money.failure_rate,
       "Failures per 1,000 node-days, for nodes of 8 GPUs. A stated rate keeps the "
       "relative interval of the default. Default: 4 (2.3 to 6.5)");
+  add("--restart-time", money.restart_time,
+      "Seconds from a failure to the next step, without loading the checkpoint. Keeps the relative "
+      "interval. Default: 600 (300 to 1200)");
+  add("--save-time", money.save_time,
+      "Seconds for which a checkpoint stops training. Default: 10, saved asynchronously");
+  add("--storage", money.storage,
+      "Storage bandwidth in GB/s per node of 8 GPUs. Keeps the relative interval. Default: 1 "
+      "(0.25 to 2)");
+  last_counts(options.add_option("--spares", money.spare_nodes,
+                                 "Spare nodes of 8 GPUs to pay for. Default: enough 99 % of the "
+                                 "time"))
+      ->check(CLI::Range(0, 1'000'000).description(""))
+      ->group(kMoney);
+  add("--pue", money.pue,
+      "Power usage effectiveness of the site. Keeps the relative interval. Default: 1.2 (1.1 to "
+      "1.5)");
+  add("--step-factor", money.step_factor,
+      "Expected step time / predicted step time, for example 1.07. Default: 1");
+  add("--day-worth", money.day_worth,
+      "Worth of each day that the run ends earlier, in the currency of the prices. Recommends the "
+      "least cost plus days x worth");
+  add("--lead-time", money.lead_time_days,
+      "Days from the order of the GPUs to the first day of the run");
   last_counts(options.add_option(
                   "--start", money.start,
                   "First day of the run, for example 2027-01-04. The output then shows calendar "

@@ -19,7 +19,11 @@ struct MoneyOptions {
   std::string prices;
   std::optional<double> price;
   std::optional<double> failure_rate;  // per 1,000 node-days
-  std::string start, deadline;         // a day; days, or a day
+  // Seconds of a restart and of a save's pause, GB/s of a node's storage, PUE.
+  std::optional<double> restart_time, save_time, storage, pue;
+  std::optional<int> spare_nodes;
+  std::optional<double> step_factor, day_worth, lead_time_days;
+  std::string start, deadline;  // a day; days, or a day
   std::optional<double> budget, max_megawatts;
 };
 

@@ -94,10 +94,37 @@ void apply_dates(planner::CapacityOptions& options, const MoneyOptions& money) {
 // A training length that nobody stated keeps to no limit.
 void check_tokens(const planner::CapacityQuestion& question) {
   const planner::CapacityLimits& limits = question.options.limits;
-  const bool limited = limits.deadline || limits.deadline_days || limits.budget;
+  const bool limited = limits.deadline || limits.deadline_days || limits.budget ||
+                       question.options.day_worth.has_value();
   if (question.train_tokens || !limited) return;
-  throw InputError("--train-tokens", "", "is required with --deadline or --budget",
+  throw InputError("--train-tokens", "", "is required with --deadline, --budget or --day-worth",
                    "add --train-tokens, or set \"train_tokens\" in the job");
+}
+
+// A stated value keeps the relative interval.
+void apply_value(planner::Ranged& range, const std::optional<double>& value) {
+  if (!value) return;
+  range = range.value > 0.0 ? planner::times(range, *value / range.value) : planner::stated(*value);
+  range.basis = "stated";
+}
+
+void apply_run_inputs(planner::CapacityOptions& options, const MoneyOptions& money) {
+  planner::FailureOptions& failures = options.failures;
+  if (money.restart_time) {
+    const double all = failures.detection_seconds.value + failures.restart_seconds.value;
+    const double share = all > 0.0 ? failures.detection_seconds.value / all : 0.0;
+    apply_value(failures.detection_seconds, share * *money.restart_time);
+    apply_value(failures.restart_seconds, (1.0 - share) * *money.restart_time);
+  }
+  planner::CheckpointOptions& checkpoint = options.checkpoint;
+  if (money.save_time) checkpoint.asynchronous = true;
+  apply_value(checkpoint.pause_seconds, money.save_time);
+  apply_value(checkpoint.storage_gb_per_s_per_node, money.storage);
+  apply_value(options.power.pue, money.pue);
+  if (money.spare_nodes) failures.spare_nodes = money.spare_nodes;
+  if (money.step_factor) options.step_factor = *money.step_factor;
+  if (money.day_worth) options.day_worth = money.day_worth;
+  if (money.lead_time_days) options.lead_time_days = money.lead_time_days;
 }
 
 void apply_money(planner::CapacityOptions& options, const MoneyOptions& money,
@@ -113,6 +140,7 @@ void apply_money(planner::CapacityOptions& options, const MoneyOptions& money,
     if (asked) mine = asked;
   };
   apply_dates(options, money);
+  apply_run_inputs(options, money);
   replace(options.limits.budget, money.budget);
   replace(options.limits.max_megawatts, money.max_megawatts);
 }
@@ -125,11 +153,13 @@ void apply_price(planner::CapacityQuestion& question, const std::optional<double
 }
 
 void check_budget(const planner::CapacityQuestion& question) {
-  if (!question.options.limits.budget) return;
+  const planner::CapacityOptions& options = question.options;
+  if (!options.limits.budget && !options.day_worth) return;
+  const char* flag = options.limits.budget ? "--budget" : "--day-worth";
   for (const planner::ClusterCase& asked : question.clusters) {
-    if (planner::price_of(question.options.prices, asked.name, asked.cluster)) continue;
+    if (planner::price_of(options.prices, asked.name, asked.cluster)) continue;
     throw InputError(
-        "--budget", "", fmt::format("needs a price; {} has none", asked.name),
+        flag, "", fmt::format("needs a price; {} has none", asked.name),
         with_device_noun("add --price 2.5 (per GPU-hour) or --prices FILE", asked.cluster));
   }
 }
@@ -265,6 +295,7 @@ std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inpu
   question.train_tokens = inputs.job.train_tokens;
   question.gpus = asked.gpu_counts.size() > 1 ? sorted(asked.gpu_counts)
                                               : counts_around(inputs.cluster, {0.5, 1, 2});
+  if (asked.gpu_counts.size() <= 1) question.asked_gpus = inputs.cluster.num_gpus();
   question.global_batch_sizes = {inputs.job.global_batch_size};
   question.options = section.options;
   question.with_schedule = false;

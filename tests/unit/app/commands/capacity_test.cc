@@ -71,6 +71,60 @@ TEST(CapacityCommand, EveryLeverIsMadeAgainByItsCommand) {
   }
 }
 
+// With a framework and a job, whose ranges differ from those of unknown software.
+TEST(CapacityCommand, LeversOfAFrameworkAndAJobAreMadeAgainByTheirCommands) {
+  const Json answer = answer_to(
+      with(kSmall, {"--job", "pretrain-4k", "--framework", "megatron-core-2026", "--gpus", "16",
+                    "--restart-time", "900", "--step-factor", "1.1", "--day-worth", "1000"}));
+  ASSERT_FALSE(answer["levers"].empty());
+  ASSERT_FALSE(answer["recommended"].is_null());
+  for (std::size_t i = 0; i < answer["levers"].size(); i += 2) {
+    const Json& lever = answer["levers"][i];
+    if (!lever["high"].is_null()) expect_reproduced(answer, lever["high"]);
+  }
+}
+
+// A restart of 20 minutes instead of 10, steps 10 % longer: more days. A PUE is energy alone.
+TEST(CapacityCommand, InputsOfTheRunAreOptions) {
+  const std::vector<std::string> one = with(kSmall, {"--gpus", "16", "--rows-only"});
+  const auto days = [](const Json& answer) {
+    return answer["rows"][0]["days"]["p50"].get<double>();
+  };
+  const Json today = answer_to(one);
+  EXPECT_GT(days(answer_to(with(one, {"--restart-time", "1200"}))), days(today));
+  EXPECT_GT(days(answer_to(with(one, {"--save-time", "60"}))), days(today));
+  EXPECT_NEAR(days(answer_to(with(one, {"--step-factor", "1.1"}))) / days(today), 1.1, 0.002);
+  const Json cooled = answer_to(with(one, {"--pue", "1.8"}));
+  EXPECT_EQ(days(cooled), days(today));
+  EXPECT_NEAR(
+      cooled["rows"][0]["energy_mwh"].get<double>() / today["rows"][0]["energy_mwh"].get<double>(),
+      1.8 / 1.2, 1e-9);
+  const Json spares = answer_to(with(one, {"--spares", "7"}));
+  EXPECT_EQ(spares["rows"][0]["interruptions"]["spare_nodes"], 7);
+  const Json late = answer_to(with(one, {"--start", "2027-01-04", "--lead-time", "90"}));
+  EXPECT_EQ(late["calendar"][0]["name"], "order");
+  EXPECT_EQ(late["calendar"][0]["date"], "2026-10-06");
+  EXPECT_THAT(run_program({"capacity", "--model", "llama-3-8b", "--cluster", "h100-8",
+                           "--train-tokens", "1e9", "--day-worth", "5"})
+                  .err,
+              HasSubstr("--day-worth"));
+}
+
+// The plan of several counts is that of the recommended one.
+TEST(CapacityCommand, APlanIsOfTheRecommendedCount) {
+  const std::vector<std::string> words{
+      "plan",           "--model", "llama-3-8b", "--cluster",    "h100-8",   "--gpus", "8,16",
+      "--train-tokens", "1e11",    "--prices",   "example-2026", "--format", "json"};
+  for (const std::vector<std::string>& limit :
+       {std::vector<std::string>{"--deadline", "1000"}, {"--budget", "1e9"}, {"--budget", "1"}}) {
+    const Json plan = Json::parse(run_program(with(words, limit)).out);
+    const Json& capacity = plan["capacity"];
+    const Json& id =
+        capacity["recommended"].is_null() ? capacity["closest"] : capacity["recommended"];
+    EXPECT_EQ(capacity["planned"], id) << limit[1];
+  }
+}
+
 TEST(CapacityCommand, CellsOfTheWhatIfGridAreMadeAgainByTheirCommands) {
   const Json answer = answer_to(kSmall);
   const Json& cells = answer["what_if"]["cells"];
@@ -84,7 +138,7 @@ TEST(CapacityCommand, FitsALineAndSaysWhatItRestsOn) {
   std::istringstream lines(result.out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 124U) << line;
   for (const char* part : {"finish 100 G tokens in", "an example, not an offer", "rests on",
-                           "not counted", "per 1,000 node-days"}) {
+                           "power usage effectiveness", "per 1,000 node-days"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
 }
