@@ -54,9 +54,9 @@ async function see(page, name) {
 async function see_all(page) {
   for (const name of await page.$$eval("figure.chart", (figures) => figures.map((f) => f.dataset.chart))) await see(page, name);
 }
-// What the issue asks of the first screen and of the first sheet.
-const kAlways = ["verdict", "decision-table", "recommended", "certainty", "red-flags", "rests-on"];
-const kFirstScreen = [...kAlways, "levers", "what-if"];
+// What a review reads first: on one screen and on one sheet.
+const kAlways = ["verdict", "decision-table", "recommended", "live", "signatures"];
+const kFirstScreen = [...kAlways, "why", "tiles", "frontier", "tornado-decision", "risks"];
 
 async function serious_faults(page) {
   await page.evaluate(kAxe);
@@ -75,8 +75,8 @@ test("opens offline with no complaint and no request, below 1.5 MB", async (t) =
 });
 
 // Every box that a reader is to see at once.
-async function inside_the_screen(page) {
-  for (const id of kFirstScreen) {
+async function inside_the_screen(page, ids = kFirstScreen) {
+  for (const id of ids) {
     const box = await page.locator(`#${id}`).boundingBox();
     assert.ok(box !== null && box.height > 0, id);
     assert.ok(box.y >= 0 && box.y + box.height <= 900 && box.x >= 0 && box.x + box.width <= 1440, `${id}: ${JSON.stringify(box)}`);
@@ -86,7 +86,7 @@ async function inside_the_screen(page) {
 test("answers without a training length, in tokens a second and steps", async (t) => {
   const untimed = make_report("untimed", ["--model", "llama-3-70b", "--cluster", "h100-512"]);
   const { page, errors } = await opened(t, untimed.page, { viewport: { width: 1440, height: 900 } });
-  await inside_the_screen(page);
+  await inside_the_screen(page, kAlways);
   assert.match(await page.textContent("#verdict"), /train [\d.]+ [kMG] tokens\/s/);
   assert.match(await page.textContent("#decision-table thead"), /tokens\/s/);
   assert.doesNotMatch(await page.textContent("#levers"), /days/);
@@ -484,7 +484,7 @@ test("says what would change the answer, and what if", async (t) => {
   const needs = make_report("priced", [...kPlan, "--price", "2", "--what-if", "price_per_gpu_hour=2x"]).record;
   const { needs: doubled, needs_today } = needs.answers.what_ifs[0];
   assert.ok(Math.abs(doubled.cost / needs_today.cost - 2) < 1e-9);
-  assert.match(needs.verdict, /days .* for [\d.]+ M USD \([\d.]+ to [\d.]+ M\)/);
+  assert.match(needs.capacity.verdict, /days .* for [\d.]+ M USD \(P10-P90: [\d.]+ to [\d.]+ M\)/);
 });
 
 test("draws the ranks of the first nodes and the load of each link", async (t) => {
@@ -581,7 +581,7 @@ test("hostile names stay text everywhere", async (t) => {
   }
   assert.equal(await page.evaluate(() => globalThis.stung), undefined);
   assert.equal(await page.locator("img").count(), 0);
-  assert.match(await page.textContent("h1"), /<\/script><script>globalThis/);
+  assert.match(await page.textContent("h1"), /<\/script><script>globalThis/); // the subject
   assert.doesNotMatch(await page.locator("body").innerText(), /[\u202e\u2028]/);
   assert.deepEqual(errors, []);
   assert.deepEqual(requests, []);
@@ -606,6 +606,12 @@ test("any number of reports stand side by side, with intervals and charts", asyn
   const tables = await page.locator("#changes").innerText();
   assert.doesNotMatch(tables, /\/cluster\/|\/job\//);
   assert.match(tables, /time to train, days\s+[\d.]+ \([\d.]+ to [\d.]+\)/);
+  // The baseline is the reader's choice.
+  await page.selectOption('#changes select', "2");
+  const gpus = comparison.quantities.find((one) => one.name === "gpus").values;
+  const cells = await page.$$eval("#changes table", (all) => [...all[0].tBodies[0].rows[0].cells].map((cell) => cell.textContent));
+  assert.ok(Math.abs(Number(cells[1 + names.length]) - (gpus[0] / gpus[2] - 1) * 100) < 0.1, cells.join());
+  assert.match(await page.textContent("#changes thead"), /seventy against on256/);
   await page.click('#changes th button:has-text("term")');
   assert.deepEqual(errors, []);
   assert.deepEqual(requests, []);
@@ -691,7 +697,229 @@ test("says why when nothing fits", async (t) => {
   assert.match(verdict, /No layout/);
   assert.deepEqual(errors, []);
   // What it recommends runs.
-  const gpus = /([\d,]+) GPUs are enough/.exec(verdict)[1].replace(",", "");
+  const gpus = /layout that fits is ([\d,]+) GPU/.exec(verdict)[1].replace(",", "");
+  assert.match(verdict, /it is no plan/);
+  assert.equal(await page.locator('#decision-table abbr[title="recommended"]').count(), 0);
   meshwright("plan", "--model", "llama-3-405b", "--cluster", "h100-8", "--gpus", gpus, "--ranking-only", "--out", file("enough.json"));
   assert.ok(read_json(file("enough.json")).ranked.length > 0);
 });
+
+// The viewer's closed forms, outside a browser.
+function closed_forms() {
+  const source = config("../reports/viewer/src/closed_forms.ts");
+  const text = execFileSync(process.env.MESHWRIGHT_ESBUILD, [source, "--bundle", "--minify", "--format=iife", "--global-name=forms"], { encoding: "utf8" });
+  return { text, forms: new Function(`${text}; return forms;`)() };
+}
+
+const capacity_of = (...args) => {
+  const out = file("capacity-answer.json");
+  try {
+    meshwright("capacity", ...args, "--rows-only", "--out", out, "--format", "json");
+  } catch (error) {
+    assert.equal(error.status, 1, args.join(" "));
+  }
+  return read_json(out).capacity;
+};
+
+// |a / b - 1| below 1e-9, through quantiles and nulls.
+function assert_same(mine, theirs, what) {
+  if (theirs === null || mine === null) return assert.equal(mine, theirs, what);
+  if (typeof theirs === "object") {
+    for (const key of ["p10", "p50", "p90"]) assert_same(mine[key], theirs[key], `${what}.${key}`);
+    return undefined;
+  }
+  assert.ok(Math.abs(mine - theirs) <= 1e-9 * Math.abs(theirs) + 1e-300, `${what}: ${mine}, not ${theirs}`);
+  return undefined;
+}
+
+const kEightB = ["--model", "llama-3-8b", "--cluster", "h100-8", "--gpus", "8,16,64", "--train-tokens", "1e12"];
+// A job's file with this part "capacity".
+function job_with(name, capacity) {
+  writeFileSync(file(`${name}.json`), JSON.stringify({ ...read_json(config("jobs/pretrain-4k.json")), name, capacity }));
+  return file(`${name}.json`);
+}
+
+test("the page's closed forms are those of the program, over ten records, and small", () => {
+  const { text, forms } = closed_forms();
+  assert.ok(text.length < 10_000, `${text.length} bytes`);
+  const priced = [...kEightB, "--prices", "example-2026"];
+  const jobs = {
+    replicas: { failures: { independent_replicas: 4, catch_up_seconds: 30 } },
+    measured: { checkpoint: { persist_seconds: 40, load_seconds: 25, interval_seconds: 900 } },
+    synchronous: { checkpoint: { asynchronous: false }, evaluation_share: 0.03, step_time_spread: 0.01 },
+    exact: { failures: { per_thousand_node_days: 6.5, detection_seconds: 60, restart_seconds: 300, spare_nodes: 3 }, power: { kilowatts_per_gpu: { value: 0.9, low: 0.8, high: 1.1 }, pue: 1.3 } },
+  };
+  const questions = [
+    kEightB,
+    priced,
+    [...priced, "--failure-rate", "9", "--restart-time", "1500", "--save-time", "45", "--storage", "0.2", "--pue", "1.4", "--step-factor", "1.2"],
+    ["--job", "llama-3-405b"],
+    ["--job", "llama-3-405b", "--framework", "megatron-core-2026", "--gpus", "2048,32768", "--global-batch-size", "2048"],
+    ["--model", "llama-3-70b", "--cluster", "h100-512,dgx-a100-80gb", "--gpus", "256,512", "--train-tokens", "15e12", "--prices", "example-2026"],
+    ...Object.entries(jobs).map(([name, capacity]) => [...priced, "--job", job_with(name, capacity)]),
+  ];
+  assert.equal(questions.length, 10);
+  let rows = 0;
+  for (const question of questions) {
+    const capacity = capacity_of(...question);
+    for (const row of capacity.rows.filter((each) => each.fits)) {
+      const run = forms.run_of(row, capacity.run_inputs);
+      const what = `${question.join(" ")}: ${row.id}`;
+      for (const key of ["days", "gpu_hours", "cost", "goodput", "power_mw", "power_mw_high"]) assert_same(run[key], row[key], `${what} ${key}`);
+      assert_same(run.energy_mwh, row.energy_mwh_range, `${what} energy`);
+      assert_same(run.failures, row.interruptions.expected.p50, `${what} failures`);
+      assert_same(run.mean_time_between_h, row.interruptions.mean_time_between_h, `${what} mtbf`);
+      assert_same(run.interval_s, row.checkpoint.interval_s, `${what} interval`);
+      assert.equal(run.spare_nodes, row.interruptions.spare_nodes, what);
+      rows += 1;
+    }
+  }
+  assert.ok(rows >= 20, `${rows} rows`);
+});
+
+let decided; // with deadline, start and levers
+const kDecided = [...kPlan, "--gpus", "256,512,1024", "--prices", "example-2026", "--framework", "megatron-core-2026", "--start", "2027-01-04", "--deadline", "2027-12-31"];
+const decided_report = () => (decided ??= make_report("decided", kDecided));
+
+test("the recommended row drives headline, table, plan and launch files", async (t) => {
+  const { page: path, record } = decided_report();
+  const { capacity } = record;
+  const row = capacity.rows.find((each) => each.id === capacity.recommended);
+  assert.ok(row !== undefined, capacity.reason);
+  assert.equal(record.summary.gpus, row.gpus);
+  assert.equal(capacity.planned, capacity.recommended);
+  assert.ok(record.verdict.startsWith(`Reserve ${row.gpus.toLocaleString("en")} GPUs: done by ${row.done.p90} (P90)`), record.verdict);
+  const { page, errors } = await opened(t, path, { viewport: { width: 1440, height: 900 } });
+  await inside_the_screen(page);
+  assert.match(await page.textContent("#recommended"), new RegExp(row.gpus.toLocaleString("en")));
+  assert.match(await page.textContent(".tag"), /example prices of 2026-11, no offer/);
+  assert.match(await page.textContent("#decision-table thead"), /example prices of 2026-11/);
+  // The frontier's prices of a day, again from the rows.
+  for (const point of capacity.frontier.filter((each) => each.slower !== null)) {
+    const [fast, slow] = [point.row, point.slower].map((id) => capacity.rows.find((each) => each.id === id));
+    assert_same(point.cost_per_day_saved, (fast.cost.p50 - slow.cost.p50) / (slow.days.p50 - fast.days.p50), point.row);
+  }
+  assert.ok(capacity.risks.length >= 5 && capacity.calendar.some((day) => day.name === "latest_start"));
+  assert.deepEqual(errors, []);
+});
+
+test("without a limit nothing is recommended, and each day saved has its price", async (t) => {
+  const open_question = make_report("open", [...kPlan, "--gpus", "256,512", "--prices", "example-2026"]);
+  const { capacity, verdict } = open_question.record;
+  assert.equal(capacity.recommended, null);
+  assert.match(verdict, /^No row is recommended/);
+  assert.match(capacity.verdict, /Each day saved costs: 512 GPUs instead of 256 GPUs: [\d.,]+ M? ?USD/);
+  const { page } = await opened(t, open_question.page);
+  assert.equal(await page.locator('#decision-table abbr[title="recommended"]').count(), 0);
+  const worth = capacity.frontier.find((point) => point.cost_per_day_saved !== null).cost_per_day_saved;
+  await page.fill('#live input[type="number"] >> nth=-1', `${Math.ceil(worth * 2)}`);
+  assert.equal(await page.locator("#live-result .pick").count(), 1);
+});
+
+test("where no row meets the budget, page and plan are of the row that misses by least", () => {
+  const tight = make_report("tight", [...kPlan, "--gpus", "256,512,1024", "--prices", "example-2026", "--budget", "1e6"]);
+  const { capacity, verdict, summary } = tight.record;
+  const row = capacity.rows.find((each) => each.id === capacity.closest);
+  const excess = capacity.rows.map((each) => each.cost.p90);
+  assert.equal(row.cost.p90, Math.min(...excess));
+  assert.match(verdict, new RegExp(`^No row meets all limits. Nearest: ${row.gpus} GPUs; P90 cost is`));
+  assert.equal(summary.gpus, row.gpus);
+});
+
+const words_of = (command) => [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain);
+
+// Moves a slider as a hand does.
+async function slide(page, label, value) {
+  const input = page.locator(`#live label:has-text("${label}") input`);
+  await input.evaluate((element, to) => {
+    element.value = to;
+    element.dispatchEvent(new Event("input", { bubbles: true }));
+  }, `${value}`);
+}
+
+test("a live what-if is marked, lives in the address, and its command gives the same numbers", async (t) => {
+  const { page, errors, requests } = await opened(t, decided_report().page, { offline: true });
+  assert.equal(await page.locator("#live-result table").count(), 0);
+  for (const [label, value] of [["price", 1.2], ["failures", 6.5], ["restart", 20], ["save stops", 30], ["step", 1.07]]) await slide(page, label, value);
+  await page.fill('#live input[type="date"] >> nth=0', "2027-02-01");
+  assert.ok(await page.locator("#live.on").count());
+  assert.match(await page.textContent("#live-label"), /^Live what-if, not the record/);
+  const shown = await page.$$eval("#live-result tbody tr", (rows) => rows.map((row) => ({ days: Number(row.dataset.days), cost: Number(row.dataset.cost), end: row.cells[2].textContent, pick: row.className })));
+  const command = words_of(await page.textContent("#live-command"));
+  assert.deepEqual(command.slice(0, 2), ["meshwright", "capacity"]);
+  const answer = capacity_of(...command.slice(2));
+  const rows = answer.rows.filter((row) => row.fits);
+  assert.equal(shown.length, rows.length);
+  rows.forEach((row, index) => {
+    assert_same(shown[index].days, row.days.p50, row.id);
+    assert_same(shown[index].cost, row.cost.p90, row.id);
+    assert.equal(shown[index].end, row.done.p90);
+    assert.equal(shown[index].pick === "pick", row.id === answer.recommended, row.id);
+  });
+  const again = await opened(t, decided_report().page);
+  await again.page.goto(page.url());
+  await again.page.reload();
+  assert.equal(await again.page.textContent("#live-result tbody"), await page.textContent("#live-result tbody"));
+  // Paper shows both; axe finds no fault; Back gives the record.
+  assert.deepEqual(await serious_faults(page), []);
+  await page.emulateMedia({ media: "print" });
+  assert.ok(await page.locator("#live-result table").isVisible());
+  assert.ok(await page.locator("#decision-table table").isVisible());
+  await page.emulateMedia({ media: "screen" });
+  await page.locator('#live button:has-text("Back to the record")').focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("#live-result table").count(), 0);
+  assert.doesNotMatch(page.url(), /live-/);
+  assert.deepEqual(errors, []);
+  assert.deepEqual(requests, []);
+});
+
+test("the live inputs answer to the keyboard", async (t) => {
+  const { page } = await opened(t, decided_report().page);
+  await page.locator('#live label:has-text("restart") input').focus();
+  await page.keyboard.press("ArrowRight");
+  assert.ok(await page.locator("#live-result table").isVisible());
+});
+
+test("every command of the page gives its cell again, with framework and job", () => {
+  const { capacity } = decided_report().record;
+  const entries = [...capacity.levers.flatMap((lever) => [lever.low, lever.high]).filter((end) => end !== null), ...capacity.what_if.cells.filter((_, index) => index % 20 === 0)];
+  for (const entry of entries) {
+    const answer = capacity_of(...words_of(`${capacity.command} ${entry.options}`).slice(2));
+    assert.equal(answer.rows.length, 1, entry.options);
+    assert.equal(answer.rows[0].fits, entry.fits, entry.options);
+    if (!entry.fits) continue;
+    for (const key of ["p10", "p50", "p90"]) assert.ok(Math.abs(answer.rows[0].days[key] / entry.days[key] - 1) < 1e-4, `${entry.options} ${key}`);
+  }
+  assert.ok(entries.length > 20);
+});
+
+test("a capacity answer is a page: clusters beside each other, led by cost and end", async (t) => {
+  const answer = file("clusters.json");
+  meshwright("capacity", "--model", "llama-3-70b", "--cluster", "h100-512,dgx-a100-80gb", "--gpus", "256,512", "--train-tokens", "15e12", "--prices", "example-2026", "--start", "2027-01-04", "--deadline", "2028-12-31", "--out", answer, "--format", "json");
+  meshwright("report", answer, "--out", file("clusters.html"));
+  const { capacity } = read_json(file("clusters.report.json"));
+  const { page, errors, requests } = await opened(t, file("clusters.html"), { viewport: { width: 1440, height: 900 } });
+  assert.equal(await page.textContent("#verdict"), capacity.headline);
+  const first = await page.locator("#capacity table").first();
+  assert.match(await first.innerText(), /cluster[\s\S]*cost, USD[\s\S]*end \(P90\)/);
+  assert.equal(await first.locator("tbody tr").count(), 2);
+  assert.deepEqual(errors, []);
+  assert.deepEqual(requests, []);
+  assert.deepEqual(await serious_faults(page), []);
+  await slide(page, "failures", 8);
+  assert.ok(await page.locator("#live-result table").isVisible());
+  await page.setViewportSize({ width: 390, height: 800 });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [390, 1440]) {
+    test(`the decision has no serious accessibility fault in the ${colorScheme} theme at ${width}`, async (t) => {
+      const { page } = await opened(t, decided_report().page, { colorScheme, viewport: { width, height: 900 } });
+      await slide(page, "restart", 20);
+      assert.deepEqual(await serious_faults(page), []);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+    });
+  }
+}

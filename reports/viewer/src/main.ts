@@ -5,14 +5,17 @@
 import { draw, type Instance } from "./charts";
 import { add_copy_buttons } from "./copy";
 import { add_legend, add_tools, add_zoom } from "./legend";
+import { add_live } from "./live";
+import { add_sheet_footer } from "./sheet";
 import { kCharts } from "./chart_list";
+import { add_baseline } from "./compared_baseline";
 import { add_brush } from "./pareto";
 import { Ranking } from "./ranking";
 import { read_report } from "./report";
 import { add_csv_button, make_sortable } from "./tables";
 import { make_tabs } from "./tabs";
 import { add_theme_button, is_dark, theme_of_page } from "./theme";
-import { watch_places } from "./url";
+import { place_in_url, watch_places } from "./url";
 import { add_what_if } from "./what_if";
 
 const report = read_report();
@@ -70,6 +73,16 @@ function watch_figures(): void {
   for (const figure of figures) observer.observe(figure);
 }
 
+// Charts above a place that is asked for are drawn first: none changes its height afterwards.
+function draw_above(place: string): void {
+  const target = place === "" ? null : document.getElementById(place);
+  if (target === null) return;
+  for (const figure of figures) {
+    const before = figure.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING;
+    if (before !== 0) draw_if_old(figure);
+  }
+}
+
 function redraw(): void {
   theme_number += 1;
   for (const figure of near) draw_if_old(figure);
@@ -118,8 +131,13 @@ add_copy_buttons();
 add_anchors();
 add_theme_button(redraw);
 add_what_if(report);
+add_live(report.capacity);
+add_baseline(report);
+add_sheet_footer();
 watch_figures();
+draw_above(place_in_url());
 watch_places();
+addEventListener("hashchange", () => draw_above(place_in_url()));
 
 let dark = is_dark();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

@@ -13,6 +13,7 @@ import { kSeriesColours } from "./series";
 import { base_option, kLegend, value_axis, type Theme } from "./theme";
 import { whiskers } from "./whiskers";
 
+const kUsable = 0.95; // of the memory: plans leave 5 % free by default
 const kCrowd = 1000; // more points are drawn on a canvas, without labels
 const kTooLarge = "too large for the memory";
 const kShapes: Record<string, string> = { none: "circle", selective: "triangle", full: "rect" };
@@ -89,8 +90,21 @@ export function pareto_chart(report: Report, theme: Theme): Chart | null {
         ...sizes.map((size, index) => series_of(report, size, kSeriesColours[index % kSeriesColours.length], theme)),
         ...(report.too_large.length > 0 ? [too_large_series(report.too_large, theme)] : []),
         whiskers(intervals, theme.soft),
+        memory_lines(report, theme),
       ],
     },
+  };
+}
+
+// The device's memory, and what a plan leaves of it by default.
+function memory_lines(report: Report, theme: Theme): object {
+  const capacity = (report.summary?.memory_capacity_bytes ?? 0) / kGibibyte;
+  const line = (at: number, name: string) => ({ xAxis: at, label: { formatter: name, color: theme.soft, position: "insideStartTop" }, lineStyle: { color: kDrawing.limit, type: "dashed" } });
+  return {
+    type: "line",
+    silent: true,
+    data: [],
+    markLine: { silent: true, symbol: "none", data: capacity > 0 ? [line(capacity, "capacity"), line(capacity * kUsable, "5 % free")] : [] },
   };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted against measured step time of what was executed; on the diagonal both agree.
+// Predicted against measured step time of what was executed; on the diagonal both agree. Many points
+// have the number of their row in the table.
 
 import type { Chart } from "./charts";
 import { kDrawing } from "./drawing";
@@ -56,10 +57,10 @@ export function parity_chart(report: Report, theme: Theme, width: number): Chart
           symbolSize: 12,
           itemStyle: { color: kDrawing.accent, borderColor: theme.page },
           label: {
-            show: layouts.length <= 12,
+            show: true,
             position: "right",
             color: theme.soft,
-            formatter: (item: Item) => visible(item.data.comparison.run_name),
+            formatter: (item: Item) => (layouts.length <= 12 ? visible(item.data.comparison.run_name) : `${layouts.indexOf(item.data.comparison) + 1}`),
           },
           labelLayout: { hideOverlap: true },
           data: layouts.map((comparison) => ({

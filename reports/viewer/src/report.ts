@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record as charts read it: the types of its schema (record.ts), and what the page adds.
 
+import type { LiveCapacity } from "./live";
 import type { ReportRecord, Term } from "./record";
 
 type Part<Key extends keyof ReportRecord> = NonNullable<ReportRecord[Key]>;
@@ -40,7 +41,7 @@ export type PageLayout = RankedLayout & { texts?: string[] };
 // The page holds layouts beyond the first as short rows.
 export type Report = Omit<ReportRecord, "timeline" | "capacity" | "ranked"> & {
   timeline: Timeline | null;
-  capacity: { command: string };
+  capacity: LiveCapacity;
   ranked: PageLayout[];
   ranked_rest?: { numbers: string[]; rows: ShortRow[] };
 };

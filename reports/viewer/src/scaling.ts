@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throughput over the number of GPUs, with the line on which a GPU does as much as on the fewest.
+// Throughput over the number of GPUs, with the line on which a GPU does as much as on the fewest, and
+// the share of it that each count reaches.
 
 import type { Chart } from "./charts";
 import { kDrawing } from "./drawing";
@@ -19,6 +20,17 @@ function tokens_per_second(point: ScalePoint): number {
   return ((point.tokens_per_second_per_gpu ?? 0) * point.gpus) / kMillion;
 }
 
+const kBend = 0.8; // speed gained over devices added, as planner/capacity/scaling_bend.h
+
+// The first count that gains less.
+function bend_of(points: ScalePoint[]): ScalePoint | undefined {
+  return points.find((point, index) => {
+    if (index === 0) return false;
+    const before = points[index - 1];
+    return (tokens_per_second(point) / tokens_per_second(before) - 1) / (point.gpus / before.gpus - 1) < kBend;
+  });
+}
+
 export function scaling_chart(report: Report, theme: Theme): Chart | null {
   const all = (report.scaling?.points ?? []).filter((point) => point.step_time_seconds !== undefined);
   const points = [...all].sort((a, b) => a.gpus - b.gpus);
@@ -30,6 +42,11 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
   const fewest = points[0];
   const last = points[points.length - 1].gpus;
   const planned = report.scaling?.planned_gpus;
+  const bend = bend_of(points);
+  const label_of = (point: ScalePoint): string => {
+    const share = (tokens_per_second(point) / point.gpus / (tokens_per_second(fewest) / fewest.gpus)) * 100;
+    return `${share.toFixed(0)} %${point === bend ? ", bend" : ""}${point.gpus === planned ? ", this plan" : ""}`;
+  };
   return {
     height: 340,
     option: {
@@ -66,7 +83,7 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
             show: true,
             position: "bottom",
             color: theme.soft,
-            formatter: (item: Item) => (item.data.point.gpus === planned ? "this plan" : ""),
+            formatter: (item: Item) => label_of(item.data.point),
           },
           data: points.map((point) => ({ value: [point.gpus, tokens_per_second(point)], point })),
         },

@@ -33,7 +33,7 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
   const ranked = report.ranked.slice(0, Math.min(report.top, kDrawing.most_bars));
   if (ranked.length === 0) return null;
   const terms = used_terms(ranked);
-  const names = ranked.map((layout) => in_lines(narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`));
+  const names = ranked.map((layout) => in_lines(narrow ? `#${layout.rank} ${seconds_text(layout.step_time_seconds)}` : `#${layout.rank} ${visible(layout.brief_name)}: ${seconds_text(layout.step_time_seconds)}`));
   const most_lines = Math.max(...names.map((lines) => lines.length));
   const seconds_of = (name: string) => ranked.map((layout) => layout.terms.find((term) => term.name === name)?.seconds ?? 0);
   return {

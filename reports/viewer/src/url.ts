@@ -36,10 +36,10 @@ function go(place: string): void {
 // A link inside the page takes the settings along, and one with settings finds its place.
 export function watch_places(): void {
   settings = parts().filter((part) => part.includes("="));
-  if (settings.length > 0) {
+  if (place_in_url() !== "" || settings.length > 0) {
     history.scrollRestoration = "manual";
     go(place_in_url());
-    setTimeout(() => go(place_in_url()), 200); // charts that were drawn on the way have other heights
+    setTimeout(() => go(place_in_url()), 200); // once all is laid out
   }
   addEventListener("hashchange", () => {
     const now = parts().filter((part) => part.includes("="));
