@@ -3,16 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "reports/html/blocks.h"
 #include "reports/html/drawing.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
+#include "reports/records/sha256.h"
 #include "reports/sections/comparison.h"
+#include "reports/sections/decision_page.h"
 #include "reports/sections/decision_table.h"
 #include "reports/sections/first_screen.h"
 #include "reports/sections/ranking.h"
 #include "reports/sections/section_registry.h"
+#include "reports/tables/capacity_tables.h"
+#include "reports/text/text.h"
 #include "sim/layout/short_name.h"
 #include "sim/record/without_key.h"
 
@@ -29,14 +35,24 @@ std::string policy(const std::string& script) {
       scripts);
 }
 
-std::string head(std::string_view title, const std::string& script) {
+// On every sheet of paper: the record's hash and the page. The viewer adds the day of the print.
+std::string sheet_footer(std::string_view hash) {
+  if (hash.empty()) return "";
+  return fmt::format(
+      "@page {{ @bottom-left {{ content: \"record {}\"; font: 8pt system-ui, sans-serif; }} "
+      "@bottom-right {{ content: \"page \" counter(page) \" of \" counter(pages); font: 8pt "
+      "system-ui, sans-serif; }} }}\n",
+      hash.substr(0, 16));
+}
+
+std::string head(std::string_view title, const std::string& script, std::string_view hash) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<title>{} - meshwright</title>\n<style>\n{}</style>\n</head>\n",
-      policy(script), html::escape(title), page_style());
+      "<title>{} - meshwright</title>\n<style>\n{}{}</style>\n</head>\n",
+      policy(script), html::escape(title), page_style(), sheet_footer(hash));
 }
 
 std::string navigation(const std::string& body) {
@@ -102,13 +118,13 @@ Json what_ifs(const Report& report) {
 
 // The record goes along, so that the page can be read by programs too.
 std::string page_of(std::string_view title, const std::string& top, const std::string& body,
-                    const Json& record, const Json& what_ifs) {
+                    const Json& record, const Json& what_ifs, std::string_view hash = "") {
   const std::string script = html::code_in_script(viewer_script());
-  std::string page = head(title, script);
+  std::string page = head(title, script, hash);
   page += fmt::format(
-      "<body>\n<a class=\"skip\" href=\"#main\">Skip to the sections</a>\n"
+      "<body data-hash=\"{}\">\n<a class=\"skip\" href=\"#main\">Skip to the sections</a>\n"
       "{}{}<main id=\"main\" tabindex=\"-1\">\n{}</main>\n",
-      html::bar_patterns(), top, body);
+      html::escape(hash.substr(0, 16)), html::bar_patterns(), top, body);
   page += data_block("report", record) + data_block("drawing", html::drawing()) +
           data_block("what-ifs", what_ifs);
   if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
@@ -126,8 +142,45 @@ std::string report_html(const Report& report) {
   for (const ReportSection* section : report_sections()) {
     if (section->page != nullptr) body += section->page(report);
   }
-  return page_of(report.title, first_screen(report) + navigation(body), body, embedded(report),
-                 what_ifs(report));
+  const std::string hash = sha256(record_text(report_record().write(report)));
+  return page_of(report.title, first_screen(report, hash) + navigation(body), body,
+                 embedded(report), what_ifs(report), hash);
+}
+
+std::string capacity_html(const CapacityFile& file) {
+  const Capacity& capacity = file.capacity;
+  const Json record = capacity_file_record().write(file);
+  const std::string hash = sha256(record_text(record));
+  std::string subject = file.model.name;
+  if (capacity.tokens_stated)
+    subject += fmt::format(" · {} tokens", si_text(capacity.train_tokens));
+  std::vector<std::string> clusters;
+  for (const CapacityRow& row : capacity.rows) {
+    if (std::find(clusters.begin(), clusters.end(), row.cluster) != clusters.end()) continue;
+    clusters.push_back(row.cluster);
+    subject += " · " + row.cluster;
+  }
+  const std::string top = decision_header({.capacity = capacity,
+                                           .kind = capacity.device_kind,
+                                           .subject = subject,
+                                           .verdict = capacity.headline,
+                                           .note = "",
+                                           .hash = hash});
+  std::string body = capacity_body(capacity, capacity.device_kind);
+  if (!capacity.levers.empty()) {
+    body += html::section(
+        "levers", "Levers",
+        html::table("Days and cost at the ends of each lever", levers_table(capacity)));
+  }
+  std::string notes;
+  for (const std::string& note : file.notes) notes += html::paragraph(note);
+  body += html::section("provenance", "Reproduce",
+                        fmt::format("<p>meshwright {}: <code>{}</code></p>\n{}",
+                                    html::escape(file.origin.tool_version),
+                                    html::escape(file.origin.command), notes));
+  Json page = record;
+  page["capacity"] = without_key(page["capacity"], "what_if");
+  return page_of(subject, top + std::string(kThemeBar), body, page, Json(), hash);
 }
 
 std::string comparison_html(const Comparison& comparison) {

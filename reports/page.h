@@ -12,6 +12,8 @@
 namespace meshwright::reports {
 
 std::string report_html(const Report& report);
+// Of a capacity answer: its rows, clusters beside each other.
+std::string capacity_html(const CapacityFile& file);
 // Likewise of a comparison of reports.
 std::string comparison_html(const Comparison& comparison);
 // A record as compact text, for a file beside the page and for the page.

@@ -40,6 +40,15 @@ constexpr std::array kPaints{
     Paint{"data", "#e07b39", 3},
     Paint{"expert_data", "#3a9d6e", 1},
     Paint{"embedding", "#5aa9e0", 2},
+    // Elapsed time of a run.
+    Paint{"productive_steps", "#1f6fb4", 0},
+    Paint{"wasted_progress_from_disruption", "#e07b39", 3},
+    Paint{"infrastructure_recovery_from_disruption", "#9aa3ad", 1},
+    Paint{"unproductive_checkpoint_save_time", "#3a9d6e", 0},
+    Paint{"unproductive_checkpoint_restore_time", "#6b5b95", 1},
+    Paint{"custom_badput_events", "#edae49", 1},
+    Paint{"step_time_deviation", "#d1495b", 1},
+    Paint{"program_startup", "#7d6b5d", 2},
     // Work of the timeline.
     Paint{"forward", "#1f6fb4", 0},
     Paint{"backward", "#5aa9e0", 0},

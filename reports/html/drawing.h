@@ -29,9 +29,9 @@ inline constexpr std::array kTints{Tint{"#0072b2", "#fff"}, Tint{"#e69f00", "#00
                                    Tint{"#56b4e9", "#000"}, Tint{"#d55e00", "#000"},
                                    Tint{"#b8a800", "#000"}, Tint{"#7a7a7a", "#fff"}};
 
-inline constexpr double kSeenShare = 1e-4;    // of a step: less is no part of a bar that is seen
-inline constexpr std::size_t kMostBars = 20;  // of ranked layouts
-inline constexpr double kEndOfHeat = 3.0;     // of the sizes' map, times the fastest
+inline constexpr double kSeenShare = 1e-4;   // of a step: less is no part of a bar that is seen
+inline constexpr std::size_t kMostBars = 5;  // of ranked layouts
+inline constexpr double kEndOfHeat = 3.0;    // of the sizes' map, times the fastest
 
 // {"paints": [{"name", "colour", "pattern"}], "tints": [], "accent", "contrast", "limit": colours,
 // "scales": {"seconds": {"digits", "units": [[factor, name]]}, ...}, "seen_share", "most_bars",

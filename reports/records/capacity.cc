@@ -36,6 +36,7 @@ const Record<Lever>& lever_record() {
     r.row(&R::relative_spread, "relative_spread", kind::number(), "");
     r.row(&R::value, "value", kind::number(kAnyNumber), "");
     r.row(&R::swing_days, "swing_days", kind::number(), "");
+    r.row(&R::swing_cost, "swing_cost", kind::number(), "0: no price.");
     r.row(&R::low, "low", kind::nullable(kind::object(lever_end_record)), "");
     r.row(&R::high, "high", kind::nullable(kind::object(lever_end_record)), "");
     return r.named("Lever").all_required();
@@ -178,20 +179,6 @@ const Record<PriceFacts>& capacity_prices_record() {
   return record;
 }
 
-const Record<planner::Ranged>& ranged_record() {
-  static const Record<planner::Ranged> record = [] {
-    using R = planner::Ranged;
-    Record<R> r("");
-    r.row(&R::value, "value", kind::number(kAnyNumber), "");
-    r.row(&R::low, "low", kind::number(kAnyNumber), "");
-    r.row(&R::high, "high", kind::number(kAnyNumber), "");
-    r.row(&R::basis, "basis", kind::text(), "");
-    r.row(&R::source, "source", kind::text(), "");
-    return r.all_required();
-  }();
-  return record;
-}
-
 const Record<planner::Assumption>& assumption_record() {
   static const Record<planner::Assumption> record = [] {
     using R = planner::Assumption;
@@ -202,8 +189,92 @@ const Record<planner::Assumption>& assumption_record() {
     r.row(&R::in_interval, "in_interval", kind::flag(),
           "Whether its range is part of days and cost.");
     r.rows_of(
-        ranged_record(), [](auto& assumption) -> auto& { return assumption.amount; });
+        ranged_facts_record(), [](auto& assumption) -> auto& { return assumption.amount; });
     return r.named("CapacityAssumption").all_required();
+  }();
+  return record;
+}
+
+const Record<FrontierFacts>& frontier_record() {
+  static const Record<FrontierFacts> record = [] {
+    using R = FrontierFacts;
+    Record<R> r("A row among the others, in median days and cost.");
+    const auto id = kind::nullable(kind::text());
+    r.row(&R::row, "row", kind::text(), kRowIdAbout);
+    r.row(&R::days, "days", kind::number(), "");
+    r.row(&R::cost, "cost", kind::number(), "GPU-hours where not every row has a price.");
+    r.row(&R::dominated_by, "dominated_by", id,
+          "A row that is as fast and as cheap, and better in one; null: on the frontier.");
+    r.row(&R::reason, "reason", kind::text(), "Why it is dominated, where that is known.");
+    r.row(&R::slower, "slower", id, "The next slower row of the frontier.");
+    r.row(&R::cost_per_day_saved, "cost_per_day_saved", kind::nullable(kind::number(kAnyNumber)),
+          "Additional cost over days saved, both relative to the slower row.");
+    return r.named("FrontierPoint").all_required();
+  }();
+  return record;
+}
+
+const Record<planner::Risk>& risk_record() {
+  static const Record<planner::Risk> record = [] {
+    using R = planner::Risk;
+    Record<R> r("What can make the row late or dear; days and cost relative to its medians.");
+    const auto more = kind::nullable(kind::number(kAnyNumber));
+    r.row(&R::name, "name", kind::text(), "");
+    r.row(&R::what, "what", kind::text(), "");
+    r.row(&R::how_likely, "how_likely", kind::text(), "");
+    r.row(&R::days, "days", more, "Null: not modelled.");
+    r.row(&R::cost, "cost", more, "Null: not modelled, or no price.");
+    r.row(&R::settled_by, "settled_by", kind::text(), "");
+    return r.named("Risk").all_required();
+  }();
+  return record;
+}
+
+const Record<CalendarDay>& calendar_record() {
+  static const Record<CalendarDay> record = [] {
+    using R = CalendarDay;
+    Record<R> r("A day of the run.");
+    r.row(&R::name, "name", kind::text(), "");
+    r.row(&R::label, "label", kind::text(), "");
+    r.row(&R::day, "day", kind::number(kAnyNumber), "Days from the start.");
+    r.row(&R::date, "date", kind::nullable(kind::text()), "Null: no start is stated.");
+    return r.named("CalendarDay").all_required();
+  }();
+  return record;
+}
+
+const Record<RunInputFacts>& run_inputs_record() {
+  static const Record<RunInputFacts> record = [] {
+    using R = RunInputFacts;
+    Record<R> r(
+        "Inputs of the closed forms that all rows share. With a row's phases, checkpoint, price "
+        "and "
+        "power they give its days, cost and energy again.");
+    const auto ranged = kind::object(ranged_facts_record);
+    const auto number = kind::nullable(kind::number());
+    r.row(&R::failure_rate, "failure_rate", ranged, "Per 1,000 node-days.");
+    r.row(&R::detection, "detection_s", ranged, "");
+    r.row(&R::restart, "restart_s", ranged, "");
+    r.row(&R::pause, "pause_s", ranged, "Of an asynchronous save.");
+    r.row(&R::storage, "storage_gb_per_s_per_node", ranged, "");
+    r.row(&R::pue, "pue", ranged, "");
+    r.row(&R::asynchronous, "asynchronous", kind::flag(), "");
+    r.row(&R::persist, "persist_s", number, "Null: from bytes and storage.");
+    r.row(&R::load, "load_s", number, "Null: from bytes and storage.");
+    r.row(&R::interval, "interval_s", number, "Null: the best one.");
+    r.row(&R::replicas, "replicas", kind::integer(), "");
+    r.row(&R::catch_up, "catch_up_s", kind::number(), "");
+    r.row(&R::repair_days, "repair_days", kind::number(), "");
+    r.row(&R::spares_target, "spares_target", kind::number(), "");
+    r.row(&R::spare_nodes, "spare_nodes", kind::nullable(kind::integer({.low = 0})),
+          "Null: as many as the target needs.");
+    r.row(&R::waiting_over_busy, "waiting_over_busy", kind::number(),
+          "Power while waiting over power while computing.");
+    r.row(&R::step_factor, "step_factor", kind::number(),
+          "Expected step over predicted step; steps of the rows contain it.");
+    r.row(&R::day_worth, "day_worth", number, "Of a day that the run ends earlier.");
+    r.row(&R::lead_time_days, "lead_time_days", number, "From the order to the start.");
+    return r.named("RunInputs").all_required();
   }();
   return record;
 }
@@ -211,7 +282,7 @@ const Record<planner::Assumption>& assumption_record() {
 }  // namespace
 
 const CapacityRow* Capacity::front() const {
-  for (const auto* id : {&planned, &recommended, &closest}) {
+  for (const auto* id : {&recommended, &closest, &planned, &cheapest}) {
     if (const CapacityRow* found = row(*id)) return found;
   }
   return nullptr;
@@ -239,8 +310,18 @@ const Record<Capacity>& capacity_record() {
     r.row(&R::train_tokens, "train_tokens", kind::number(), "");
     r.row(&R::tokens_stated, "tokens_stated", kind::flag(),
           "False: nobody stated a training length, and train_tokens is a round number.");
+    r.row(&R::device_kind, "device_kind", kind::choice(kDeviceKindNames),
+          "cpu: all clusters' devices are cores.");
     r.row(&R::start, "start", kind::nullable(kind::text()), "");
     r.row(&R::command, "command", kind::text(), "");
+    r.row(&R::headline, "headline", kind::text(), "The decision in one line.");
+    r.row(&R::why_not_fewer, "why_not_fewer", kind::text(), "Empty: there is no smaller option.");
+    r.row(&R::why_not_more, "why_not_more", kind::text(), "Empty: there is no larger option.");
+    r.row(&R::weakest_point, "weakest_point", kind::text(),
+          "The input that was not measured and changes the end most.");
+    r.row(&R::tags, "tags", kind::texts(), "What the numbers are not.");
+    r.row(&R::grid_options, "grid_options", kind::text(),
+          "Behind the command: makes all rows again.");
     r.row(&R::verdict, "verdict", kind::text(), "");
     r.row(&R::planned, "planned", id, kRowIdAbout);
     r.row(&R::recommended, "recommended", id, kRowIdAbout);
@@ -256,6 +337,10 @@ const Record<Capacity>& capacity_record() {
     r.row(&R::reference, "reference", kind::nullable(kind::object(reference_record)), "");
     r.row(&R::levers, "levers", kind::list(lever_record), "Largest swing of days first.");
     r.row(&R::what_if, "what_if", kind::nullable(kind::object(what_if_grid_record)), "");
+    r.row(&R::frontier, "frontier", kind::list(frontier_record), "Slowest first.");
+    r.row(&R::risks, "risks", kind::list(risk_record), "");
+    r.row(&R::calendar, "calendar", kind::list(calendar_record), "");
+    r.row(&R::run_inputs, "run_inputs", kind::object(run_inputs_record), "");
     r.row(&R::assumptions, "assumptions", kind::list(assumption_record), "");
     r.row(&R::included, "included", kind::texts(), "What the ranges include.");
     r.row(&R::not_included, "not_included", kind::texts(), "");

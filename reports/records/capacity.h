@@ -93,6 +93,9 @@ struct CapacityRow : RunFacts {
   std::optional<double> goodput_meta{};
   planner::CheckpointPlan checkpoint{};
   Interruptions interruptions{};
+  // Inputs of the closed forms.
+  double added_share = 0.0;
+  std::optional<planner::Ranged> price{}, kilowatts{};
   planner::TimeParts time{};  // without `failures` and `deviation`, which no file has
   std::vector<PhaseFacts> phases{};
 };
@@ -109,7 +112,7 @@ struct Lever {
   std::string basis{};
   double relative_spread = 0.0;
   double value = 0.0;
-  double swing_days = 0.0;
+  double swing_days = 0.0, swing_cost = 0.0;
   std::optional<LeverEnd> low{}, high{};
 };
 
@@ -157,6 +160,35 @@ struct ReferenceFacts {
   std::vector<planner::ReferencePart> parts{};
 };
 
+// A row among the others, in days and cost.
+struct FrontierFacts {
+  std::string row{};  // id
+  double days = 0.0, cost = 0.0;
+  std::optional<std::string> dominated_by{};  // id
+  std::string reason{};
+  std::optional<std::string> slower{};  // id
+  std::optional<double> cost_per_day_saved{};
+};
+
+// A day of the run. `day` counts from the start.
+struct CalendarDay {
+  std::string name{}, label{};
+  double day = 0.0;
+  std::optional<std::string> date{};
+};
+
+// What all rows' closed forms share (planner/capacity/training_run.h).
+struct RunInputFacts {
+  planner::Ranged failure_rate{}, detection{}, restart{}, pause{}, storage{}, pue{};
+  bool asynchronous = true;
+  std::optional<double> persist{}, load{}, interval{};  // seconds, measured or stated
+  int replicas = 1;
+  double catch_up = 0.0, repair_days = 0.0, spares_target = 0.0;
+  std::optional<int> spare_nodes{};
+  double waiting_over_busy = 0.0, step_factor = 1.0;
+  std::optional<double> day_worth{}, lead_time_days{};
+};
+
 struct LimitFacts {
   std::optional<double> deadline_days{};
   std::optional<std::string> deadline{};
@@ -173,9 +205,14 @@ struct PriceFacts {
 struct Capacity {
   double train_tokens = 0.0;
   bool tokens_stated = false;
+  DeviceKind device_kind = DeviceKind::gpu;  // cpu: all clusters' devices are cores
   std::optional<std::string> start{};
   std::string command{};
   std::string verdict{};
+  // The decision in one line, and its reasons.
+  std::string headline{}, why_not_fewer{}, why_not_more{}, weakest_point{};
+  std::vector<std::string> tags{};  // what the numbers are not
+  std::string grid_options{};       // behind the command: makes all rows again
   // Ids of rows.
   std::optional<std::string> planned{}, recommended{}, closest{};
   std::string reason{};
@@ -187,11 +224,15 @@ struct Capacity {
   std::optional<ReferenceFacts> reference{};
   std::vector<Lever> levers{};
   std::optional<WhatIfGrid> what_if{};
+  std::vector<FrontierFacts> frontier{};  // slowest first
+  std::vector<planner::Risk> risks{};
+  std::vector<CalendarDay> calendar{};
+  RunInputFacts run_inputs{};
   std::vector<planner::Assumption> assumptions{};
   std::vector<std::string> included{}, not_included{};
 
-  // The row of the plan, else the recommended one, else the one that misses its limits by least.
-  // Null: there is none.
+  // The recommended row, else the one that misses its limits by least, else the plan's, else the
+  // cheapest. Null: there is none.
   [[nodiscard]] const CapacityRow* front() const;
   // The row with this id, or null.
   [[nodiscard]] const CapacityRow* row(const std::optional<std::string>& id) const;
@@ -208,6 +249,7 @@ struct CapacityFile {
   Capacity capacity{};
 };
 
+const Record<planner::Ranged>& ranged_facts_record();
 const Record<RunFacts>& run_facts_record();
 const Record<CapacityRow>& capacity_row_record();
 const Record<Capacity>& capacity_record();

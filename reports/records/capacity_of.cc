@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner's answer as a record: texts and ids are made here.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "planner/capacity/limits.h"
 #include "reports/records/capacity.h"
 #include "reports/text/capacity_text.h"
 #include "reports/text/text.h"
+#include "sim/base/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/hardware/node_count.h"
 #include "sim/layout/short_name.h"
 
@@ -82,6 +89,9 @@ void add_run(CapacityRow& facts, const planner::CapacityAnswer& answer,
   facts.interruptions = {.expected = run.failures,
                          .mean_time_between_h = run.disruption.mean_time_between.value() / 3600.0,
                          .spare_nodes = run.spare_nodes};
+  facts.added_share = run.added.sum();
+  facts.price = row.price;
+  facts.kilowatts = row.kilowatts;
   facts.time = run.time;
   for (const planner::CapacityPhase& phase : row.phases) {
     facts.phases.push_back({.tokens = phase.tokens,
@@ -171,6 +181,7 @@ void add_levers(Capacity& capacity, const planner::CapacityAnswer& answer) {
                                .relative_spread = lever.relative_spread,
                                .value = lever.value,
                                .swing_days = lever.swing_days,
+                               .swing_cost = lever.swing_cost,
                                .low = end_of(lever.low),
                                .high = end_of(lever.high)});
   }
@@ -183,6 +194,102 @@ void add_levers(Capacity& capacity, const planner::CapacityAnswer& answer) {
     capacity.what_if->cells.push_back(
         {run_of(cell.row, question.options), place + planner::options_of(question, cell)});
   }
+}
+
+std::vector<FrontierFacts> frontier_of(const planner::CapacityAnswer& answer) {
+  std::vector<FrontierFacts> facts;
+  for (const planner::FrontierPoint& point : answer.frontier) {
+    facts.push_back({.row = id_of(answer, answer.rows[point.row]),
+                     .days = point.days,
+                     .cost = point.cost,
+                     .dominated_by = id_of(answer, point.dominated_by),
+                     .reason = point.reason,
+                     .slower = id_of(answer, point.slower),
+                     .cost_per_day_saved = point.cost_per_day_saved});
+  }
+  return facts;
+}
+
+std::vector<CalendarDay> calendar_of(const planner::CapacityAnswer& answer) {
+  const planner::CapacityRow* front = answer.front();
+  if (front == nullptr || !answer.question.train_tokens) return {};
+  const planner::CapacityOptions& options = answer.question.options;
+  std::vector<CalendarDay> days;
+  const auto add = [&](const char* name, const char* label, double day, bool morning = false) {
+    CalendarDay facts{
+        .name = name, .label = with_device_noun(label, answer.question.device_kind()), .day = day};
+    if (options.start) {
+      const planner::Date date = morning ? planner::date_after(*options.start, day)
+                                         : planner::last_day(*options.start, day);
+      facts.date = planner::date_text(date);
+    }
+    days.push_back(facts);
+  };
+  const planner::Quantiles& end = front->run.days;
+  const std::optional<double> allowed = planner::days_allowed(options);
+  const double lead = options.lead_time_days.value_or(0.0);
+  if (options.lead_time_days) add("order", "order the GPUs", -lead, true);
+  add("start", "start of training", 0.0, true);
+  add("p10", "end (P10)", end.p10);
+  add("p50", "end (P50)", end.p50);
+  add("p90", "end (P90)", end.p90);
+  if (allowed) {
+    add("deadline", "deadline", *allowed);
+    add("latest_start", "latest start that meets the deadline (P90)",
+        std::floor(*allowed - end.p90), true);
+    if (options.lead_time_days) {
+      add("latest_order", "latest order of the GPUs", std::floor(*allowed - end.p90) - lead, true);
+    }
+  }
+  std::stable_sort(days.begin(), days.end(),
+                   [](const CalendarDay& a, const CalendarDay& b) { return a.day < b.day; });
+  return days;
+}
+
+RunInputFacts run_inputs_of(const planner::CapacityOptions& options) {
+  const planner::FailureOptions& f = options.failures;
+  const planner::CheckpointOptions& c = options.checkpoint;
+  return {.failure_rate = f.per_thousand_node_days,
+          .detection = f.detection_seconds,
+          .restart = f.restart_seconds,
+          .pause = c.pause_seconds,
+          .storage = c.storage_gb_per_s_per_node,
+          .pue = options.power.pue,
+          .asynchronous = c.asynchronous,
+          .persist = c.persist_seconds,
+          .load = c.load_seconds,
+          .interval = c.interval_seconds,
+          .replicas = f.independent_replicas,
+          .catch_up = f.catch_up_seconds.value,
+          .repair_days = f.repair_days.value,
+          .spares_target = f.spares_target.value,
+          .spare_nodes = f.spare_nodes,
+          .waiting_over_busy = planner::waiting_over_busy(options.power),
+          .step_factor = options.step_factor,
+          .day_worth = options.day_worth,
+          .lead_time_days = options.lead_time_days};
+}
+
+// Clusters, counts, batches, layouts and changes of all rows, as options.
+std::string grid_options_of(const planner::CapacityQuestion& question) {
+  std::string clusters;
+  for (const planner::ClusterCase& asked : question.clusters) {
+    append_to_list(clusters, ",", asked.file.empty() ? asked.name : asked.file);
+  }
+  std::string batches;
+  if (question.with_schedule && !question.options.schedule.empty()) batches = "schedule";
+  for (const int batch : question.global_batch_sizes) {
+    append_to_list(batches, ",", std::to_string(batch));
+  }
+  std::string text = fmt::format("--cluster {} --gpus {} --global-batch-size {}",
+                                 shell_word(clusters), fmt::join(question.gpus, ","), batches);
+  for (const planner::StatedLayout& stated : question.layouts) {
+    text += fmt::format(" --layout '{}'", short_name(stated.layout));
+  }
+  if (!question.what_ifs.empty()) {
+    text += fmt::format(" --what-if {}", fmt::join(question.what_ifs, ","));
+  }
+  return text;
 }
 
 LimitFacts limits_of(const planner::CapacityLimits& limits) {
@@ -207,8 +314,15 @@ Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& c
   const planner::Recommendation& choice = answer.recommendation;
   Capacity capacity{.train_tokens = question.tokens(),
                     .tokens_stated = question.train_tokens.has_value(),
+                    .device_kind = question.device_kind(),
                     .command = command,
                     .verdict = verdict_of(answer),
+                    .headline = headline_of(answer),
+                    .why_not_fewer = why_not_fewer(answer),
+                    .why_not_more = why_not_more(answer),
+                    .weakest_point = weakest_point(answer),
+                    .tags = tags_of(answer),
+                    .grid_options = grid_options_of(question),
                     .planned = id_of(answer, answer.planned),
                     .recommended = id_of(answer, choice.recommended),
                     .closest = id_of(answer, choice.closest),
@@ -219,6 +333,10 @@ Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& c
                     .limits = limits_of(options.limits),
                     .prices = prices_of(options.prices),
                     .reference = reference_of(answer),
+                    .frontier = frontier_of(answer),
+                    .risks = answer.risks,
+                    .calendar = calendar_of(answer),
+                    .run_inputs = run_inputs_of(options),
                     .not_included = planner::left_out_of(question)};
   if (options.start) capacity.start = planner::date_text(*options.start);
   for (std::size_t i = 0; i < answer.rows.size(); ++i)

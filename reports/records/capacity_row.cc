@@ -179,6 +179,11 @@ const Record<CapacityRow>& fitting_row_record() {
           "Meta's closed form; null where failures come too often for it.");
     r.row(&R::checkpoint, "checkpoint", kind::object(checkpoint_record), "");
     r.row(&R::interruptions, "interruptions", kind::object(interruptions_record), "");
+    r.row(&R::added_share, "added_share", kind::number(),
+          "Evaluation and waiting for the slowest node, as a share of the steps' time.");
+    r.row(&R::price, "price_per_gpu_hour", kind::nullable(kind::object(ranged_facts_record)), "");
+    r.row(&R::kilowatts, "kilowatts_per_gpu", kind::nullable(kind::object(ranged_facts_record)),
+          "While it computes, with its share of the node, without the PUE.");
     r.row(&R::time, "time", kind::object(time_parts_record), "");
     r.row(&R::phases, "phases", kind::list(capacity_phase_record), "");
     return r.all_required();
@@ -187,6 +192,20 @@ const Record<CapacityRow>& fitting_row_record() {
 }
 
 }  // namespace
+
+const Record<planner::Ranged>& ranged_facts_record() {
+  static const Record<planner::Ranged> record = [] {
+    using R = planner::Ranged;
+    Record<R> r("A number and its 90 % interval.");
+    r.row(&R::value, "value", kind::number(kAnyNumber), "");
+    r.row(&R::low, "low", kind::number(kAnyNumber), "");
+    r.row(&R::high, "high", kind::number(kAnyNumber), "");
+    r.row(&R::basis, "basis", kind::text(), "");
+    r.row(&R::source, "source", kind::text(), "");
+    return r.named("RangedNumber").all_required();
+  }();
+  return record;
+}
 
 const Record<RunFacts>& run_facts_record() {
   static const Record<RunFacts> record = [] {

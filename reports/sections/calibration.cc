@@ -176,7 +176,7 @@ std::string calibration_page(const Report& report) {
   body += profile_page(calibration.profile) + measured_series_page(calibration.measured) +
           noise_page(calibration.noise) + devices_page(calibration.devices) +
           flagged(calibration.flagged);
-  return html::section("calibration", "What the numbers rest on", body);
+  return html::section("calibration", "Sources of the numbers", body);
 }
 
 }  // namespace

@@ -2,26 +2,34 @@
 // Behind the decision: where the elapsed days go, what the failures cost, what was assumed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
+#include "reports/sections/decision_page.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/text/text.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::reports {
 namespace {
 
 std::string disruption_text(const CapacityRow& row) {
   const Interruptions& stops = row.interruptions;
+  const double expected = stops.expected.p50;
+  const std::string each = expected > 0.0 ? fmt::format(", one per {} of elapsed time",
+                                                        duration_text(row.time.elapsed / expected))
+                                          : "";
   return fmt::format(
-      "<p>{:.0f} interruptions are expected ({:.0f} to {:.0f}), one every {}; a "
-      "checkpoint of {} every {} holds training up for {}; {} spare nodes.</p>\n",
-      stops.expected.p50, stops.expected.p10, stops.expected.p90,
+      "<p>{:.0f} interruptions are expected (P10–P90: {:.0f}–{:.0f}){}. While it trains, the mean "
+      "time between failures is {}. A checkpoint of {} every {} stops training for {}. {} spare "
+      "nodes are paid for.</p>\n",
+      expected, stops.expected.p10, stops.expected.p90, each,
       duration_text(seconds(stops.mean_time_between_h * 3600.0)), traffic_text(row.checkpoint.size),
       duration_text(row.checkpoint.interval), seconds_text(row.checkpoint.pause),
       stops.spare_nodes);
@@ -33,8 +41,9 @@ std::string power_text(const CapacityRow& row) {
     return si_text(megawatts.value_or(0.0) * 1e6) + "W";
   };
   return fmt::format(
-      "<p>Power: {} on average while it trains, where devices compute {} of a step; {} at most, {} "
-      "while it waits for a restart.</p>\n",
+      "<p>Power with the site's PUE: {} on average while it trains, when devices compute for {} of "
+      "a "
+      "step. It is {} at most, and {} while the job waits for a restart.</p>\n",
       text(row.power_mw), percent_text(row.load), text(row.power_mw_high),
       text(row.power_mw_waiting));
 }
@@ -61,15 +70,14 @@ std::string beside_text(const ReferenceFacts& reference, const CapacityRow& row)
 }
 
 // A run that somebody made, and the difference in parts.
-std::string reference_part(const Report& report) {
-  const Capacity& capacity = report.capacity;
+std::string reference_part(const Capacity& capacity, DeviceKind kind) {
   if (!capacity.reference) return "";
   const ReferenceFacts& reference = *capacity.reference;
-  const std::string hours = fmt::format("{}-hours", device_noun(report));
-  std::string text = fmt::format("<h3>Beside {}</h3>\n", html::escape(reference.name));
+  const std::string hours = fmt::format("{}-hours", device_noun(kind, 1));
+  std::string text = fmt::format("<h3>Compared with {}</h3>\n", html::escape(reference.name));
   if (const CapacityRow* row = capacity.row(reference.row)) text += beside_text(reference, *row);
   text += html::table(hours + " from this row to what is stated: the parts add up",
-                      reference_table(reference, report.cluster.device_kind));
+                      reference_table(reference, kind));
   if (const auto& more = reference.schedule_gpu_hours) {
     text += html::paragraph(fmt::format(
         "Batches by phase are in this row and in the run: the schedule takes {} M {} {} "
@@ -86,35 +94,82 @@ std::string as_sentence(std::string text) {
 }
 
 // Each row's median cost as a product.
-std::string costs_list(const std::vector<CapacityRow>& rows) {
+std::string costs_list(const Capacity& capacity) {
   std::vector<std::string> costs;
-  for (const CapacityRow& row : rows) {
-    if (!row.cost_explanation.empty()) costs.push_back(row.cost_explanation);
+  for (const CapacityRow& row : capacity.rows) {
+    if (!row.cost_explanation.empty()) costs.push_back("Median cost: " + row.cost_explanation);
   }
-  return costs.empty() ? "" : "<h3>Median cost of each row</h3>\n" + html::list(costs);
+  if (costs.empty()) return "";
+  std::string prices;
+  if (const auto& list = capacity.prices) {
+    prices = html::paragraph(fmt::format("{} of {} ({}): {}",
+                                         list->example ? "Example prices, no offer," : "Prices",
+                                         list->date, list->name, list->source));
+  }
+  return "<h3>Median cost of each row</h3>\n" + prices + html::list(costs);
 }
 
-std::string capacity_page(const Report& report) {
-  const Capacity& capacity = report.capacity;
+// Each row's elapsed time as a bar: productive steps, and what is lost to what.
+std::string elapsed_bars(const Capacity& capacity) {
+  std::vector<std::string> names{"productive_steps"};
+  html::TableRows rows;
+  for (const CapacityRow& row : capacity.rows) {
+    if (!row.fits) continue;
+    const double elapsed = row.time.elapsed.value();
+    std::vector<html::Segment> segments{{"productive_steps", row.time.productive.value(),
+                                         "productive steps: " + percent_text(row.goodput)}};
+    for (const auto& [kind, name] : planner::kLostTimeNames) {
+      const double lost = row.time[kind].value();
+      if (lost <= 0.0) continue;
+      segments.push_back({std::string(name), lost,
+                          fmt::format("{}: {} ({})", spoken(name), duration_text(seconds(lost)),
+                                      percent_text(lost / elapsed))});
+      const bool known = std::find(names.begin(), names.end(), name) != names.end();
+      if (!known && lost > 0.002 * elapsed) names.emplace_back(name);
+    }
+    rows.push_back({fmt::format("{} {}", count_text(row.gpus), html::escape(row.cluster)),
+                    html::bar(segments, elapsed), percent_text(row.goodput)});
+  }
+  if (rows.empty()) return "";
+  return "<div class=\"bars\">" +
+         html::table("Elapsed time of each row: share of productive steps and of lost time",
+                     {{"row"}, {"parts"}, {"goodput", true}}, rows) +
+         "</div>" + html::legend(names);
+}
+
+}  // namespace
+
+std::string capacity_body(const Capacity& capacity, DeviceKind kind) {
   const CapacityRow* row = capacity.front();
   if (row == nullptr || !row->fits) return "";
   std::string body;
   if (!capacity.tokens_stated) {
-    body = fmt::format("<p>Nobody stated a training length: times here are of {} tokens.</p>\n",
+    body = fmt::format("<p>No training length is stated. Times are for {} tokens.</p>\n",
                        si_text(capacity.train_tokens));
   }
-  body += html::paragraph(as_sentence(capacity.reason)) + disruption_text(*row) + power_text(*row);
-  body += html::table("Elapsed time, part by part", time_table(row->time));
+  body += html::paragraph(capacity.verdict) + html::paragraph(as_sentence(capacity.reason)) +
+          clusters_table(capacity, kind) + calendar_table(capacity) + disruption_text(*row) +
+          power_text(*row);
+  body += html::table(fmt::format("Elapsed time of {} {}, part by part", count_text(row->gpus),
+                                  device_noun(kind, row->gpus)),
+                      time_table(row->time, row->days.p50)) +
+          elapsed_bars(capacity);
   if (row->phases.size() > 1) {
     body += html::table("Phases of the training", phases_table(row->phases));
   }
-  body += costs_list(capacity.rows) + reference_part(report);
+  body += costs_list(capacity) + reference_part(capacity, kind);
   for (const ScalingSeries& series : capacity.scaling) body += html::paragraph(series.sentence);
   body += html::table("What days, cost and energy assume", assumptions_table(capacity.assumptions));
   if (!capacity.included.empty()) {
     body += "<h3>What the ranges include</h3>\n" + html::list(capacity.included);
   }
-  return html::section("capacity", "Where the elapsed time goes", body);
+  return html::section("capacity", "Days, cost and energy", body);
+}
+
+namespace {
+
+std::string capacity_page(const Report& report) {
+  return capacity_body(report.capacity, report.cluster.device_kind);
 }
 
 }  // namespace

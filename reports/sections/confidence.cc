@@ -23,10 +23,9 @@ void fill_answers(Report& report, const ReportContents& contents) {
 
 std::string finding(const ConfidenceFacts& confidence) {
   return fmt::format(
-      "<p>Of the first {} layouts the winner is the fastest with {} probability. Its expected loss "
-      "against the fastest layout is {} of a step. Its own step time may be "
-      "off by {} (one standard deviation), but most of that is common to all layouts and cancels "
-      "between them.</p>\n",
+      "<p>Layout #1 of the first {} is the fastest with {} probability. Choosing it costs {} of a "
+      "step on average. Its step time is known to ± {} (1 sigma), an error mostly common to all "
+      "layouts.</p>\n",
       confidence.against.size() + 1, percent_text(confidence.probability_best),
       percent_text(confidence.expected_regret), percent_text(confidence.relative_deviation));
 }
@@ -41,10 +40,10 @@ std::string against_table(const ConfidenceFacts& confidence) {
          significant(a.correlation, 2),
          a.runs_to_settle > 0 ? fmt::format("{}", a.runs_to_settle) : "too close to matter"});
   }
-  return html::table("The winner against each runner-up",
+  return html::table("Layout #1 compared with each runner-up",
                      {{"rank", true},
                       {"runner-up"},
-                      {"winner faster, %", true},
+                      {"#1 faster, %", true},
                       {"slower by, ms", true},
                       {"1σ of that, ms", true},
                       {"correlation of their errors", true},
@@ -54,14 +53,14 @@ std::string against_table(const ConfidenceFacts& confidence) {
 
 std::string proposed(const std::vector<ProposedRunFacts>& runs) {
   if (runs.empty()) {
-    return "<p>No real run would change the choice by an amount that matters.</p>\n";
+    return "<p>No run would change the choice by an amount that matters.</p>\n";
   }
   html::TableRows rows;
   for (const ProposedRunFacts& run : runs) {
     rows.push_back({fmt::format("{}", run.rank), html::layout_code(run.short_name, run.brief_name),
                     fmt::format("{}", run.runs), html::escape(run.reason)});
   }
-  return html::table("Real runs that would settle it (meshwright trial)",
+  return html::table("Runs that decide between layouts (meshwright trial)",
                      {{"rank", true}, {"layout"}, {"runs", true}, {"why"}}, rows);
 }
 
@@ -70,13 +69,13 @@ std::string confidence_page(const Report& report) {
   const ConfidenceFacts& confidence = *report.answers->confidence;
   if (confidence.against.empty()) return "";
   return html::section(
-      "confidence", "How sure is the ranking?",
+      "confidence", "Confidence in the ranking",
       finding(confidence) +
           html::figure("confidence",
-                       "How much slower each runner-up is than the winner, and how probably "
-                       "it is slower at all. The bars are the 90 % interval of the "
-                       "difference; below zero the runner-up wins.") +
-          html::numbers("The winner against each runner-up", against_table(confidence)) +
+                       "How much slower each runner-up is than layout #1, and with which "
+                       "probability. The bars are the 90 % interval of the difference; below "
+                       "zero the runner-up is faster.") +
+          html::numbers("Layout #1 compared with each runner-up", against_table(confidence)) +
           proposed(confidence.proposed_runs));
 }
 

@@ -3,6 +3,8 @@
 // recommended layout runs.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "reports/sections/first_screen.h"
 #include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
@@ -15,12 +17,17 @@ namespace {
 std::string found_elsewhere(const Capacity& capacity, const Cluster& cluster) {
   for (const CapacityRow& row : capacity.rows) {
     if (!row.fits) continue;
-    return fmt::format(" {} {} are enough: {} takes {} per step.", count_text(row.gpus),
-                       device_noun(cluster, 2), row.layout, seconds_text(row.step.mid));
+    return fmt::format(
+        " The smallest count with a layout that fits is {} {}: {} takes {} per step, {} days per "
+        "{} "
+        "tokens. It fits; it is no plan for a deadline.",
+        count_text(row.gpus), device_noun(cluster, row.gpus), row.layout,
+        seconds_text(row.step.mid), count_text(std::llround(row.days.p50)),
+        si_text(capacity.train_tokens));
   }
   if (capacity.rows.empty()) return "";
   const int most = capacity.rows.back().gpus;
-  return fmt::format(" Nor does any fit up to {} {}.", count_text(most),
+  return fmt::format(" No layout fits up to {} {} either.", count_text(most),
                      device_noun(cluster, most));
 }
 
@@ -43,8 +50,8 @@ std::string recommendation(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
   const double tokens = static_cast<double>(plan.job.global_batch_size) * plan.job.seq_length;
   return fmt::format(
-      "Run {} as {} on {} x {}: a step of {} tokens takes {} ({} to {}) at {} MFU, "
-      "and each {} holds at most {} of {}.",
+      "The sections below describe {} as {} on {} x {}. A step of {} tokens takes {} (90 % "
+      "interval: {} to {}) at {} MFU. The {} with the highest memory use holds {} of {}.",
       plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
       only_device(plan.cluster).name, si_text(tokens), seconds_text(best.step_time),
       seconds_text(best.step_time_low), seconds_text(best.step_time_high),
@@ -95,7 +102,7 @@ Decision decision_of(const ReportContents& contents) {
           .price_per_gpu_hour = plan.cluster.price_per_gpu_hour,
           .currency = capacity.currency(),
           .range = "P10-P90",
-          .verdict = fits ? capacity.verdict : no_layout_verdict(plan, capacity),
+          .verdict = fits ? capacity.headline : no_layout_verdict(plan, capacity),
           .recommendation = fits ? recommendation(plan) : ""};
 }
 

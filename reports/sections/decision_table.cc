@@ -11,6 +11,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/text/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -29,6 +30,7 @@ struct TableStyle {
   double days_a_unit = 1.0;
   std::string device = "GPU";  // or "core"
   std::string of{};            // " per 1 T tokens", where nobody stated the tokens
+  std::string example{};       // " (example prices of 2026-11)"
 
   [[nodiscard]] std::string days_text(double days) const {
     return short_number(days / days_a_unit);
@@ -42,15 +44,17 @@ void set_unit(TableStyle& style, double days) {
   style.days_a_unit = days >= 1.0 / 12.0 ? 1.0 / 24.0 : 1.0 / 1440.0;
 }
 
-TableStyle style_of(const Report& report) {
-  const Capacity& capacity = report.capacity;
+TableStyle style_of(const Capacity& capacity, DeviceKind kind) {
   const auto& rows = capacity.rows;
   TableStyle style{.tokens_stated = capacity.tokens_stated,
                    .dated = capacity.start.has_value(),
                    .priced = std::any_of(rows.begin(), rows.end(),
                                          [](const auto& row) { return row.cost.has_value(); }),
                    .currency = capacity.currency(),
-                   .device = std::string(device_noun(report))};
+                   .device = std::string(device_noun(kind, 1))};
+  if (capacity.prices && capacity.prices->example) {
+    style.example = fmt::format(" (example prices of {})", capacity.prices->date);
+  }
   if (!style.tokens_stated) {
     style.of = fmt::format(" per {} T tokens", number_text(capacity.train_tokens / 1e12, 3));
   }
@@ -113,25 +117,30 @@ std::vector<html::Heading> headings_of(const TableStyle& style) {
   std::vector<html::Heading> headings{
       {style.device + "s", true},
       {style.tokens_stated ? std::string(style.unit) : "tokens/s", true}};
-  if (style.dated) headings.push_back({"done, 9 of 10", true});
-  headings.insert(headings.end(),
-                  {{(style.priced ? money : style.device + "-hours") + style.of, true},
-                   {"energy" + style.of, true},
-                   {"goodput", true},
-                   {"best layout"},
-                   {"step", true},
-                   {"MFU", true},
-                   {"memory", true}});
+  if (style.dated) headings.push_back({"end (P90)", true});
+  headings.push_back(
+      {(style.priced ? money + style.example : style.device + "-hours") + style.of, true});
+  if (style.tokens_stated) {
+    headings.push_back(
+        {(style.priced ? style.currency : style.device + "-hours") + " per day saved", true});
+  }
+  headings.insert(headings.end(), {{"energy" + style.of, true},
+                                   {"goodput", true},
+                                   {"best layout"},
+                                   {"step", true},
+                                   {"MFU", true},
+                                   {"memory", true}});
   return headings;
 }
 
 // `full_name`: the layout's, told under the mouse.
 TableRow cells_of(const RunFacts& run, const std::string& full_name, const std::string& first,
-                  const TableStyle& style) {
+                  const TableStyle& style, const TableCell& day_price = {""}) {
   TableRow cells{{first, static_cast<double>(run.gpus)}, time_cell(run, style)};
   if (style.dated) cells.emplace_back(run.done ? run.done->p90 : "");
-  const TableRow rest{cost_cell(run, style),
-                      energy_cell(run),
+  cells.push_back(cost_cell(run, style));
+  if (style.tokens_stated) cells.push_back(day_price);
+  const TableRow rest{energy_cell(run),
                       share_cell(run.goodput),
                       html::layout_code(full_name, run.layout),
                       {seconds_text(run.step.mid), run.step.mid.value()},
@@ -240,10 +249,38 @@ std::string short_number(double value) {
   return significant(value, 3);
 }
 
-std::string decision_table(const Report& report) {
-  const Capacity& capacity = report.capacity;
+namespace {
+
+// What each day saved costs against the next slower row of the frontier, or what beats the row.
+TableCell day_price_cell(const CapacityRow& row, const Capacity& capacity) {
+  for (const FrontierFacts& point : capacity.frontier) {
+    if (point.row != row.id) continue;
+    if (point.dominated_by) {
+      const CapacityRow* by = capacity.row(point.dominated_by);
+      const std::string why = point.reason.empty() ? "as fast and as cheap" : point.reason;
+      return {fmt::format("<span class=\"dominated\" title=\"{}\">dominated by {}</span>",
+                          html::escape(why), by == nullptr ? "" : count_text(by->gpus))};
+    }
+    if (point.cost_per_day_saved) {
+      return {amount_text_of(*point.cost_per_day_saved), *point.cost_per_day_saved};
+    }
+  }
+  return {"–"};
+}
+
+// Reasons of dominated rows and limits that a row fails.
+std::string reason_of(const CapacityRow& row, const Capacity& capacity) {
+  for (const FrontierFacts& point : capacity.frontier) {
+    if (point.row == row.id && !point.reason.empty()) return point.reason;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string decision_table(const Capacity& capacity, DeviceKind kind) {
   if (capacity.rows.empty()) return "";
-  const TableStyle style = style_of(report);
+  const TableStyle style = style_of(capacity, kind);
   const std::vector<html::Heading> headings = headings_of(style);
   const CapacityRow* recommended = capacity.row(capacity.recommended);
   const CapacityRow* chosen = recommended != nullptr ? recommended : capacity.front();
@@ -253,14 +290,24 @@ std::string decision_table(const Report& report) {
     if (row.fits) {
       text += html::table_row(
           headings,
-          cells_of(row, short_name(row.layout_record), where + row_mark(row, capacity), style),
+          cells_of(row, short_name(row.layout_record), where + row_mark(row, capacity), style,
+                   day_price_cell(row, capacity)),
           &row == chosen ? " id=\"recommended\" class=\"pick\"" : "");
+      RunFacts dominated;
+      if (const std::string why = reason_of(row, capacity); !why.empty()) {
+        dominated.limits = {why};
+        text += failed_row(dominated, "dominated", headings.size());
+      }
     }
-    text += failed_row(row, row.fits ? "fails" : where, headings.size());
+    text += failed_row(row, row.fits ? "misses" : where, headings.size());
   }
   return fmt::format(
       "<div id=\"decision-table\" data-fixed>{}</div>\n",
-      html::table_of_rows("Each row with its own best layout; ranges: P10-P90", headings, text));
+      html::table_of_rows(
+          fmt::format("Each row with its own best layout. Ranges: P10–P90. {}",
+                      recommended != nullptr ? "★ is recommended: " + capacity.reason + "."
+                                             : "No row is recommended."),
+          headings, text));
 }
 
 const Record<WhatIfBlock>& what_if_block_record() {
@@ -278,7 +325,7 @@ std::optional<WhatIfBlock> what_if_block(const Report& report) {
   const Capacity& capacity = report.capacity;
   const CapacityRow* front = capacity.front();
   if (!capacity.what_if || front == nullptr) return std::nullopt;
-  const TableStyle style = style_of(report);
+  const TableStyle style = style_of(capacity, report.cluster.device_kind);
   const std::vector<html::Heading> headings = headings_of(style);
   WhatIfBlock block{.axes = controls_of(capacity.what_if->axes, front->gpus, style)};
   for (const WhatIfCell& cell : capacity.what_if->cells) {

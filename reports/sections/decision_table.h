@@ -14,8 +14,8 @@ namespace meshwright::reports {
 // "1,234" from a thousand on, else three digits.
 std::string short_number(double value);
 
-// Returns the table of the report's capacity answer; empty if it has no rows.
-std::string decision_table(const Report& report);
+// Returns the table of a capacity answer; empty if it has no rows.
+std::string decision_table(const Capacity& capacity, DeviceKind kind);
 
 struct WhatIfControl {
   std::string key{}, label{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a capacity review looks at first, and prints as one page: how many GPUs, done when, for how
-// much, how sure, what could go wrong, what would change it.
+// What stands above the sections: the decision, and below it how sure it is, what could go wrong
+// and what would change it.
 #include "reports/sections/first_screen.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
+#include "reports/sections/decision_page.h"
 #include "reports/sections/decision_table.h"
 #include "reports/sections/section_parts.h"
 #include "reports/text/text.h"
@@ -40,7 +41,7 @@ std::string certainty_panel(const Report& report) {
   for (const CertaintyItem& item : report.certainty) {
     items += fmt::format("<li><b>{}:</b> {}</li>\n", escape(item.label), escape(item.text));
   }
-  return panel("certainty", "How sure?", "<ul>" + items + regime_item(*report.summary) + "</ul>");
+  return panel("certainty", "Confidence", "<ul>" + items + regime_item(*report.summary) + "</ul>");
 }
 
 std::string flags_panel(const Report& report) {
@@ -55,7 +56,7 @@ std::string flags_panel(const Report& report) {
   if (flags.size() > shown) {
     body += fmt::format("<p><a href=\"#all-red-flags\">{} more</a></p>", flags.size() - shown);
   }
-  return panel("red-flags", "Look at this before approving", body);
+  return panel("red-flags", "Red flags", body);
 }
 
 std::string input_text(const RestsOn& input) {
@@ -119,23 +120,26 @@ std::string levers_panel(const Capacity& capacity) {
   if (rows.empty()) return "";
   const char* caption =
       capacity.tokens_stated
-          ? "Change of days and cost from the plan; each choice with its best layout"
-          : "Change of tokens/s from the plan; each choice with its best layout";
-  return panel(
-      "levers", "What would change it",
-      "<div data-fixed>" + html::table(caption, {{"today"}, {"less"}, {"more"}}, rows) + "</div>");
+          ? "Change in days and cost relative to the marked row. GPU and batch rows use the best "
+            "layout for each value"
+          : "Change in tokens/s relative to the marked row. GPU and batch rows use the best "
+            "layout for each value";
+  return panel("levers", "Levers",
+               "<div data-fixed>" +
+                   html::table(caption, {{"current value"}, {"less"}, {"more"}}, rows) + "</div>");
 }
 
 // The viewer puts its controls here; paper and pages without script have the sentence.
 std::string what_if_panel(const Report& report) {
   const Capacity& capacity = report.capacity;
   if (!capacity.what_if || capacity.what_if->cells.empty()) return "";
-  return panel("what-if", "What if",
-               fmt::format("<div id=\"what-if-controls\"></div><p>{} combinations of batch, {}, "
-                           "network and failures stand in the record, each with the options that "
-                           "make it again behind <code>{}</code>.</p>",
-                           capacity.what_if->cells.size(), device_noun(report, 2),
-                           escape(capacity.command)));
+  return panel(
+      "what-if", "Precomputed scenarios",
+      fmt::format("<div id=\"what-if-controls\"></div><p>This report stores {} precomputed "
+                  "scenarios (batch, {}, network, failure rate). To reproduce one, append "
+                  "its options to <code>{}</code>.</p>",
+                  capacity.what_if->cells.size(), device_noun(report, 2),
+                  escape(capacity.command)));
 }
 
 }  // namespace
@@ -152,25 +156,20 @@ std::string flag_effect(const RedFlagFacts& flag, double steps) {
   return steps == 1.0 ? seconds_text(effect) + " per step" : duration_text(effect * steps);
 }
 
-std::string first_screen(const Report& report) {
+std::string first_screen(const Report& report, const std::string& hash) {
   const Decision& decision = report.decision;
-  std::string out =
-      fmt::format("<header>\n<h1>{}</h1>\n<p class=\"verdict\" id=\"verdict\">{}</p>\n",
-                  escape(decision.subject), escape(report.verdict));
-  if (!decision.recommendation.empty()) {
-    out += fmt::format("<p class=\"how\">{}</p>\n", escape(decision.recommendation));
-  }
-  out += decision_table(report);
-  const CapacityRow* front = report.capacity.front();
-  if (front != nullptr && !front->cost_explanation.empty()) {
-    out += html::paragraph("Median cost: " + front->cost_explanation + ".");
-  }
+  std::string out = decision_header({.capacity = report.capacity,
+                                     .kind = report.cluster.device_kind,
+                                     .subject = decision.subject,
+                                     .verdict = report.verdict,
+                                     .note = decision.recommendation,
+                                     .hash = hash});
   if (report.summary) {
     out += "<div class=\"panels\">\n" + certainty_panel(report) + flags_panel(report) +
            rests_on_panel(report) + levers_panel(report.capacity) + what_if_panel(report) +
            "</div>\n";
   }
-  return out + "</header>\n";
+  return out;
 }
 
 }  // namespace meshwright::reports

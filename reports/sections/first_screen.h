@@ -33,7 +33,7 @@ std::optional<Summary> summary_of(const ReportContents& contents);
 double train_steps(const Report& report);
 // In so many steps; of one, "0.41 s per step".
 std::string flag_effect(const RedFlagFacts& flag, double steps);
-// The page's header.
-std::string first_screen(const Report& report);
+// What stands above the sections. `hash`: of the record.
+std::string first_screen(const Report& report, const std::string& hash);
 
 }  // namespace meshwright::reports

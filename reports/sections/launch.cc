@@ -55,7 +55,7 @@ std::string launch_page(const Report& report) {
     body += fmt::format("<div class=\"tab\" id=\"launch-{}\">\n<h3>{}</h3>\n{}</div>\n", index++,
                         escape(file.target), launch_text(file));
   }
-  return html::section("launch", "How to launch the winner", body + "</div>\n");
+  return html::section("launch", "Launch files of layout #1", body + "</div>\n");
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ std::string memory_page(const Report& report) {
   const MemoryPart& memory = *report.memory;
   const std::string_view noun = device_noun(report);
   return html::section(
-      "memory", "What fits in memory",
+      "memory", "Memory",
       html::paragraph(fullest_sentence(memory, noun)) +
           html::figure("memory", "Memory of each pipeline stage against the device's capacity.",
                        stage_bars(memory, noun)) +

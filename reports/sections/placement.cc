@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the winner's ranks sit, and how busy they keep each link.
+// Where the ranks of layout #1 are, and how busy they keep each link.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,8 @@ const Record<PlacementPart>& placement_record() {
   static const Record<PlacementPart> record = [] {
     using R = PlacementPart;
     Record<R> r(
-        "Where the winner's ranks sit, and how long sending keeps each link busy, as a share of "
+        "Where the ranks of layout #1 are, and how long sending keeps each link busy, as a share "
+        "of "
         "the step.");
     r.row(&R::sentence, "sentence", kind::text(), "");
     r.row(&R::rank_order, "rank_order", kind::texts(), "The fastest varying axis first.");
@@ -239,7 +240,7 @@ std::string link_bars(const PlacementPart& placement) {
                     html::bar(segments, most), fmt::format("{:.1f}", link.share_of_step * 100.0)});
   }
   return "<div class=\"bars\">" +
-         html::table("How busy the winner keeps each link",
+         html::table("Share of the step for which layout #1 uses each link",
                      {{"link"}, {"by group"}, {"% of the step", true}}, rows) +
          "</div>" + html::legend(names);
 }

@@ -196,7 +196,7 @@ std::string ranking_page(const Report& report) {
     body += html::details(
         fmt::format("{} more layouts: the next fastest, and slower ones that need less memory",
                     report.ranked.size() - top),
-        ranked_rows_table("Layouts that the plan keeps besides", report, top, end));
+        ranked_rows_table("Other layouts of the plan", report, top, end));
   }
   return html::section(
       "ranking", "Ranking",

@@ -25,8 +25,9 @@ std::string flags_table(const std::vector<RedFlagFacts>& flags) {
 
 std::string rule_of_thumb_part(const std::optional<RuleOfThumbFacts>& rule) {
   if (!rule) return "";
-  return fmt::format("<h3>Beside NVIDIA's rule of thumb</h3>\n<p>{}</p>\n<p>Source: {}.</p>\n",
-                     html::escape(rule->sentence), html::escape(rule->source));
+  return fmt::format(
+      "<h3>Compared with NVIDIA's rule of thumb</h3>\n<p>{}</p>\n<p>Source: {}.</p>\n",
+      html::escape(rule->sentence), html::escape(rule->source));
 }
 
 std::string red_flags_page(const Report& report) {

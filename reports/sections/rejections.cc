@@ -52,7 +52,7 @@ std::string rejections_page(const Report& report) {
   if (report.rejections.empty()) return "";
   const planner::SearchStatistics& statistics = report.statistics;
   return html::section(
-      "rejections", "What was rejected, and why",
+      "rejections", "Rejected layouts",
       html::paragraph(fmt::format("{} layouts were evaluated: {} are valid and {} fit in memory.",
                                   count_text(statistics.enumerated), count_text(statistics.legal),
                                   count_text(statistics.fitting))) +

@@ -84,9 +84,10 @@ std::string scaling_page(const Report& report) {
                                    "the fewest {1}.",
                                    noun, nouns)) +
           html::table(
-              fmt::format("Best layout of each number of {}; efficiency: tokens/s/{} beside the "
-                          "first row's",
-                          nouns, noun),
+              fmt::format(
+                  "Best layout of each number of {}; efficiency: tokens/s/{} relative to the "
+                  "first row's",
+                  nouns, noun),
               scaling_table(points, report.job, report.cluster.device_kind)) +
           (priced ? html::paragraph(fmt::format("{}.", planner::kCostOfSteps)) : ""));
 }

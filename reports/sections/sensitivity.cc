@@ -62,8 +62,11 @@ std::string tornado_table(const std::vector<SensitivityFacts>& sensitivity, Seco
     row.insert(row.end(), rest.begin(), rest.end());
     rows.push_back(std::move(row));
   }
-  std::vector<html::Heading> headings{
-      {"input"}, {"today"}, {"1σ, %", true}, {"step 1σ down, ms", true}, {"step 1σ up, ms", true}};
+  std::vector<html::Heading> headings{{"input"},
+                                      {"current value"},
+                                      {"1σ, %", true},
+                                      {"step 1σ down, ms", true},
+                                      {"step 1σ up, ms", true}};
   if (days) headings.insert(headings.end(), {{"days 1σ down", true}, {"days 1σ up", true}});
   headings.insert(headings.end(), {{"swing, % of the step", true}, {"best layout"}, {"source"}});
   return html::table(
@@ -96,7 +99,7 @@ std::string tornado(const std::vector<SensitivityFacts>& sensitivity, Seconds st
 }
 
 std::string gain_text(const planner::Crossover& c) {
-  if (!c.winner_fits) return "today's winner cannot run there";
+  if (!c.winner_fits) return "layout #1 cannot run there";
   return fmt::format("{} at {}", percent_text(c.gain_at_end),
                      input_amount(c.end_value, c.parameter));
 }
@@ -118,9 +121,9 @@ std::string crossovers_table(const std::vector<planner::Crossover>& crossovers) 
   }
   return html::table("Where another layout becomes the best, nearest first",
                      {{"input"},
-                      {"today"},
+                      {"current value"},
                       {"crossover"},
-                      {"from today, %", true},
+                      {"from the current value, %", true},
                       {"best there"},
                       {"saves, share of the step"},
                       {"compared"}},
@@ -135,7 +138,7 @@ std::string crossovers_part(const std::vector<planner::Crossover>& crossovers) {
   return fmt::format("<p>The nearest crossover point: {}</p>\n",
                      html::escape(planner::sentence_of(crossovers.front()))) +
          html::figure("crossovers",
-                      "How far each input must move from today's value until another layout is "
+                      "How far each input must move from its current value until another layout is "
                       "the best.") +
          crossovers_table(crossovers);
 }
@@ -172,9 +175,9 @@ std::string what_ifs(const std::vector<planner::WhatIf>& all) {
                                             {{"change"},
                                              {"best layout there"},
                                              {"step, ms", true},
-                                             {"against today, %", true},
+                                             {"relative to the current value, %", true},
                                              {"training"},
-                                             {"today"},
+                                             {"current value"},
                                              {"in words"}},
                                             rows);
 }

@@ -75,7 +75,7 @@ std::string step_time_page(const Report& report) {
       "step-time", "Where the time goes",
       html::figure("step_time", "Step time of the ranked layouts, split into its terms.",
                    step_time_bars(top_of(report))) +
-          html::table("Step time of the winner, term by term", with_total(best)));
+          html::table("Step time of layout #1, term by term", with_total(best)));
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ std::string orders_table(const OrdersPart& published, std::string_view noun) {
     rows.push_back({escape(axis.axis), escape(axis.order), significant(axis.order_elements),
                     gigabytes_text(axis.exact)});
   }
-  return html::table("The three published orders beside this layout's exact bytes",
+  return html::table("The three published orders and this layout's exact bytes",
                      {{"axis"},
                       {"published order"},
                       {"order, elements per batch", true},

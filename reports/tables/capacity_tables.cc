@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "reports/text/capacity_text.h"
 #include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
@@ -167,8 +169,10 @@ Table capacity_table(const Capacity& capacity, DeviceKind kind, bool wide) {
   return wide ? wide_table(capacity, kind) : narrow_table(capacity, kind);
 }
 
-Table time_table(const planner::TimeParts& time) {
-  const auto duration = [](double s) { return duration_text(seconds(s)); };
+Table time_table(const planner::TimeParts& time, double median_days) {
+  const auto duration = [](double s) {
+    return (s < 0.0 ? "-" : "") + duration_text(seconds(std::abs(s)));
+  };
   Table table{"",
               {{"part", "part", ""},
                {"seconds", "time", "", 4, false, duration},
@@ -181,7 +185,12 @@ Table time_table(const planner::TimeParts& time) {
   for (const auto& [kind, name] : planner::kLostTimeNames) {
     if (time[kind].value() > 0.0) add(name, time[kind]);
   }
-  add("elapsed", time.elapsed);
+  add("elapsed, at the predicted inputs", time.elapsed);
+  if (median_days > 0.0) {
+    const Seconds median = seconds(median_days * 86400.0);
+    add("effect of the ranges on the median", median - time.elapsed);
+    add("elapsed, median (P50)", median);
+  }
   return table;
 }
 

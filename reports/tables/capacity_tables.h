@@ -13,7 +13,8 @@ namespace meshwright::reports {
 // One row a row of the grid; `wide` has every column, for files.
 Table capacity_table(const Capacity& capacity, DeviceKind kind, bool wide);
 // Where the time of one run goes.
-Table time_table(const planner::TimeParts& time);
+// `median_days`: of the whole run, over the ranges of its inputs.
+Table time_table(const planner::TimeParts& time, double median_days);
 // Steps of one batch and sequence length each.
 Table phases_table(const std::vector<PhaseFacts>& phases);
 // Table of the levers on days and money, largest first.

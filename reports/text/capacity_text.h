@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "planner/capacity/capacity_answer.h"
 
@@ -16,7 +17,7 @@ std::string money_text(double amount, const std::string& currency);
 // ranges of days and price move the median)"; empty: no price is stated.
 std::string cost_explanation(const planner::CapacityAnswer& answer,
                              const planner::CapacityRow& row);
-// "77.9 days (71.6 to 88.2)".
+// "77.9 days (P10-P90: 71.6 to 88.2)".
 std::string days_text(const planner::Quantiles& days);
 
 // "61 to 74", tenth to ninetieth percentile in a unit.
@@ -24,10 +25,20 @@ std::string span_text(const planner::Quantiles& quantiles, double unit);
 const std::string& name_of_case(const planner::CapacityAnswer& answer,
                                 const planner::CapacityRow& row);
 
-// "16,384 GPUs of hgx-h100-400g finish 15.6 T tokens in 78 days (72 to 88), done 2027-03-22
-// (2027-03-16 to 2027-04-01) for 77 M USD (66 to 92). 8,192 GPUs take 146 days and save 4 M USD.
-// The ranges hold 8 of 10 cases." Without a training length: tokens a second.
+// "16,384 GPUs of hgx-h100-400g finish 15.6 T tokens in 78 days (P10-P90: 72 to 88) for 77 M USD
+// (P10-P90: 66 to 92 M). Next cheaper option: 8,192 GPUs, ...". Without a limit: what each day
+// saved costs. Without a training length: tokens a second.
 std::string verdict_of(const planner::CapacityAnswer& answer);
+// "Reserve 16,384 GPUs: done by 2027-03-20 (P90), 41 days before the deadline. Set aside 84.7 M USD
+// (P90)."
+std::string headline_of(const planner::CapacityAnswer& answer);
+// The neighbours of the row in front on the frontier. Empty: there is none.
+std::string why_not_fewer(const planner::CapacityAnswer& answer);
+std::string why_not_more(const planner::CapacityAnswer& answer);
+// The input that was not measured and changes the end most; empty: none.
+std::string weakest_point(const planner::CapacityAnswer& answer);
+// "example prices of 2026-11, no offer", "nothing measured on this cluster".
+std::vector<std::string> tags_of(const planner::CapacityAnswer& answer);
 // "From 8,192 to 16,384 GPUs speed grows by 45 % for 100 % more GPUs: ..."; empty: it does not
 // bend.
 std::string bend_of(const planner::CapacityAnswer& answer, const planner::ScalingSeries& series);

@@ -110,7 +110,7 @@ TEST(Page, AnswersReadWithoutScript) {
   for (const planner::WhatIf& what_if : report.answers->what_ifs) {
     EXPECT_THAT(page, HasSubstr(html::escape(what_if.sentence)));
   }
-  EXPECT_THAT(page, HasSubstr("The winner against each runner-up"));
+  EXPECT_THAT(page, HasSubstr("Layout #1 compared with each runner-up"));
   EXPECT_THAT(page, HasSubstr("<svg class=\"placement\""));
   EXPECT_THAT(page, HasSubstr("rank 15</text>"));
 }

@@ -3,6 +3,7 @@
 // other.
 #include "reports/records/capacity.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +85,42 @@ TEST(CapacityText, SaysHowManyWhenAndForHowMuch) {
   EXPECT_THAT(verdict, HasSubstr("EUR"));
   EXPECT_EQ(money_text(77.34e6, "USD"), "77.3 M USD");
   EXPECT_EQ(money_text(12300.0, "USD"), "12,300 USD");
-  EXPECT_EQ(days_text({71.6, 77.9, 88.2}), "77.9 days (71.6 to 88.2)");
+  EXPECT_EQ(days_text({71.6, 77.9, 88.2}), "77.9 days (P10-P90: 71.6 to 88.2)");
+  EXPECT_THAT(verdict, HasSubstr("Each day saved costs: 16 GPUs instead of 8 GPUs"));
+  EXPECT_THAT(verdict, HasSubstr("Prices are examples (mine, 2026-11), not an offer."));
+}
+
+// One recommendation: the headline names its row, and the neighbours are compared with it.
+TEST(CapacityText, TheHeadlineIsTheRecommendedRows) {
+  planner::CapacityQuestion q = question();
+  q.options.start = planner::date_from_text("2027-01-04");
+  q.options.limits.deadline = planner::date_from_text("2099-12-31");
+  const Capacity capacity = file_of(q, true).capacity;
+  const CapacityRow* row = capacity.row(capacity.recommended);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->gpus, 8);
+  EXPECT_THAT(capacity.headline, HasSubstr("Reserve 8 GPUs: done by " + row->done->p90));
+  EXPECT_THAT(capacity.headline, HasSubstr("before the deadline. Set aside "));
+  EXPECT_EQ(capacity.why_not_fewer, "");
+  EXPECT_THAT(capacity.why_not_more, HasSubstr("16 GPUs take"));
+  EXPECT_THAT(capacity.why_not_more, HasSubstr("than 8 GPUs"));
+  EXPECT_THAT(capacity.tags, testing::Contains(HasSubstr("example prices of 2026-11")));
+  EXPECT_EQ(capacity.calendar.front().name, "start");
+  EXPECT_EQ(capacity.calendar.back().name, "deadline");
+}
+
+TEST(CapacityText, TheNearestRowIsTheOneThatMissesByLeast) {
+  planner::CapacityQuestion q = question();
+  q.options.limits.budget = 1.0;
+  q.options.limits.max_gpus = 1000;
+  const Capacity capacity = file_of(q, false).capacity;
+  const CapacityRow* row = capacity.row(capacity.closest);
+  ASSERT_NE(row, nullptr);
+  EXPECT_THAT(capacity.headline,
+              HasSubstr(fmt::format("Nearest: {} GPUs; P90 cost is", row->gpus)));
+  for (const CapacityRow& other : capacity.rows) {
+    if (other.fits) EXPECT_GE(other.cost->p90, row->cost->p90);
+  }
 }
 
 TEST(CapacityTables, CsvHasOneRowARowAndEveryNumber) {
