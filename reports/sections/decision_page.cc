@@ -218,11 +218,9 @@ std::string decision_header(const DecisionView& view) {
   std::string out = "<header>\n" + top_line(view);
   out += fmt::format("<p class=\"verdict\" id=\"verdict\">{}</p>\n", escape(view.verdict));
   out += reasons(view.capacity);
-  if (!view.note.empty()) {
-    out += fmt::format("<p class=\"how\" id=\"how\">{}</p>\n", escape(view.note));
-  }
-  return out + tiles(view) + charts(view) + rows_box(view) + std::string(kSignatures) +
-         "</header>\n";
+  out += tiles(view) + charts(view) + rows_box(view) + std::string(kSignatures) + "</header>\n";
+  if (view.note.empty()) return out;
+  return out + fmt::format("<p class=\"how\" id=\"how\">{}</p>\n", escape(view.note));
 }
 
 std::string calendar_table(const Capacity& capacity) {

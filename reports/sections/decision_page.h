@@ -19,7 +19,7 @@ struct DecisionView {
   std::string hash{};     // of the record, 8 digits or more
 };
 
-// <header>: everything above the details.
+// <header>, and behind it the note.
 std::string decision_header(const DecisionView& view);
 // Clusters beside each other, each with its best row; empty: there is one.
 std::string clusters_table(const Capacity& capacity, DeviceKind kind);
