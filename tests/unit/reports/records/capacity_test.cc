@@ -119,7 +119,9 @@ TEST(CapacityText, TheNearestRowIsTheOneThatMissesByLeast) {
   EXPECT_THAT(capacity.headline,
               HasSubstr(fmt::format("Nearest: {} GPUs; P90 cost is", row->gpus)));
   for (const CapacityRow& other : capacity.rows) {
-    if (other.fits) EXPECT_GE(other.cost->p90, row->cost->p90);
+    if (other.fits) {
+      EXPECT_GE(other.cost->p90, row->cost->p90);
+    }
   }
 }
 
