@@ -600,11 +600,11 @@ std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& q,
 }
 
 std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question) {
-  struct Change {
+  struct ChangedEngine {
     std::string name;
     void (*apply)(ServingQuestion&);
   };
-  static const std::vector<Change> changes{
+  static const std::vector<ChangedEngine> changes{
       {"as asked", [](ServingQuestion&) {}},
       {"fp8 cache", [](ServingQuestion& q) { q.scenario.options.kv_cache = KvCacheFormat::fp8; }},
       {"fp8 weights",

@@ -112,8 +112,7 @@ int first_layer_of(const Model& model, LayerKind kind) {
   for (int i = 0; i < model.num_layers; ++i) {
     if (layer_kind(model, i) == kind) return i;
   }
-  invariant(false, "a layer of a kind that the model does not have");
-  return 0;
+  throw std::logic_error("internal error: a layer of a kind that the model does not have");
 }
 
 // Hosts that take so many times as long for a launch are as if they launched so many times as much.

@@ -22,215 +22,162 @@ export interface LiveCapacity {
 
 interface Control {
   key: string;
-  label: string;
-  unit: string;
-  type: "range" | "date" | "number";
   value: string; // of the record
-  range?: [from: number, to: number, step: number];
+  input: HTMLInputElement;
   option: (value: string) => string;
+  show: () => void;
 }
-
-type Row = LiveCapacity["rows"][number];
 
 const kDayMs = 86400e3;
 const day_number = (date: string): number => Date.parse(date) / kDayMs;
-const date_of = (start: string, days: number): string => new Date((day_number(start) + Math.max(1, Math.ceil(days)) - 1) * kDayMs).toISOString().slice(0, 10);
-const signed = (value: number, text: string): string => (value < 0 ? "−" : "+") + text;
+const last_day = (start: string, days: number): string => new Date((day_number(start) + Math.max(1, Math.ceil(days)) - 1) * kDayMs).toISOString().slice(0, 10);
+const with_change = (now: number, was: number): string => `${significant(now, 3)} (${now < was ? "−" : "+"}${significant(Math.abs(now - was), 2)})`;
 
-class Live {
-  private readonly controls: Control[];
-  private readonly inputs = new Map<string, HTMLInputElement>();
-  private readonly shown = new Map<string, HTMLElement>();
-  private readonly label = document.createElement("b");
-  private readonly code = document.createElement("code");
-  private readonly record: Run[];
-  private readonly rows: Row[];
+// An input with its label; a range shows its value as words.
+function control(key: string, names: [label: string, unit: string], value: string, option: Control["option"], range?: [from: number, to: number, step: number], words = (at: number) => `${Number(at.toPrecision(4))}`): Control & { label: HTMLElement } {
+  const label = document.createElement("label");
+  const input = document.createElement("input");
+  const shown = document.createElement("b");
+  input.type = range !== undefined ? "range" : value.includes("-") || names[1] === "date" ? "date" : "number";
+  input.step = "any";
+  input.min = `${range === undefined ? 0 : Math.min(range[0], Number(value))}`;
+  if (range !== undefined) input.max = `${Math.max(range[1], Number(value))}`;
+  input.value = value;
+  if (range !== undefined) input.addEventListener("input", () => (input.value = `${Number((Math.round(Number(input.value) / range[2]) * range[2]).toFixed(4))}`));
+  label.append(`${names[0]} `, shown, names[1] === "date" ? "" : ` ${names[1]}`, input);
+  const show = (): void => {
+    if (range !== undefined) shown.textContent = words(Number(input.value));
+  };
+  return { key, value: input.value, input, option, show, label };
+}
 
-  constructor(
-    private readonly capacity: LiveCapacity,
-    private readonly box: HTMLElement,
-    place: HTMLElement,
-    private readonly result: HTMLElement,
-  ) {
-    this.rows = capacity.rows.filter((row) => row.fits);
-    this.record = this.rows.map((row) => run_of(row, capacity.run_inputs));
-    this.controls = this.make_controls();
-    this.code.id = "live-command";
-    this.label.id = "live-label";
-    this.label.setAttribute("role", "status");
-    place.className = "controls";
-    place.append(this.label, ...this.controls.map((control) => this.widget(control)));
-    place.append(button_of("Back to the record", () => this.reset()), copy_button("Copy command", () => this.command()));
-    for (const { key } of this.controls) {
-      const value = url_value(`live-${key}`);
-      const input = this.inputs.get(key);
-      if (value !== null && input !== undefined) input.value = value;
-    }
-    this.show();
-  }
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-  private make_controls(): Control[] {
-    const { run_inputs: inputs, limits } = this.capacity;
-    const prices = this.rows.map((row) => row.price_per_gpu_hour?.value ?? 0);
-    const currency = this.rows[0].cost?.currency ?? "";
-    const controls: Control[] = [];
-    const range = (key: string, label: string, unit: string, value: number, limits_of: [number, number, number], option: (value: string) => string): void => {
-      controls.push({ key, label, unit, type: "range", value: `${value}`, range: limits_of, option });
+function controls_of({ run_inputs: inputs, limits, start }: LiveCapacity, rows: LiveCapacity["rows"], currency: string): ReturnType<typeof control>[] {
+  const prices = new Set(rows.map((row) => row.price_per_gpu_hour?.value ?? 0));
+  const [price] = prices;
+  const dated = limits.deadline !== null || (start !== null && limits.deadline_days === null);
+  return [
+    ...(prices.has(0) ? [] : [control("price", ["price", prices.size > 1 ? "of each price" : `${currency} an hour`], "1", (v) => `--what-if price_per_gpu_hour=${v}x`, [0.4, 2.4, 0.01], prices.size > 1 ? percent : (at) => (at * price).toFixed(2))]),
+    control("failures", ["failures", "per 1,000 node-days"], `${inputs.failure_rate.value}`, (v) => `--failure-rate ${v}`, [0.5, 12, 0.01]),
+    control("restart", ["restart", "min"], `${(inputs.detection_s.value + inputs.restart_s.value) / 60}`, (v) => `--restart-time ${Number(v) * 60}`, [1, 40, 0.1]),
+    control("save", ["save stops training", "s"], `${inputs.pause_s.value}`, (v) => `--save-time ${v}`, [1, 120, 0.5]),
+    ...(rows[0].kilowatts_per_gpu === null ? [] : [control("pue", ["PUE", ""], `${inputs.pue.value}`, (v) => `--pue ${v}`, [1, 2, 0.01])]),
+    control("step", ["step", "of the prediction"], `${inputs.step_factor}`, (v) => `--step-factor ${v}`, [0.7, 1.7, 0.01], percent),
+    control("start", ["start", "date"], start ?? "", (v) => `--start ${v}`),
+    control("deadline", ["deadline", dated ? "date" : "days"], limits.deadline ?? `${limits.deadline_days ?? ""}`, (v) => `--deadline ${v}`),
+    ...(currency === "" ? [] : [control("worth", ["a day is worth", currency], `${inputs.day_worth ?? ""}`, (v) => `--day-worth ${v}`)]),
+  ];
+}
+
+function fill_row(row: HTMLTableRowElement, texts: string[], tag: "td" | "th"): void {
+  texts.forEach((textContent, at) => row.append(Object.assign(document.createElement(tag), { textContent, scope: "col", className: at < texts.length - 1 ? "number" : "" })));
+}
+
+export function add_live(capacity: LiveCapacity | undefined): void {
+  const [box, place, result] = ["live", "live-controls", "live-result"].map((id) => document.getElementById(id));
+  const rows = capacity?.rows.filter((row) => row.fits) ?? [];
+  if (!capacity?.tokens_stated || !box || !place || !result || rows.length === 0) return;
+  const { run_inputs: inputs, limits } = capacity;
+  const on_cores = capacity.device_kind === "cpu";
+  const currency = rows[0].cost?.currency ?? "";
+  const record = rows.map((row) => run_of(row, inputs));
+  const controls = controls_of(capacity, rows, currency);
+  const label = Object.assign(document.createElement("b"), { id: "live-label", role: "status" });
+  const code = Object.assign(document.createElement("code"), { id: "live-command" });
+  const value_of = (key: string): string => controls.find((each) => each.key === key)?.input.value ?? "";
+  const moved = (): Control[] => controls.filter(({ value, input }) => input.value !== value && input.value !== "");
+  const command = (): string => [capacity.command, capacity.grid_options, "--rows-only", ...moved().map(({ option, input }) => option(input.value))].join(" ");
+  // A value that was moved over the record's; what was not moved keeps every digit.
+  const factor = (key: string, now: number): number => (moved().some((each) => each.key === key) ? Number(value_of(key)) / now : 1);
+
+  const moved_inputs = (): RunInputs => {
+    const restart = factor("restart", (inputs.detection_s.value + inputs.restart_s.value) / 60);
+    const save = factor("save", inputs.pause_s.value);
+    return {
+      ...inputs,
+      failure_rate: times(inputs.failure_rate, factor("failures", inputs.failure_rate.value)),
+      detection_s: times(inputs.detection_s, restart),
+      restart_s: times(inputs.restart_s, restart),
+      pause_s: times(inputs.pause_s, save),
+      asynchronous: inputs.asynchronous || save !== 1,
+      pue: times(inputs.pue, factor("pue", inputs.pue.value)),
     };
-    if (prices.every((price) => price > 0)) {
-      range("price", "price ×", currency === "" ? "" : `of the price in ${currency}`, 1, [0.4, 2.4, 0.01], (v) => `--what-if price_per_gpu_hour=${v}x`);
-    }
-    const restart = (inputs.detection_s.value + inputs.restart_s.value) / 60;
-    range("failures", "failures", "per 1,000 node-days", inputs.failure_rate.value, [0.5, 12, 0.01], (v) => `--failure-rate ${v}`);
-    range("restart", "restart", "min", restart, [1, 40, 0.1], (v) => `--restart-time ${Number(v) * 60}`);
-    range("save", "save stops training", "s", inputs.pause_s.value, [1, 120, 0.5], (v) => `--save-time ${v}`);
-    if (this.rows[0].kilowatts_per_gpu !== null) range("pue", "PUE", "", inputs.pue.value, [1, 2, 0.01], (v) => `--pue ${v}`);
-    range("step", "step", "of the prediction", inputs.step_factor, [0.7, 1.7, 0.01], (v) => `--step-factor ${v}`);
-    controls.push({ key: "start", label: "start", unit: "", type: "date", value: this.capacity.start ?? "", option: (v) => `--start ${v}` });
-    const dated = limits.deadline !== null || (this.capacity.start !== null && limits.deadline_days === null);
-    controls.push({ key: "deadline", label: "deadline", unit: dated ? "" : "days", type: dated ? "date" : "number", value: limits.deadline ?? `${limits.deadline_days ?? ""}`, option: (v) => `--deadline ${v}` });
-    if (currency !== "") controls.push({ key: "worth", label: "a day is worth", unit: currency, type: "number", value: `${inputs.day_worth ?? ""}`, option: (v) => `--day-worth ${v}` });
-    return controls;
-  }
+  };
 
-  private widget(control: Control): HTMLElement {
-    const label = document.createElement("label");
-    const input = document.createElement("input");
-    const shown = document.createElement("b");
-    input.type = control.type;
-    if (control.range !== undefined) {
-      const [from, to, step] = control.range;
-      const value = Number(control.value);
-      Object.assign(input, { min: `${Math.min(from, value)}`, max: `${Math.max(to, value)}`, step: "any" });
-      input.dataset.step = `${step}`;
-    } else if (control.type === "number") {
-      Object.assign(input, { min: "0", step: "any" });
-    }
-    input.value = control.value;
-    control.value = input.value; // as the browser writes it
-    input.addEventListener("input", () => {
-      if (control.range !== undefined) input.value = `${Number((Math.round(Number(input.value) / control.range[2]) * control.range[2]).toFixed(4))}`;
-      this.show();
-    });
-    this.inputs.set(control.key, input);
-    this.shown.set(control.key, shown);
-    label.append(`${control.label} `, shown, control.unit === "" ? "" : ` ${control.unit}`, input);
-    return label;
-  }
-
-  private value(key: string): string {
-    return this.inputs.get(key)?.value ?? "";
-  }
-
-  private moved(): Control[] {
-    return this.controls.filter(({ key, value }) => this.value(key) !== value && this.value(key) !== "");
-  }
-
-  private reset(): void {
-    for (const { key, value } of this.controls) (this.inputs.get(key) as HTMLInputElement).value = value;
-    this.show();
-  }
-
-  private command(): string {
-    const options = this.moved().map(({ key, option }) => option(this.value(key)));
-    return [this.capacity.command, this.capacity.grid_options, "--rows-only", ...options].join(" ");
-  }
-
-  // The inputs with what was moved; what was not keeps every digit of the record.
-  private run_inputs(): RunInputs {
-    const all = { ...this.capacity.run_inputs };
-    for (const { key } of this.moved()) {
-      const value = Number(this.value(key));
-      if (key === "failures") all.failure_rate = times(all.failure_rate, value / all.failure_rate.value);
-      if (key === "pue") all.pue = times(all.pue, value / all.pue.value);
-      if (key === "save") Object.assign(all, { asynchronous: true, pause_s: times(all.pause_s, value / all.pause_s.value) });
-      if (key !== "restart") continue;
-      const factor = (value * 60) / (all.detection_s.value + all.restart_s.value);
-      Object.assign(all, { detection_s: times(all.detection_s, factor), restart_s: times(all.restart_s, factor) });
-    }
-    return all;
-  }
-
-  private row_inputs(row: Row): RowInputs {
-    const moved = new Map(this.moved().map(({ key }) => [key, Number(this.value(key))]));
+  const moved_row = (row: RowInputs): RowInputs => {
     const price = row.price_per_gpu_hour;
-    const priced = { ...row, price_per_gpu_hour: price === null ? null : times(price, moved.get("price") ?? 1) };
-    const factor = moved.get("step");
-    return factor === undefined ? priced : with_step_factor(priced, factor / this.capacity.run_inputs.step_factor);
-  }
+    return with_step_factor({ ...row, price_per_gpu_hour: price && times(price, factor("price", 1)) }, factor("step", inputs.step_factor));
+  };
 
-  private limits(): Limits {
-    const { limits } = this.capacity;
-    const deadline = this.value("deadline");
-    const start = this.value("start");
-    const dated = deadline.includes("-");
-    const days = deadline === "" ? null : dated ? (start === "" ? null : day_number(deadline) - day_number(start) + 1) : Number(deadline);
-    const worth = this.value("worth");
+  const moved_limits = (): Limits => {
+    const [deadline, start, worth] = ["deadline", "start", "worth"].map(value_of);
+    const dated = day_number(deadline) - day_number(start) + 1; // no number without a start
+    const days = deadline.includes("-") ? (start === "" ? null : dated) : Number(deadline) || null;
     return { days, budget: limits.budget, megawatts: limits.max_megawatts, gpus: limits.max_gpus, day_worth: worth === "" ? null : Number(worth) };
-  }
+  };
 
-  private show(): void {
-    const moved = this.moved();
-    for (const { key, type } of this.controls) {
-      const value = this.value(key);
-      const shown = this.shown.get(key);
-      if (shown !== undefined && type === "range") shown.textContent = key === "step" || key === "price" ? `${Math.round(Number(value) * 100)} %` : `${Number(Number(value).toPrecision(4))}`;
-      set_in_url(`live-${key}`, moved.some((each) => each.key === key) ? value : null);
-    }
-    this.box.classList.toggle("on", moved.length > 0);
-    this.label.textContent = moved.length > 0 ? "Live what-if, not the record." : "The record. Move an input for a live what-if.";
-    this.result.replaceChildren();
-    if (moved.length > 0) this.show_rows();
-  }
-
-  private show_rows(): void {
-    const inputs = this.run_inputs();
-    const runs = this.rows.map((row) => ({ gpus: row.gpus, run: run_of(this.row_inputs(row), inputs) }));
-    const limits = this.limits();
-    const best = recommended_of(runs, limits);
-    const start = this.value("start");
-    const several = new Set(this.rows.map((row) => `${row.cluster}/${row.global_batch}`)).size > 1;
-    const cost = (run: Run): number => (run.cost ?? run.gpu_hours).p50 / 1e6;
-    const unit = runs[0].run.cost === null ? `M ${this.capacity.device_kind === "cpu" ? "core" : "GPU"}-hours` : `M ${this.rows[0].cost?.currency ?? ""}`;
+  const show_rows = (): void => {
+    const now = moved_inputs();
+    const bounds = moved_limits();
+    const start = value_of("start");
+    const runs = rows.map((row) => ({ gpus: row.gpus, run: run_of(moved_row(row), now) }));
+    const best = recommended_of(runs, bounds);
+    const several = new Set(rows.map((row) => row.cluster + row.global_batch)).size > 1;
+    const cost = (run: Run): { p50: number; p90: number } => run.cost ?? run.gpu_hours;
+    const unit = currency === "" ? `${on_cores ? "core" : "GPU"}-hours` : currency;
     const table = document.createElement("table");
     table.createCaption().textContent = "Live what-if, not the record. In parentheses: change relative to the record";
-    const heads = [this.capacity.device_kind === "cpu" ? "cores" : "GPUs", "days (P50)", "end (P90)", `${unit} (P50)`, `${unit} (P90)`, "goodput", "mean time between failures", "limits"];
-    const head = table.createTHead().insertRow();
-    for (const text of heads) head.append(Object.assign(document.createElement("th"), { textContent: text, scope: "col", className: text === "limits" ? "" : "number" }));
+    fill_row(table.createTHead().insertRow(), [on_cores ? "cores" : "GPUs", "days (P50)", "end (P90)", `M ${unit} (P50)`, `M ${unit} (P90)`, "goodput", "mean time between failures", "limits"], "th");
     const body = table.createTBody();
     runs.forEach(({ gpus, run }, index) => {
-      const was = this.record[index];
       const row = body.insertRow();
-      const days = run.days.p50 - was.days.p50;
-      const more = cost(run) - cost(was);
-      const name = gpus.toLocaleString("en") + (several ? ` ${this.rows[index].cluster}, batch ${this.rows[index].global_batch}` : "");
-      const texts = [
-        name + (index === best ? " ★" : ""),
-        `${significant(run.days.p50, 3)} (${signed(days, significant(Math.abs(days), 2))})`,
-        start === "" ? `${significant(run.days.p90, 3)} days` : date_of(start, run.days.p90),
-        `${significant(cost(run), 3)} (${signed(more, significant(Math.abs(more), 2))})`,
-        significant((run.cost ?? run.gpu_hours).p90 / 1e6, 3),
-        `${(run.goodput * 100).toFixed(1)} %`,
-        `${significant(run.mean_time_between_h, 3)} h`,
-        meets_limits(gpus, run, limits) ? "all met" : "missed",
-      ];
-      texts.forEach((text, at) => Object.assign(row.insertCell(), { textContent: text, className: at < 7 ? "number" : "" }));
-      row.dataset.days = `${run.days.p50}`;
-      row.dataset.cost = `${(run.cost ?? run.gpu_hours).p90}`;
+      const name = gpus.toLocaleString("en") + (several ? ` ${rows[index].cluster}, batch ${rows[index].global_batch}` : "");
+      fill_row(
+        row,
+        [
+          name + (index === best ? " ★" : ""),
+          with_change(run.days.p50, record[index].days.p50),
+          start === "" ? `${significant(run.days.p90, 3)} days` : last_day(start, run.days.p90),
+          with_change(cost(run).p50 / 1e6, cost(record[index]).p50 / 1e6),
+          significant(cost(run).p90 / 1e6, 3),
+          `${(run.goodput * 100).toFixed(1)} %`,
+          `${significant(run.mean_time_between_h, 3)} h`,
+          meets_limits(gpus, run, bounds) ? "all met" : "missed",
+        ],
+        "td",
+      );
+      Object.assign(row.dataset, { days: run.days.p50, cost: cost(run).p90 });
       if (index === best) row.className = "pick";
     });
     const scroll = Object.assign(document.createElement("div"), { className: "scroll" });
     scroll.append(table);
-    this.code.textContent = this.command();
-    this.result.append(scroll, this.code);
-  }
-}
+    code.textContent = command();
+    result.append(scroll, code);
+  };
 
-export function add_live(capacity: LiveCapacity | undefined): void {
-  const box = document.getElementById("live");
-  const place = document.getElementById("live-controls");
-  const result = document.getElementById("live-result");
-  if (capacity === undefined || box === null || place === null || result === null) return;
-  if (!capacity.tokens_stated || !capacity.rows.some((row) => row.fits)) return;
-  new Live(capacity, box, place, result);
+  const show = (): void => {
+    const all = moved();
+    for (const each of controls) {
+      each.show();
+      set_in_url(`live-${each.key}`, all.includes(each) ? each.input.value : null);
+    }
+    box.classList.toggle("on", all.length > 0);
+    label.textContent = all.length > 0 ? "Live what-if, not the record." : "The record. Move an input for a live what-if.";
+    result.replaceChildren();
+    if (all.length > 0) show_rows();
+  };
+
+  const back = (): void => {
+    for (const { input, value } of controls) input.value = value;
+    show();
+  };
+
+  place.className = "controls";
+  place.append(label, ...controls.map((each) => each.label), button_of("Back to the record", back), copy_button("Copy command", command));
+  for (const { key, input } of controls) {
+    input.addEventListener("input", show);
+    input.value = url_value(`live-${key}`) ?? input.value;
+  }
+  show();
 }
