@@ -217,6 +217,14 @@ export type Interruptions = {
   spare_nodes: number;
 };
 
+export type RangedNumber = {
+  value: number;
+  low: number;
+  high: number;
+  basis: string;
+  source: string;
+};
+
 export type TimeParts = {
   elapsed_s: number;
   productive_s: number;
@@ -284,6 +292,9 @@ export type CapacityRow = {
   goodput_meta?: number | null;
   checkpoint?: CheckpointPlan;
   interruptions?: Interruptions;
+  added_share?: number;
+  price_per_gpu_hour?: null | RangedNumber;
+  kilowatts_per_gpu?: null | RangedNumber;
   time?: TimeParts;
   phases?: CapacityPhase[];
 };
@@ -356,6 +367,7 @@ export type Lever = {
   relative_spread: number;
   value: number;
   swing_days: number;
+  swing_cost: number;
   low: null | LeverEnd;
   high: null | LeverEnd;
 };
@@ -393,6 +405,54 @@ export type WhatIfGrid = {
   cells: WhatIfCell[];
 };
 
+export type FrontierPoint = {
+  row: string;
+  days: number;
+  cost: number;
+  dominated_by: string | null;
+  reason: string;
+  slower: string | null;
+  cost_per_day_saved: number | null;
+};
+
+export type Risk = {
+  name: string;
+  what: string;
+  how_likely: string;
+  days: number | null;
+  cost: number | null;
+  settled_by: string;
+};
+
+export type CalendarDay = {
+  name: string;
+  label: string;
+  day: number;
+  date: string | null;
+};
+
+export type RunInputs = {
+  failure_rate: RangedNumber;
+  detection_s: RangedNumber;
+  restart_s: RangedNumber;
+  pause_s: RangedNumber;
+  storage_gb_per_s_per_node: RangedNumber;
+  pue: RangedNumber;
+  asynchronous: boolean;
+  persist_s: number | null;
+  load_s: number | null;
+  interval_s: number | null;
+  replicas: number;
+  catch_up_s: number;
+  repair_days: number;
+  spares_target: number;
+  spare_nodes: number | null;
+  waiting_over_busy: number;
+  step_factor: number;
+  day_worth: number | null;
+  lead_time_days: number | null;
+};
+
 export type CapacityAssumption = {
   name: string;
   label: string;
@@ -408,8 +468,15 @@ export type CapacityAssumption = {
 export type Capacity = {
   train_tokens: number;
   tokens_stated: boolean;
+  device_kind: "cpu" | "gpu";
   start: string | null;
   command: string;
+  headline: string;
+  why_not_fewer: string;
+  why_not_more: string;
+  weakest_point: string;
+  tags: string[];
+  grid_options: string;
   verdict: string;
   planned: string | null;
   recommended: string | null;
@@ -425,6 +492,10 @@ export type Capacity = {
   reference: null | ReferenceRun;
   levers: Lever[];
   what_if: null | WhatIfGrid;
+  frontier: FrontierPoint[];
+  risks: Risk[];
+  calendar: CalendarDay[];
+  run_inputs: RunInputs;
   assumptions: CapacityAssumption[];
   included: string[];
   not_included: string[];
