@@ -8,7 +8,7 @@ namespace {
 
 DisaggregatedPools pools_of(const CompiledService& service) {
   return {*service.prefill, *service.replica, service.prefill_replicas, service.replicas,
-          service.transfer.time};
+          service.transfer.time, service.transfer.moving};
 }
 
 std::optional<ServiceState> of_pools(const std::optional<DisaggregatedState>& found,
@@ -25,6 +25,10 @@ int num_gpus(const ServingPool& pool) {
 }
 int num_gpus(const Deployment& deployment) {
   return num_gpus(deployment.pool) + (deployment.prefill ? num_gpus(*deployment.prefill) : 0);
+}
+
+double decode_groups(const Deployment& deployment) {
+  return deployment.pool.replicas * deployment.pool.options.layout.data_parallel_size;
 }
 
 std::string short_name(const Deployment& deployment) {
@@ -49,7 +53,8 @@ CompiledService compiled_service(const ServingScenario& s, const Deployment& dep
     service.prefill_replicas = deployment.prefill->replicas;
     service.transfer =
         kv_transfer(s.model, s.engine, deployment.prefill->options, deployment.pool.options,
-                    pool_link(s.cluster, num_gpus(deployment)), mean_input(load.lengths));
+                    pool_link(s.cluster, num_gpus(deployment)), mean_input(load.lengths),
+                    decode_groups(deployment));
   }
   return service;
 }
@@ -74,8 +79,9 @@ std::optional<ServiceState> service_state(const CompiledService& service, const 
 double largest_service_rate(const CompiledService& service, const ServingLoad& load) {
   const MeanRequest request = mean_request(load, service.replica->rule.block_size);
   if (!service.prefill) return service.replicas * largest_rate(*service.replica, request);
-  return std::min(service.prefill_replicas * prefill_rate(*service.prefill, request),
-                  service.replicas * decode_rate(*service.replica, request));
+  return std::min(
+      service.prefill_replicas * prefill_rate(*service.prefill, request),
+      service.replicas * decode_rate(*service.replica, request, service.transfer.moving));
 }
 
 std::optional<ServingRun> simulate_service(const CompiledService& service,
@@ -83,7 +89,7 @@ std::optional<ServingRun> simulate_service(const CompiledService& service,
   if (!service.prefill) return simulate_serving(*service.replica, service.replicas, load);
   const double input = mean_input(load.lengths);
   const Seconds base = service.transfer.handover;
-  const Seconds token = (service.transfer.time - base) / input;
+  const Seconds token = service.transfer.moving / input;
   const DisaggregatedService pools{
       *service.prefill, *service.replica, service.prefill_replicas, service.replicas, base, token};
   return simulate_disaggregated(pools, load);

@@ -36,6 +36,8 @@ struct Deployment {
 };
 int num_gpus(const ServingPool& pool);
 int num_gpus(const Deployment& deployment);
+// Attention groups of the decode pool, or of all replicas.
+double decode_groups(const Deployment& deployment);
 // "4 x tp2", "2 x tp4 + 1 x tp8" (prefill first).
 std::string short_name(const Deployment& deployment);
 

@@ -88,8 +88,9 @@ double prefill_rate_within(const PoolCandidate& pool, const LatencyLimits& limit
   return utilization * most;
 }
 
-// Answers a second of one decode replica whose tokens stay within the limit.
-double decode_rate_within(const PoolCandidate& pool, const LatencyLimits& limits) {
+// Answers a second of one decode replica whose tokens stay within the limit. A prompt that is being
+// moved takes room, and the links of a group carry one at a time.
+double decode_rate_within(const PoolCandidate& pool, const LatencyLimits& limits, Seconds moving) {
   const ServingReplica& replica = *pool.replica;
   const double room = running_limit(replica, pool.request.input, pool.request.output);
   if (room < 1.0) return 0.0;
@@ -110,7 +111,9 @@ double decode_rate_within(const PoolCandidate& pool, const LatencyLimits& limits
     for (int i = 0; i < 30; ++i) (within((low + high) / 2) ? low : high) = (low + high) / 2;
     running = low;
   }
-  return running * replica.cost.data_ranks / (step(running).value() * steps);
+  const double rate = running / (step(running).value() * steps);
+  const double full = decode_rate(replica, pool.request, moving) / replica.cost.data_ranks;
+  return std::min(rate, kMostUtilization * full) * replica.cost.data_ranks;
 }
 
 LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout) {
@@ -156,11 +159,11 @@ LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout
       PoolCandidate pool{varied, replica, request, 0, 0, 0};
       pool.rate = aggregated_rate(pool, q.limits);
       if (q.disaggregated) {
-        const Seconds moved =
-            kv_transfer(s.model, s.engine, varied, varied, s.cluster.inter_node, request.input)
-                .time;
-        pool.prefill = prefill_rate_within(pool, q.limits, moved);
-        pool.decode = decode_rate_within(pool, q.limits);
+        const KvTransfer moved =
+            kv_transfer(s.model, s.engine, varied, varied, s.cluster.inter_node, request.input,
+                        layout.data_parallel_size);
+        pool.prefill = prefill_rate_within(pool, q.limits, moved.time);
+        pool.decode = decode_rate_within(pool, q.limits, moved.moving);
       }
       found.candidates.push_back(std::move(pool));
     }
@@ -263,7 +266,8 @@ struct DeploymentFinder {
     CompiledService service{decode.replica, prefill.replica, d, p, {}};
     service.transfer = kv_transfer(
         q.scenario.model, q.scenario.engine, prefill.options, decode.options,
-        pool_link(q.scenario.cluster, num_gpus(deployment)), mean_input(q.load.lengths));
+        pool_link(q.scenario.cluster, num_gpus(deployment)), mean_input(q.load.lengths),
+        decode_groups(deployment));
     add(deployment, service, std::min(p * prefill.prefill, d * decode.decode));
   }
 };

@@ -21,6 +21,19 @@ double decode_room(const ServingReplica& replica, const MeanRequest& request) {
   return running_limit(replica, request.input, request.output);
 }
 
+// B of one group whose room is full: B + m B / (n t(B)) = R. The left side grows with B.
+double running_when_full(const ServingReplica& replica, const MeanRequest& request, Seconds moving) {
+  const double room = decode_room(replica, request), steps = steps_of(replica, request);
+  if (moving.value() <= 0.0) return room;
+  double low = 0.0, high = room;
+  for (int i = 0; i < kRateHalvings; ++i) {
+    const double running = (low + high) / 2.0;
+    const double rate = running / (steps * decode_time(replica, request, running).value());
+    (running + rate * moving.value() > room ? high : low) = running;
+  }
+  return low;
+}
+
 // B of one group at this rate of it: B = X n t(B), raised from none.
 double running_at(const ServingReplica& replica, const MeanRequest& request, double rate) {
   const double steps = steps_of(replica, request);
@@ -37,7 +50,7 @@ DisaggregatedState state_at(const DisaggregatedPools& pools, const MeanRequest& 
                             double rate) {
   DisaggregatedState found;
   found.prefill_rate = pools.prefill_replicas * prefill_rate(pools.prefill, request);
-  found.decode_rate = pools.decode_replicas * decode_rate(pools.decode, request);
+  found.decode_rate = pools.decode_replicas * decode_rate(pools.decode, request, pools.moving);
   const double groups = pools.decode_replicas * pools.decode.cost.data_ranks;
   const double steps = steps_of(pools.decode, request);
   SteadyState& state = found.state;
@@ -49,6 +62,8 @@ DisaggregatedState state_at(const DisaggregatedPools& pools, const MeanRequest& 
   const double busy = rate / found.prefill_rate;
   found.prefill_time = unloaded_prefill(pools.prefill, request);
   state.waiting = queue_wait(1.0, std::min(busy, 1.0 - 1e-9), found.prefill_time);
+  const double carried = rate / groups * pools.moving.value();
+  state.waiting += queue_wait(1.0, std::min(carried, 1.0 - 1e-9), pools.moving);
   state.ttft = pools.prefill.rule.request + state.waiting + found.prefill_time + pools.transfer;
   state.requests_per_second = rate;
   state.e2e = state.ttft + state.decode_step * steps;
@@ -65,17 +80,20 @@ double prefill_rate(const ServingReplica& replica, const MeanRequest& request) {
   return together * groups / prompt_time(replica, request, 0.0, std::max(together, groups)).value();
 }
 
-double decode_rate(const ServingReplica& replica, const MeanRequest& request) {
+double decode_rate(const ServingReplica& replica, const MeanRequest& request, Seconds moving) {
   const double room = decode_room(replica, request), steps = steps_of(replica, request);
   if (room < 1.0) return 0.0;
-  if (steps <= 0.0) return 1e300;
-  return room * replica.cost.data_ranks / (decode_time(replica, request, room).value() * steps);
+  const double links = moving.value() > 0.0 ? 1.0 / moving.value() : 1e300;
+  if (steps <= 0.0) return links * replica.cost.data_ranks;
+  const double running = running_when_full(replica, request, moving);
+  const double full = running / (decode_time(replica, request, running).value() * steps);
+  return std::min(full, links) * replica.cost.data_ranks;
 }
 
 std::optional<DisaggregatedState> disaggregated_open_loop(const DisaggregatedPools& pools,
                                                           const MeanRequest& request, double rate) {
   const double most = std::min(pools.prefill_replicas * prefill_rate(pools.prefill, request),
-                               pools.decode_replicas * decode_rate(pools.decode, request));
+                               pools.decode_replicas * decode_rate(pools.decode, request, pools.moving));
   if (rate >= most) return std::nullopt;
   return state_at(pools, request, rate);
 }
@@ -84,7 +102,7 @@ std::optional<DisaggregatedState> disaggregated_closed_loop(const DisaggregatedP
                                                             const MeanRequest& request,
                                                             double users) {
   double high = std::min(pools.prefill_replicas * prefill_rate(pools.prefill, request),
-                         pools.decode_replicas * decode_rate(pools.decode, request));
+                         pools.decode_replicas * decode_rate(pools.decode, request, pools.moving));
   if (high <= 0.0) return std::nullopt;
   double low = 0.0;
   // X * E2E(X) grows with X and meets the users once.
@@ -105,8 +123,8 @@ std::optional<DisaggregatedState> disaggregated_closed_loop(const DisaggregatedP
 }
 
 double matched_ratio(const ServingReplica& prefill, const ServingReplica& decode,
-                     const MeanRequest& request) {
-  return prefill_rate(prefill, request) / decode_rate(decode, request);
+                     const MeanRequest& request, Seconds moving) {
+  return prefill_rate(prefill, request) / decode_rate(decode, request, moving);
 }
 
 }  // namespace meshwright

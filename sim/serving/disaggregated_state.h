@@ -3,8 +3,10 @@
 // arXiv 2401.09670, section 3).
 //
 //   prefill  mu_p = prompts of a full step / its time; utilization rho_p = X / (N_p mu_p)
-//   decode   B = X n t(B) / N_d; mu_d = rate at which B fills the room
-//   TTFT     host + wait(rho_p) + prefill + transfer
+//   decode   B = X n t(B) / N_d; a prompt that is being moved takes its room, too:
+//            B + X m / N_d <= R, and the links carry X <= N_d / m (m: time that one is moved)
+//            mu_d = the largest such rate
+//   TTFT     host + wait(rho_p) + prefill + wait for the links + transfer
 //   TPOT     t(B) n / (O - 1), without prompts
 //   rate     min(N_p mu_p, N_d mu_d); the other pool idles the rest
 #pragma once
@@ -20,6 +22,7 @@ struct DisaggregatedPools {
   const ServingReplica& decode;
   int prefill_replicas = 1, decode_replicas = 1;
   Seconds transfer{};  // of one prompt
+  Seconds moving{};    // of it, the links of a decode group are taken
 };
 
 struct DisaggregatedState {
@@ -31,8 +34,9 @@ struct DisaggregatedState {
 
 // Requests a second of one prefill replica that is never idle.
 double prefill_rate(const ServingReplica& replica, const MeanRequest& request);
-// Requests a second of one decode replica whose room is full.
-double decode_rate(const ServingReplica& replica, const MeanRequest& request);
+// Requests a second of one decode replica whose room is full, or whose links are.
+double decode_rate(const ServingReplica& replica, const MeanRequest& request,
+                   Seconds moving = {});
 
 // Empty: a request does not fit, or `rate` is above what a pool serves.
 std::optional<DisaggregatedState> disaggregated_closed_loop(const DisaggregatedPools& pools,
@@ -43,6 +47,6 @@ std::optional<DisaggregatedState> disaggregated_open_loop(const DisaggregatedPoo
 
 // Decode replicas for each prefill replica that leave neither idle: N_d / N_p = mu_p / mu_d.
 double matched_ratio(const ServingReplica& prefill, const ServingReplica& decode,
-                     const MeanRequest& request);
+                     const MeanRequest& request, Seconds moving = {});
 
 }  // namespace meshwright

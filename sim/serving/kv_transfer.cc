@@ -7,7 +7,8 @@
 namespace meshwright {
 
 KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
-                       const ReplicaOptions& decode, const Link& link, double tokens) {
+                       const ReplicaOptions& decode, const Link& link, double tokens,
+                       double decode_groups) {
   const auto rank_bytes = [&](const ReplicaOptions& options) {
     const double layers =
         std::ceil(static_cast<double>(model.num_layers) / options.layout.pipeline_parallel_size);
@@ -22,8 +23,12 @@ KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOp
   const double blocks = std::ceil(tokens / std::max(1, decode.block_size));
   found.descriptors = blocks * model.num_layers * (model.mla ? 1.0 : 2.0);
   found.handover = engine.transfer.handover;
-  found.time = found.handover + std::max(found.rank / link.bandwidth,
-                                         engine.transfer.descriptor * found.descriptors);
+  found.moving =
+      std::max(found.rank / link.bandwidth, engine.transfer.descriptor * found.descriptors);
+  if (engine.transfer.rate.value() > 0.0) {
+    found.moving = std::max(found.moving, found.all * decode_groups / engine.transfer.rate);
+  }
+  found.time = found.handover + found.moving;
   return found;
 }
 

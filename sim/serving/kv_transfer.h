@@ -2,10 +2,13 @@
 // What moves when a prompt is computed in one pool and decoded in another.
 //
 //   bytes of a rank  tokens * (bytes of a token on it), the larger of the two sides
-//   time             handover + max(bytes / link, descriptors * descriptor time)
+//   moving           max(bytes / link, descriptors * descriptor time, bytes of all ranks / rate)
+//   time             handover + moving
 // A descriptor is one block of one layer (keys and values apart where they are). Handover: requests
-// between the pools' schedulers. Sources: vllm#34054 (40,064 descriptors, 313 MB in 174 ms), #50913
-// (105 ms of a hand-over of 263 ms).
+// between the pools' schedulers. The links of a decode group carry one prompt after the other, and
+// its cache holds the whole prompt from the start of a transfer. Sources: vllm#34054 (40,064
+// descriptors, 313 MB in 174 ms), #50913 (105 ms of a hand-over of 263 ms); NixlConnector
+// allocates a prompt's blocks before it reads them (aiconfigurator#1380).
 #pragma once
 
 #include "sim/hardware/cluster.h"
@@ -19,11 +22,14 @@ struct KvTransfer {
   Bytes rank{};            // through one link
   double descriptors = 0;  // of one rank
   Seconds handover{};      // of the time, what does not grow with the prompt
+  Seconds moving{};        // the links are taken so long
   Seconds time{};
 };
 // Options with defaults.
+// `decode_groups`: attention groups of the decode pool, which share the engine's rate.
 KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
-                       const ReplicaOptions& decode, const Link& link, double tokens);
+                       const ReplicaOptions& decode, const Link& link, double tokens,
+                       double decode_groups = 1);
 // The link between two pools: inside a node if both fit into one, else between nodes.
 const Link& pool_link(const Cluster& cluster, int gpus);
 

@@ -42,7 +42,7 @@ void ReplicaSimulation::enqueue(const QueuedRequest& request) {
   std::size_t best = next_group_;
   if (groups_.size() > 1) {
     const auto load = [](const Group& g) {
-      return g.waiting.size() + g.prompts.size() + g.running.size();
+      return g.waiting.size() + g.arriving.size() + g.prompts.size() + g.running.size();
     };
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       const std::size_t at = (next_group_ + i) % groups_.size();
@@ -57,16 +57,25 @@ std::optional<Seconds> ReplicaSimulation::next_start() const {
   std::optional<Seconds> start;
   for (const Group& group : groups_) {
     if (!group.running.empty() || !group.prompts.empty()) return clock_;
+    const auto may = [&](Seconds when) {
+      when = std::max(clock_, when);
+      start = start ? std::min(*start, when) : when;
+    };
+    if (!group.arriving.empty()) may(group.arriving.front().there);
+    // Beside prompts that are still on their way there may be no room for the next one.
     if (group.waiting.empty()) continue;
-    const Seconds when = std::max(clock_, group.waiting.front().enqueued);
-    start = start ? std::min(*start, when) : when;
+    const QueuedRequest& next = group.waiting.front();
+    if (group.arriving.empty() || has_room(group, next)) may(next.enqueued);
   }
   return start;
 }
 
 double ReplicaSimulation::used(const Group& group) const {
-  const double requests = static_cast<double>(group.running.size() + group.prompts.size());
-  return group.context + group.cached + requests * waste_;
+  return group.context + group.cached + requests_in(group) * waste_;
+}
+
+double ReplicaSimulation::requests_in(const Group& group) const {
+  return static_cast<double>(group.running.size() + group.prompts.size() + group.arriving.size());
 }
 
 // Tokens that a request must find free, beyond its prompt.
@@ -74,20 +83,50 @@ double ReplicaSimulation::limit_of(const QueuedRequest& request) const {
   return reserved_share(rule_.full_cache) * request.remaining;
 }
 
-bool ReplicaSimulation::admit(Group& group, Seconds decision) {
-  if (group.waiting.empty()) return false;
-  const QueuedRequest& next = group.waiting.front();
-  if (next.enqueued > decision) return false;
-  const double requests = static_cast<double>(group.running.size() + group.prompts.size());
+bool ReplicaSimulation::has_room(const Group& group, const QueuedRequest& next) const {
+  const double requests = requests_in(group);
+  if (requests == 0) return true;
   if (requests + 1.0 > rule_.max_sequences) return false;
   const double promised = used(group) + group.reserved;
-  const bool alone = requests == 0;
-  if (!alone && promised + next.input + waste_ + limit_of(next) > capacity_) return false;
-  group.reserved += limit_of(next);
-  group.cached += next.input;
+  return promised + next.input + waste_ + limit_of(next) <= capacity_;
+}
+
+void ReplicaSimulation::take_in(Group& group, const QueuedRequest& request) {
+  group.reserved += limit_of(request);
+  group.cached += request.input;
+}
+
+bool ReplicaSimulation::admit(Group& group, Seconds decision) {
+  if (group.waiting.empty()) return false;
+  const QueuedRequest next = group.waiting.front();
+  if (next.moved || next.enqueued > decision || !has_room(group, next)) return false;
+  take_in(group, next);
   group.prompts.push_back({next, 0.0});
   group.waiting.pop_front();
   return true;
+}
+
+// Prompts that were computed elsewhere and have room here set out, one after the other.
+void ReplicaSimulation::fetch(Group& group, Seconds start) {
+  while (!group.waiting.empty()) {
+    const QueuedRequest next = group.waiting.front();
+    if (!next.moved || next.enqueued > start || !has_room(group, next)) return;
+    take_in(group, next);
+    group.links_free = std::max(group.links_free, start) + next.moving;
+    group.arriving.push_back({next, group.links_free});
+    group.waiting.pop_front();
+  }
+}
+
+void ReplicaSimulation::begin_arrived(Group& group, Seconds decision) {
+  while (!group.arriving.empty() && group.arriving.front().there <= decision) {
+    Arriving one = group.arriving.front();
+    group.arriving.pop_front();
+    first_tokens_.push_back({one.request.index, one.there});
+    one.request.has_first = true;
+    one.request.moved = false;  // thrown out, it is computed again here
+    start_decoding(group, one.request, one.there);
+  }
 }
 
 void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decision) {
@@ -95,7 +134,7 @@ void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decisi
   while (budget >= 1.0) {
     if (at == group.prompts.size() && !admit(group, decision)) return;
     Prompt& prompt = group.prompts[at];
-    const double left = prompt.request.in_cache ? 0.0 : prompt.request.computed - prompt.done;
+    const double left = prompt.request.computed - prompt.done;
     double take = std::min(left, budget);
     // A prompt that is never cut waits for a step with room, or runs alone if no step has it.
     const bool first = group.step.prefill_tokens == 0.0;
@@ -126,7 +165,6 @@ void ReplicaSimulation::make_room(Group& group) {
         std::max(1.0, (newest->last_step - group.decode_steps) * rule_.tokens_per_step);
     request.input = request.computed = context;
     request.has_first = true;
-    request.in_cache = false;
     group.context -= context;
     group.reserved -= reserved_share(rule_.full_cache) * (newest->last_step - group.decode_steps) *
                       rule_.tokens_per_step;
@@ -164,6 +202,11 @@ double ReplicaSimulation::steps_alike(Seconds start, Seconds duration, Seconds l
     steps = std::min(steps, group.running.front().last_step - group.decode_steps);
     const double each = static_cast<double>(group.running.size()) * rule_.tokens_per_step;
     steps = std::min(steps, std::floor((capacity_ - used(group)) / each));
+    if (!group.arriving.empty()) {
+      const Seconds there = group.arriving.front().there;
+      if (there > start) limit = std::min(limit, there);
+      if (there <= start && there > last_start_) return 1.0;
+    }
     // Somebody who waits may become visible.
     if (!group.waiting.empty()) {
       const Seconds seen = group.waiting.front().enqueued;
@@ -248,6 +291,8 @@ void ReplicaSimulation::advance(Seconds limit) {
   const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
   EngineStep slowest, mean;
   for (Group& group : groups_) {
+    fetch(group, start);
+    begin_arrived(group, decision);
     compose(group, decision);
     const EngineStep& s = group.step;
     slowest = {std::max(slowest.decode_sequences, s.decode_sequences),

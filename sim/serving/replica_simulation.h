@@ -18,8 +18,9 @@ struct QueuedRequest {
   double input = 0;        // tokens that must be in the cache before it decodes
   double computed = 0;     // of them without a prefix hit
   double remaining = 0;    // tokens of its answer after its first
-  bool has_first = false;  // its first token is out already: thrown out, or computed elsewhere
-  bool in_cache = false;   // its prompt came with it (disaggregated)
+  bool has_first = false;  // its first token is out already, and it was thrown out
+  bool moved = false;      // its prompt was computed elsewhere (disaggregated)
+  Seconds moving{};        // and takes the group's links so long
 };
 
 struct StepEvent {
@@ -54,8 +55,15 @@ class ReplicaSimulation {
     QueuedRequest request{};
     double done = 0;  // of computed
   };
+  // A prompt on its way into the group's cache, which has room for it already.
+  struct Arriving {
+    QueuedRequest request{};
+    Seconds there{};
+  };
   struct Group {
     std::deque<QueuedRequest> waiting{};
+    std::deque<Arriving> arriving{};  // one after the other
+    Seconds links_free{};
     std::deque<Prompt> prompts{};    // admitted, not yet whole
     std::vector<Running> running{};  // heap by last_step
     double decode_steps = 0;
@@ -71,7 +79,12 @@ class ReplicaSimulation {
 
   [[nodiscard]] double used(const Group& group) const;
   [[nodiscard]] double limit_of(const QueuedRequest& request) const;
+  [[nodiscard]] double requests_in(const Group& group) const;
+  [[nodiscard]] bool has_room(const Group& group, const QueuedRequest& request) const;
+  void take_in(Group& group, const QueuedRequest& request);
   bool admit(Group& group, Seconds decision);
+  void fetch(Group& group, Seconds start);
+  void begin_arrived(Group& group, Seconds decision);
   void compose(Group& group, Seconds decision);
   void take_prompts(Group& group, double budget, Seconds decision);
   void make_room(Group& group);

@@ -180,6 +180,9 @@ class Pools {
     if (best == nullptr) return false;
     best->advance(when);
     if (decodes) {
+      for (const StepEvent& event : best->first_tokens()) {
+        simulation_.timing(event).first_token = event.when;
+      }
       for (const StepEvent& event : best->ends()) end(event);
     } else {
       for (const StepEvent& event : best->first_tokens()) hand_over(event);
@@ -191,16 +194,13 @@ class Pools {
   void hand_over(const StepEvent& event) {
     const auto i = static_cast<std::size_t>(event.index);
     const ServingRequest& asked = simulation_.requests[i];
-    const Seconds there = event.when + service_.transfer_base +
-                          service_.transfer_token * static_cast<double>(asked.input);
-    simulation_.timing(event).first_token = there;
-    if (asked.output <= 1) return end({event.index, there});
     QueuedRequest request;
     request.index = event.index;
-    request.enqueued = there;
+    request.enqueued = event.when + service_.transfer_base;
     request.input = request.computed = asked.input;
     request.remaining = asked.output - 1.0;
-    request.has_first = request.in_cache = true;
+    request.moved = true;
+    request.moving = service_.transfer_token * static_cast<double>(asked.input);
     decode_[i % decode_.size()].enqueue(request);
   }
   void end(const StepEvent& event) {

@@ -60,7 +60,8 @@ struct DisaggregatedService {
   const ServingReplica& prefill;
   const ServingReplica& decode;
   int prefill_replicas = 1, decode_replicas = 1;
-  // Time until the cache of a prompt of `input` tokens is there.
+  // Time that one prompt is handed over, and that each of its tokens takes the links of its decode
+  // group. A prompt is moved when the group has room for it.
   Seconds transfer_base{}, transfer_token{};
 };
 std::optional<ServingRun> simulate_disaggregated(const DisaggregatedService& service,

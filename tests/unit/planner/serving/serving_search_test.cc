@@ -159,6 +159,32 @@ TEST(PublicQuestions, Llama70BOnTwoTp4ServesMoreThanOnTp8) {
   EXPECT_GT(2 * pair.requests_per_second, 1.1 * one.requests_per_second);
 }
 
+// aiconfigurator#1396 and #1380: Kimi-K2.5 NVFP4 on 8 B200 under vLLM 0.22, 8,192 + 1,024 tokens,
+// 384 users, a prefill and a decode pool of 4 attention data ranks each: 192.4 tokens/s/GPU. 29
+// requests fit on a rank, and 34.5 decoded at once: prompts came slower than the pool decodes.
+// NIXL reads at 0.5 GB/s where it falls back to TCP (vllm#52607): 0.5 GB/s / (8,192 * 35,136 B) =
+// 1.737 requests/s, 222 tokens/s/GPU.
+TEST(PublicQuestions, KimiOn8B200WaitsForTransfers) {
+  ServingScenario s = scenario_of("kimi-k2.5", "hgx-b200", "vllm-0.22", WeightFormat::nvfp4,
+                                  KvCacheFormat::fp8);
+  ReplicaOptions options = s.options;
+  options.layout = {1, 1, 4, 4, 1};
+  options = with_defaults(options, s.engine, only_device(s.cluster), s.model);
+  const Deployment deployment{{options, 1}, ServingPool{options, 1}};
+  ServingLoad load;
+  load.concurrency = 384;
+  load.lengths = {LengthKind::fixed, 8192, 1024, 1.0, {}};
+  const auto tokens_per_gpu = [&] {
+    const auto state = service_state(compiled_service(s, deployment, load), load);
+    return state ? state->state.requests_per_second * 1024 / 8 : 0.0;
+  };
+  const double of_links = tokens_per_gpu();
+  s.engine.transfer.rate = gigabytes_per_second(0.5);
+  EXPECT_NEAR(tokens_per_gpu(), 222.3, 1.0);
+  EXPECT_NEAR(tokens_per_gpu() / 192.4, 1.0, 0.2);
+  EXPECT_GT(of_links, 1.5 * tokens_per_gpu());
+}
+
 // vllm#12205: 72B in 16 bits on 8 A100; against one tp 4 two of them give 2 x, tp 8 1.5 x.
 TEST(PublicQuestions, Qwen72BOn8A100GainsLessFromTp8ThanFromTwoReplicas) {
   const ServingScenario s = scenario_of("qwen2.5-72b", "dgx-a100-80gb", "vllm-0.12",

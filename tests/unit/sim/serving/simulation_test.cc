@@ -149,6 +149,28 @@ TEST(SimulateDisaggregated, SendsACacheBetweenThePools) {
   EXPECT_NEAR(run->prefill_busy_share, 2.0 / (2.5 + 4 * 1.01), 1e-6);
 }
 
+// Two prompts are computed in 3 s together and move one after the other, 1 s each.
+TEST(SimulateDisaggregated, MovesOnePromptAfterTheOther) {
+  const ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  const DisaggregatedService service{replica, replica, 1, 1, seconds(0.4), seconds(0.01)};
+  const auto run = simulate_disaggregated(service, closed(2, 100, 5, 2));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_NEAR(run->requests[0].ttft().value(), 4.4, 1e-9);
+  EXPECT_NEAR(run->requests[1].ttft().value(), 5.4, 1e-9);
+}
+
+// The decode pool's cache of 120 tokens holds one prompt of 100. The first is there at 4 s and ends
+// after 4 steps of 1.01 s; the second sets out then.
+TEST(SimulateDisaggregated, HoldsRoomForAPromptThatIsMoved) {
+  const ServingReplica prefill = plain_replica(seconds(1), seconds(0.01));
+  const ServingReplica decode = plain_replica(seconds(1), seconds(0.01), 120);
+  const DisaggregatedService service{prefill, decode, 1, 1, seconds(0), seconds(0.01)};
+  const auto run = simulate_disaggregated(service, closed(2, 100, 5, 2));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_NEAR(run->requests[0].end.value(), 4 + 4 * 1.01, 1e-9);
+  EXPECT_NEAR(run->requests[1].first_token.value(), 4 + 4 * 1.01 + 1, 1e-9);
+}
+
 // 1 to 100: the 99th percentile is 99.
 TEST(Percentile, IsTheSmallestThatSoManyDoNotExceed) {
   std::vector<Seconds> sorted;

@@ -154,6 +154,10 @@ TEST(DisaggregatedPools, MatchTheirRates) {
   const MeanRequest request{100, 100, 101};
   EXPECT_NEAR(prefill_rate(prefill, request), 1.0, 1e-9);
   EXPECT_NEAR(decode_rate(decode, request), 50.0, 0.5);
+  // Prompts that take the links for 0.1 s each: 10 a second. For 10 ms: B + 0.01 X = 100 at X = B /
+  // (100 (10 ms + 0.1 ms B)) is B = 99.5, X = 49.9.
+  EXPECT_NEAR(decode_rate(decode, request, seconds(0.1)), 10.0, 1e-9);
+  EXPECT_NEAR(decode_rate(decode, request, seconds(0.01)), 49.9, 0.1);
   EXPECT_NEAR(matched_ratio(prefill, decode, request), 1.0 / 50.0, 2e-4);
   const DisaggregatedPools pools{prefill, decode, 10, 1, seconds(0.5)};
   const auto state = disaggregated_open_loop(pools, request, 5.0);
@@ -189,6 +193,10 @@ TEST(KvTransfer, IsTheSlowerOfBytesAndDescriptorsBehindAHandover) {
   engine.transfer.descriptor = {};
   EXPECT_NEAR(kv_transfer(model, engine, options, options, link, 1000).time.value(),
               0.15 + 81.92e6 / 50e9, 1e-9);
+  // Two decode groups share 0.5 GB/s: 327.68 MB * 2 / 0.5 GB/s.
+  engine.transfer.rate = gigabytes_per_second(0.5);
+  EXPECT_NEAR(kv_transfer(model, engine, options, options, link, 1000, 2).moving.value(), 1.31072,
+              1e-9);
 }
 
 }  // namespace
