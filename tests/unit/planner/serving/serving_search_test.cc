@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/serving/serving_search.h"
+#include "planner/serving/replica_search.h"
 
 #include <gtest/gtest.h>
 
@@ -124,6 +124,34 @@ TEST(ServingPlan, PoolsHaveIdleSharesAndATransfer) {
   EXPECT_GT(best.state.transfer, milliseconds(1));
   EXPECT_GE(best.state.prefill_rate, 40.0);
   EXPECT_GE(best.state.decode_rate, 40.0);
+}
+
+TEST(ServingPlan, ShowsPoolsOnTheParetoFront) {
+  ServingQuestion q = llama_question(40);
+  q.aggregated = false;
+  q.disaggregated = true;
+  const ServingPlan plan = serving_plan(q);
+  ASSERT_GE(plan.front.size(), 2U);
+  for (std::size_t i = 0; i < plan.front.size(); ++i) {
+    EXPECT_TRUE(plan.front[i].deployment.prefill.has_value());
+    if (i == 0) continue;
+    EXPECT_LT(plan.front[i].tokens_per_second_per_user,
+              plan.front[i - 1].tokens_per_second_per_user);
+    EXPECT_GT(plan.front[i].tokens_per_second_per_gpu,
+              plan.front[i - 1].tokens_per_second_per_gpu);
+  }
+}
+
+// 8 key-value heads on 16 ranks: each head lies on two, or contexts over two.
+TEST(ReplicaLayouts, SpreadContextsInPlaceOfRepeatedHeads) {
+  ServingQuestion q = llama_question(20);
+  q.space.tensor = {8, 16};
+  q.space.pipeline = {1};
+  const std::vector<ReplicaLayout> layouts = replica_layouts(q);
+  EXPECT_EQ(layouts, (std::vector<ReplicaLayout>{
+                         {8, 1, 1, 1, 1}, {16, 1, 1, 1, 1}, {16, 1, 1, 1, 2}}));
+  q.scenario.engine.decode_context_parallel = false;
+  EXPECT_EQ(replica_layouts(q).size(), 2U);
 }
 
 // 8 GPUs at $2.5 for 2 requests a second of 1,000 + 500 tokens, prompts a quarter of the time:

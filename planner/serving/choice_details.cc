@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of the best deployments: percentiles of a simulation, money and energy.
+#include <algorithm>
+#include <cmath>
+
+#include "planner/capacity/training_run.h"
+#include "planner/serving/deployment_choices.h"
+
+namespace meshwright::planner {
+namespace {
+
+// A replica of the deployment under its share of the load: round robin makes gaps of a Poisson
+// stream more regular (gamma of shape n).
+ServingLoad share_of_load(const ServingQuestion& q, int replicas) {
+  ServingLoad load = q.load;
+  load.request_rate /= replicas;
+  load.concurrency = std::max(1.0, std::round(load.concurrency / replicas));
+  load.burstiness *= replicas;
+  if (load.num_requests == 0) load.num_requests = q.percentile > 99 ? 4000 : 1000;
+  return load;
+}
+
+void simulate(const ServingQuestion& q, ServingChoice& choice) {
+  CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
+  ServingLoad load = q.load;
+  if (!service.prefill) {
+    load = share_of_load(q, service.replicas);
+    service.replicas = 1;
+  } else if (load.num_requests == 0) {
+    load.num_requests = std::max(1000, static_cast<int>(4 * load.concurrency));
+  }
+  const auto run = simulate_service(service, load);
+  if (!run) return;
+  choice.simulated = metrics_of(*run);
+  if (q.percentile <= 0) return;
+  choice.simulated_ttft = ttft_at(*run, q.percentile);
+  choice.simulated_tpot = tpot_at(*run, q.percentile);
+  choice.meets = (!q.limits.ttft || *choice.simulated_ttft <= *q.limits.ttft) &&
+                 (!q.limits.tpot || *choice.simulated_tpot <= *q.limits.tpot);
+}
+
+}  // namespace
+
+void simulate_until_met(const ServingQuestion& q, ServingChoice& choice) {
+  simulate(q, choice);
+  if (q.gpus || q.percentile <= 0) return;
+  const int from = choice.deployment.pool.replicas;
+  for (int more = 1; !choice.meets && more <= 8; ++more) {
+    ServingChoice next = choice;
+    const double factor = 1.0 + more / 8.0;
+    next.deployment.pool.replicas = std::max(from + more, static_cast<int>(from * factor));
+    if (next.deployment.prefill) {
+      next.deployment.prefill->replicas =
+          std::max(choice.deployment.prefill->replicas + 1,
+                   static_cast<int>(std::ceil(choice.deployment.prefill->replicas * factor)));
+    }
+    next.gpus = num_gpus(next.deployment);
+    if (next.gpus > q.max_gpus) return;
+    simulate(q, next);
+    if (!next.meets) continue;
+    const CompiledService service = compiled_service(q.scenario, next.deployment, q.load);
+    if (const auto state = service_state(service, q.load)) next.state = *state;
+    next.tokens_per_second_per_gpu *= static_cast<double>(choice.gpus) / next.gpus;
+    next.largest_rate *= static_cast<double>(next.deployment.pool.replicas) / from;
+    if (next.state.state.tpot.value() > 0) {
+      next.tokens_per_second_per_user = 1.0 / next.state.state.tpot.value();
+    }
+    choice = next;
+  }
+}
+
+void price_choice(const ServingQuestion& q, ServingChoice& choice) {
+  const Cluster& cluster = q.scenario.cluster;
+  ServedTokens served{choice.gpus,
+                      choice.state.state.requests_per_second,
+                      mean_input(q.load.lengths),
+                      mean_output(q.load.lengths),
+                      prompt_share(choice.deployment, choice.state),
+                      choice.token_spread};
+  if (const auto hour = price_of(q.prices, q.cluster_name, cluster)) {
+    choice.money = serving_money(served, *hour);
+  }
+  if (const auto kilowatts = kilowatts_per_gpu(q.power, cluster)) {
+    const double load = choice.largest_rate > 0
+                            ? std::min(1.0, served.requests_per_second / choice.largest_rate)
+                            : 1.0;
+    choice.kwh_million_output = serving_energy(served, *kilowatts, q.power, load);
+  }
+}
+
+}  // namespace meshwright::planner

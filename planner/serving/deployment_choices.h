@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deployments of the replicas that were found, each under the question's load, best first; and what
+// is said of the best: percentiles, GPUs at the ends of the interval, money and energy.
+#pragma once
+
+#include <vector>
+
+#include "planner/serving/replica_search.h"
+
+namespace meshwright::planner {
+
+// Fewer GPUs, or more requests a second of the same GPUs; those that meet the limits first.
+bool better(const ServingQuestion& question, const ServingChoice& a, const ServingChoice& b);
+// One a layout, or a pair of them: the best of its batch limits and budgets.
+std::vector<ServingChoice> choices_of(const ServingQuestion& question,
+                                      const std::vector<LayoutResult>& results);
+
+// Simulates a choice. Percentiles are above means: replicas are added until the percentile meets
+// its limit.
+void simulate_until_met(const ServingQuestion& question, ServingChoice& choice);
+// GPUs if all times are longer by this factor; 0: it is not asked, or none do.
+int gpus_at(const ServingQuestion& question, const ServingChoice& choice, double factor);
+void price_choice(const ServingQuestion& question, ServingChoice& choice);
+
+}  // namespace meshwright::planner
