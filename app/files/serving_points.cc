@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "app/files/files.h"
+#include "app/files/inferencex_commands.h"
 #include "app/files/serving_files.h"
 #include "interop/csv.h"
 #include "sim/base/error.h"
@@ -253,7 +254,19 @@ class PointReader {
       point.deployment.prefill = with_engine_defaults(pool_of(row, "prefill_", base));
       point.deployment.pool = with_engine_defaults(pool_of(row, "decode_", base));
     } else {
-      point.deployment.pool = with_engine_defaults(pool_of(row, "", base));
+      planner::ServingPool pool = pool_of(row, "", base);
+      const InferencexRow published{point.model,
+                                    point.gpu,
+                                    point.engine,
+                                    base.weights.format,
+                                    row.whole("isl", 0),
+                                    row.whole("osl", 0),
+                                    static_cast<int>(point.load.concurrency)};
+      if (row.text("dataset").find("inferencex") != std::string::npos &&
+          set_inferencex_options(pool.options, published)) {
+        point.assumed.emplace_back("limits: InferenceX's launch command");
+      }
+      point.deployment.pool = with_engine_defaults(pool);
     }
     if (!has_kv_layout(s.model)) throw Unusable{"the model has no known key-value layout"};
   }

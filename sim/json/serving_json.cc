@@ -256,6 +256,21 @@ const Record<WeightScheme>& weight_scheme_record() {
   return record;
 }
 
+const Record<PromptWait>& prompt_wait_record() {
+  static const Record<PromptWait> record = [] {
+    using W = PromptWait;
+    Record<W> r("How prompts are held back while others decode (TensorRT-LLM).");
+    r.row(&W::iterations, "iterations", kind::integer(), "Steps at most.");
+    r.row(&W::token_share, "token_share", kind::number(),
+          "Of max_num_batched_tokens: rows that end the wait.");
+    r.row(&W::balance_iterations, "balance_iterations", kind::integer(),
+          "Steps at most until every data rank has a prompt.");
+    r.row(&W::balance_batching, "balance_batching", kind::integer(), "Steps from then on.");
+    return r;
+  }();
+  return record;
+}
+
 const Record<ReplicaWeights>& replica_weights_record() {
   static const Record<ReplicaWeights> record = [] {
     using W = ReplicaWeights;
@@ -412,6 +427,9 @@ const Record<ReplicaOptions>& replica_options_record() {
     r.row(&O::max_model_len, "max_model_len", kind::integer(kServingCount), "Tokens of a request.");
     r.row(&O::block_size, "block_size", kind::integer(kServingCount),
           "Tokens of a block of the cache.");
+    r.row(&O::prompt_wait, "prompt_wait", kind::object(prompt_wait_record),
+          "How prompts are held back.");
+    r.omitted_at_default();
     r.row(&O::num_speculative_tokens, "num_speculative_tokens", kind::integer(kServingCount),
           "Drafts a step.");
     r.row(&O::enforce_eager, "enforce_eager", kind::flag(), "No CUDA graphs.");

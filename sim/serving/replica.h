@@ -89,6 +89,17 @@ inline constexpr std::array kExpertExchangeNames{
     EnumName{ExpertExchange::deepep_high_throughput, "deepep_high_throughput"}};
 constexpr std::string_view name_of(ExpertExchange v) { return name_in(kExpertExchangeNames, v); }
 
+// TensorRT-LLM may hold prompts back while others decode, so that more of them share a step
+// (batch_wait_timeout_iters, batch_wait_max_tokens_ratio; attention_dp_config: timeout_iters,
+// batching_wait_iters).
+struct PromptWait {
+  int iterations = 0;           // steps at most; 0: none are held
+  double token_share = 0;       // of max_num_batched_tokens: rows of a step that end the wait
+  int balance_iterations = 0;   // steps at most until every data rank has a prompt; 0: not waited
+  int balance_batching = 0;     // steps from then on
+  bool operator==(const PromptWait&) const = default;
+};
+
 // What a launch command says of a replica; 0 or none: the engine's default.
 struct ReplicaOptions {
   WeightScheme weights{};
@@ -102,6 +113,7 @@ struct ReplicaOptions {
   int block_size = 0;                       // tokens of a block of the cache
   int num_speculative_tokens = 0;           // drafts a step
   bool enforce_eager = false;               // no CUDA graphs
+  PromptWait prompt_wait{};
   bool operator==(const ReplicaOptions&) const = default;
 };
 

@@ -175,8 +175,46 @@ void ReplicaSimulation::make_room(Group& group) {
   }
 }
 
+bool ReplicaSimulation::any_waits(const Group& group, Seconds decision) const {
+  return !group.prompts.empty() ||
+         (!group.waiting.empty() && group.waiting.front().enqueued <= decision);
+}
+
+// Prompts that would fill too little of a step wait while others decode.
+bool ReplicaSimulation::waits_for_more(const Group& group, Seconds decision) const {
+  if (group.running.empty() || group.held >= rule_.wait.iterations) return false;
+  double rows = static_cast<double>(group.running.size());
+  const double enough = rule_.wait.token_share * rule_.token_budget;
+  for (const Prompt& one : group.prompts) rows += one.request.computed - one.done;
+  for (const QueuedRequest& one : group.waiting) {
+    if (one.enqueued > decision || rows >= enough) break;
+    rows += one.computed;
+  }
+  return rows < enough;
+}
+
+// Prompts of some data ranks wait for those of the others, and then a little for more.
+bool ReplicaSimulation::waits_for_balance(Seconds decision) {
+  const PromptWait& wait = rule_.wait;
+  if (wait.balance_iterations == 0 || groups_.size() == 1) return false;
+  bool any = false, all = true, decodes = true, decodes_anything = false;
+  for (const Group& group : groups_) {
+    const bool waits = any_waits(group, decision);
+    any |= waits;
+    all &= waits;
+    decodes &= !group.running.empty();
+    decodes_anything |= !group.running.empty();
+  }
+  if (!any || !decodes_anything) return false;
+  if (!all && unbalanced_steps_ < wait.balance_iterations) return ++unbalanced_steps_ > 0;
+  if (all && decodes && balanced_steps_ < wait.balance_batching) return ++balanced_steps_ > 0;
+  unbalanced_steps_ = balanced_steps_ = 0;
+  return false;
+}
+
 void ReplicaSimulation::compose(Group& group, Seconds decision) {
   group.step = {};
+  group.holds = balancing_;
   group.finished.clear();
   if (!group.running.empty()) make_room(group);
   const double running = static_cast<double>(group.running.size());
@@ -188,16 +226,20 @@ void ReplicaSimulation::compose(Group& group, Seconds decision) {
     group.step.decode_sequences = running;
     group.step.decode_context = group.context;
   }
-  if (rule_.mixes) {
-    take_prompts(group, rule_.token_budget - running * (1.0 + replica_.cost.drafts), decision);
+  if (any_waits(group, decision) && waits_for_more(group, decision)) {
+    ++group.held;
+    group.holds = true;
   }
+  if (!rule_.mixes || group.holds) return;
+  group.held = 0;
+  take_prompts(group, rule_.token_budget - running * (1.0 + replica_.cost.drafts), decision);
 }
 
 // How many steps of this duration come before anything changes.
 double ReplicaSimulation::steps_alike(Seconds start, Seconds duration, Seconds limit) const {
   double steps = kMostStepsAlike;
   for (const Group& group : groups_) {
-    if (group.step.prefill_tokens > 0.0 || !group.finished.empty()) return 1.0;
+    if (group.step.prefill_tokens > 0.0 || !group.finished.empty() || group.holds) return 1.0;
     if (group.running.empty()) continue;
     steps = std::min(steps, group.running.front().last_step - group.decode_steps);
     const double each = static_cast<double>(group.running.size()) * rule_.tokens_per_step;
@@ -290,6 +332,7 @@ void ReplicaSimulation::advance(Seconds limit) {
   const bool idle = was_idle_ || start > clock_;
   const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
   EngineStep slowest, mean;
+  balancing_ = waits_for_balance(decision);
   for (Group& group : groups_) {
     fetch(group, start);
     begin_arrived(group, decision);

@@ -70,6 +70,8 @@ class ReplicaSimulation {
     double context = 0;   // of all that run
     double cached = 0;    // of prompts
     double reserved = 0;  // tokens promised beyond what is there
+    double held = 0;      // steps that prompts have been held back
+    bool holds = false;   // in this step
     Seconds last_decode{};
     std::vector<Seconds> newcomers{};  // first tokens since then
     // Of the step that is being made.
@@ -86,6 +88,9 @@ class ReplicaSimulation {
   void fetch(Group& group, Seconds start);
   void begin_arrived(Group& group, Seconds decision);
   void compose(Group& group, Seconds decision);
+  [[nodiscard]] bool any_waits(const Group& group, Seconds decision) const;
+  [[nodiscard]] bool waits_for_more(const Group& group, Seconds decision) const;
+  [[nodiscard]] bool waits_for_balance(Seconds decision);
   void take_prompts(Group& group, double budget, Seconds decision);
   void make_room(Group& group);
   void start_decoding(Group& group, const QueuedRequest& request, Seconds now);
@@ -98,6 +103,8 @@ class ReplicaSimulation {
   ServingRun& run_;
   std::vector<Group> groups_;
   std::size_t next_group_ = 0;
+  double unbalanced_steps_ = 0, balanced_steps_ = 0;  // that prompts of data ranks were held back
+  bool balancing_ = false;                            // in this step
   double capacity_ = 0, waste_ = 0;  // tokens of a group's cache; of a request's blocks
   Seconds clock_{}, last_start_{}, busy_{};
   bool was_idle_ = true;

@@ -21,6 +21,7 @@ SchedulerRule scheduler_rule(const Engine& engine, const ReplicaOptions& options
   rule.block_size = options.block_size;
   rule.request = engine.host.request;
   rule.tokens_per_step = accepted_length(options.num_speculative_tokens, acceptance);
+  rule.wait = options.prompt_wait;
   return rule;
 }
 

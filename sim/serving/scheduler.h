@@ -20,6 +20,7 @@ struct SchedulerRule {
   int block_size = 16;
   Seconds request{};           // host time before a request waits in the engine
   double tokens_per_step = 1;  // of a sequence that decodes; more with speculation
+  PromptWait wait{};
 };
 // Options with defaults. `acceptance`: share of drafts that the load's answers accept.
 SchedulerRule scheduler_rule(const Engine& engine, const ReplicaOptions& options,

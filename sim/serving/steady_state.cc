@@ -90,6 +90,19 @@ double prefill_limited(const ServingReplica& replica, const MeanRequest& request
   return running;
 }
 
+// Steps that a prompt is held back on average. The first prompt opens a wait of W steps, in which r W
+// more come, half of it from its end: (W + r W W / 2) / (1 + r W). W: until prompts fill the share
+// of a step, at most the engine's limit.
+double held_steps(const ServingReplica& replica, const MeanRequest& request, double running,
+                  double prompts) {
+  const PromptWait& wait = replica.rule.wait;
+  if (wait.iterations <= 0 || running < 1.0 || prompts <= 0.0) return 0.0;
+  const double rows = wait.token_share * replica.rule.token_budget - running;
+  const double filled = std::max(0.0, rows / request.computed - 1.0) / prompts;
+  const double steps = std::min<double>(wait.iterations, filled);
+  return (steps + prompts * steps * steps / 2.0) / (1.0 + prompts * steps);
+}
+
 // Time from its wait in the engine until a request's first token, room and others aside.
 Seconds first_token_time(const ServingReplica& replica, const MeanRequest& request,
                          const Cycle& cycle, double running, bool closed) {
@@ -114,7 +127,8 @@ Seconds first_token_time(const ServingReplica& replica, const MeanRequest& reque
     residual = cycle.step * 0.5;
   }
   const Seconds composed = replica.rule.overlapped ? cycle.step : Seconds{};
-  return own + residual + composed;
+  const Seconds held = cycle.decode * held_steps(replica, request, running, cycle.prompts);
+  return own + residual + composed + held;
 }
 
 SteadyState state_of(const ServingReplica& replica, const MeanRequest& request, const Cycle& cycle,

@@ -137,6 +137,37 @@ TEST(SimulateServing, ReplicasShareTheRequests) {
   EXPECT_NEAR(four->duration.value(), one->duration.value(), 1e-9);
 }
 
+// A long answer and two short ones: the third prompt comes while the first answer decodes alone, in
+// steps of 1.01 s. It is held for 3 of them, and its own step has 101 rows: 2.01 s.
+ServingLoad long_and_short() {
+  ServingLoad load = closed(2, 100, 50, 3);
+  load.lengths.kind = LengthKind::list;
+  load.lengths.list = {{100, 50}, {100, 5}, {100, 5}};
+  return load;
+}
+
+TEST(SimulateServing, HoldsPromptsBackUntilTheyFillAStep) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  EXPECT_NEAR(simulate_serving(replica, 1, long_and_short())->requests[2].ttft().value(), 2.01,
+              1e-9);
+  replica.rule.wait = {3, 0.9, 0, 0};
+  EXPECT_NEAR(simulate_serving(replica, 1, long_and_short())->requests[2].ttft().value(),
+              3 * 1.01 + 2.01, 1e-9);
+  // A hundredth of a step of 8,192 rows is filled by one prompt.
+  replica.rule.wait = {3, 0.01, 0, 0};
+  EXPECT_NEAR(simulate_serving(replica, 1, long_and_short())->requests[2].ttft().value(), 2.01,
+              1e-9);
+}
+
+// Two data ranks, the long answer on one: the other's prompt waits 3 steps for one here.
+TEST(SimulateServing, HoldsPromptsBackUntilDataRanksAreBalanced) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  replica.cost.data_ranks = 2;
+  replica.rule.wait = {0, 0, 3, 0};
+  EXPECT_NEAR(simulate_serving(replica, 1, long_and_short())->requests[2].ttft().value(),
+              3 * 1.01 + 2.01, 1e-9);
+}
+
 // Prompts take 2 s and move in 0.5 s; each decode step takes 1.01 s.
 TEST(SimulateDisaggregated, SendsACacheBetweenThePools) {
   const ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
