@@ -20,6 +20,10 @@ void set_vllm(ReplicaOptions& options, const InferencexRow& row) {
                        (!blackwell && (row.model.starts_with("gpt-oss") ||
                                        row.model.starts_with("llama-3-70b")));
   if (limited) options.max_num_seqs = row.users;
+  // 70b_fp8_*.sh, minimaxm2.5_fp8_h200.sh: --kv-cache-dtype fp8.
+  const bool narrow_cache = row.model.starts_with("llama-3-70b") ||
+                            (row.model.starts_with("minimax-m2.5") && row.gpu != "h100");
+  if (narrow_cache) options.kv_cache = KvCacheFormat::fp8;
 }
 
 void set_tensorrt(ReplicaOptions& options, const InferencexRow& row) {
@@ -37,6 +41,8 @@ void set_tensorrt(ReplicaOptions& options, const InferencexRow& row) {
     if (data_ranks && row.gpu == "b200") {
       options.prompt_wait = {0, 0, kBalanceIterations, kBalanceBatching};
     }
+    // kv_cache_config: dtype: auto.
+    if (row.gpu != "b200") options.kv_cache = KvCacheFormat::bf16;
   } else if (row.model.starts_with("deepseek-v3")) {
     // dsr1_fp*_trt.sh: one prompt a step, in multiples of 64 rows.
     options.max_num_batched_tokens = (row.users + row.input + 64 + 63) / 64 * 64;
@@ -62,6 +68,7 @@ bool set_inferencex_options(ReplicaOptions& options, const InferencexRow& row) {
     said.max_num_batched_tokens = options.max_num_batched_tokens;
   }
   if (options.max_num_seqs > 0) said.max_num_seqs = options.max_num_seqs;
+  if (row.states_kv_cache) said.kv_cache = options.kv_cache;
   const bool filled = said != options;
   options = said;
   return filled;

@@ -12,8 +12,9 @@ struct InferencexRow {
   std::string_view model{}, gpu{}, engine{};
   WeightFormat weights = WeightFormat::bf16;
   int input = 0, output = 0, users = 0;
+  bool states_kv_cache = false;
 };
-// Fills what `options` do not say. True: something was filled.
+// Fills what the row does not say. True: something was filled.
 bool set_inferencex_options(ReplicaOptions& options, const InferencexRow& row);
 
 }  // namespace meshwright::app

@@ -261,7 +261,8 @@ class PointReader {
                                     base.weights.format,
                                     row.whole("isl", 0),
                                     row.whole("osl", 0),
-                                    static_cast<int>(point.load.concurrency)};
+                                    static_cast<int>(point.load.concurrency),
+                                    !row.text("kv_format").empty()};
       if (row.text("dataset").find("inferencex") != std::string::npos &&
           set_inferencex_options(pool.options, published)) {
         point.assumed.emplace_back("limits: InferenceX's launch command");
