@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/serving/replica_cost.h"
+
 namespace meshwright::planner {
 
 std::vector<ReplicaLayout> replica_layouts(const ServingQuestion& q) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/base/spread.h"
+#include "sim/serving/replica_cost.h"
 
 namespace meshwright {
 namespace {

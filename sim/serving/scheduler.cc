@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/serving/experts_touched.h"
+#include "sim/serving/replica_cost.h"
 
 namespace meshwright {
 

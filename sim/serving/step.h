@@ -14,6 +14,7 @@
 #include "sim/serving/engine.h"
 #include "sim/serving/kv_cache.h"
 #include "sim/serving/operator_time.h"
+#include "sim/serving/row_table.h"
 
 namespace meshwright {
 
@@ -79,31 +80,6 @@ struct StepTime {
   }
 };
 
-// Where a number of rows lies between the points of a RowTable: 1, 1.5, 2, 3, 4, 6, ..., each power
-// of two and half of the way to the next.
-struct RowPosition {
-  int point = 0;
-  double share = 0.0;  // of the way to the next point; above 1 beyond the last
-};
-RowPosition row_position(double rows);
-
-// Seconds as a function of rows, straight between the points.
-class RowTable {
- public:
-  static constexpr int kPoints = 33;  // 1 to 65,536
-  static double rows_of(int point);
-  RowTable() = default;
-  explicit RowTable(const std::array<double, kPoints>& values) : values_(values) {}
-  [[nodiscard]] double at(const RowPosition& position) const {
-    const auto i = static_cast<std::size_t>(position.point);
-    return values_[i] + position.share * (values_[i + 1] - values_[i]);
-  }
-  [[nodiscard]] double at(double rows) const { return at(row_position(rows)); }
-
- private:
-  std::array<double, kPoints> values_{};
-};
-
 // What a replica's steps cost, made once for a model, an engine, a layout and a device. Immutable
 // and safe to share.
 struct ReplicaCost {
@@ -142,10 +118,6 @@ struct ReplicaCost {
   std::vector<GraphRange> graphs{};
   bool pads_to_graph = true;
 };
-
-// Options with defaults (with_defaults). The layout obeys the rules.
-ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, const Engine& engine,
-                         const ReplicaOptions& options);
 
 StepTime step_time(const ReplicaCost& cost, const EngineStep& step);
 // Relative standard deviation of a step, from those of its terms and of the engine's fit.

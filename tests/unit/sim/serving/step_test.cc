@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/serving/step.h"
+#include "sim/serving/replica_cost.h"
 
 #include <gtest/gtest.h>
 
