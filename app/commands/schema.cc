@@ -25,6 +25,7 @@
 #include "reports/records/report.h"
 #include "reports/records/review.h"
 #include "reports/records/serving_answer.h"
+#include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"

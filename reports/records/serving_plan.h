@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of serve, serve simulate and serve backtest as records.
+// Answers of serve and serve simulate as records.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "planner/serving/serving_backtest.h"
 #include "planner/serving/serving_search.h"
 #include "sim/record/record.h"
 
@@ -39,29 +38,5 @@ struct ServingSimulationFile {
   std::int64_t steps = 0, preemptions = 0;
 };
 const Record<ServingSimulationFile>& serving_simulation_record();
-
-// One point and what was said of it.
-struct ServingBacktestPoint {
-  std::string id{}, group{}, deployment{}, refused{};
-  std::vector<std::string> assumed{};
-  bool speculation_unknown = false;
-  double concurrency = 0;
-  double largest_batch = 0;
-  planner::ServingValues measured{}, predicted{};
-  std::array<double, planner::kNumServingQuantities> spread{};
-};
-struct ServingBacktestFile {
-  std::string command{};
-  std::string set{};
-  bool simulated = true;
-  std::vector<planner::ServingScore> scores{};
-  std::vector<planner::LayoutChoice> choices{};
-  std::vector<ServingBacktestPoint> points{};
-  std::vector<planner::UnreadService> unread{};
-};
-ServingBacktestFile serving_backtest_file(const planner::MeasuredServices& set,
-                                          const std::vector<planner::PredictedService>& predictions,
-                                          bool simulated);
-const Record<ServingBacktestFile>& serving_backtest_record();
 
 }  // namespace meshwright::reports

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
 #include "reports/tables/table.h"
 

@@ -2,7 +2,7 @@
 // meshwright serve, serve simulate and serve backtest through the program.
 #include <gtest/gtest.h>
 
-#include "reports/records/serving_plan.h"
+#include "reports/records/serving_backtest.h"
 #include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 #include "tests/unit/schema_check.h"
