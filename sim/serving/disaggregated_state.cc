@@ -64,7 +64,7 @@ DisaggregatedState state_at(const DisaggregatedPools& pools, const MeanRequest& 
   state.waiting = queue_wait(1.0, std::min(busy, 1.0 - 1e-9), found.prefill_time);
   const double carried = rate / groups * pools.moving.value();
   state.waiting += queue_wait(1.0, std::min(carried, 1.0 - 1e-9), pools.moving);
-  state.ttft = pools.prefill.rule.request + state.waiting + found.prefill_time + pools.transfer;
+  state.ttft = pools.prefill.rule.host_time(request.input) + state.waiting + found.prefill_time + pools.transfer;
   state.requests_per_second = rate;
   state.e2e = state.ttft + state.decode_step * steps;
   found.prefill_idle = std::max(0.0, 1.0 - busy);

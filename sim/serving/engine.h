@@ -84,7 +84,8 @@ struct EngineHost {
   Seconds expert_layer{};          // more for a layer with experts
   double launches_per_layer = 14;  // kernels without a graph
   bool overlapped = true;          // the next step's host work runs under this one's kernels
-  Seconds request{};               // once a request: tokenizer, HTTP, first scheduling
+  Seconds request{};               // once a request: HTTP, first scheduling
+  Seconds input_token{};           // each token of its prompt: tokenizer, transport
   bool operator==(const EngineHost&) const = default;
 };
 

@@ -21,6 +21,7 @@ SchedulerRule scheduler_rule(const Engine& engine, const ReplicaOptions& options
   rule.max_sequences = options.max_num_seqs > 0 ? options.max_num_seqs : 1e9;
   rule.block_size = options.block_size;
   rule.request = engine.host.request;
+  rule.input_token = engine.host.input_token;
   rule.tokens_per_step = accepted_length(options.num_speculative_tokens, acceptance);
   rule.wait = options.prompt_wait;
   return rule;

@@ -31,7 +31,7 @@ struct Simulation {
     const double input = requests[i].input;
     QueuedRequest request;
     request.index = static_cast<int>(i);
-    request.enqueued = arrival + rule.request;
+    request.enqueued = arrival + rule.host_time(input);
     request.input = input;
     request.computed = computed_input(input, load.prefix_hit_rate, rule.block_size);
     request.remaining = requests[i].output - 1.0;
@@ -68,12 +68,13 @@ bool simulate_alone(Simulation& simulation, const ServingReplica& replica, std::
     Seconds limit = kNever;
     if (!closed) {
       while (next < count) {
-        const Seconds seen = simulation.requests[next].arrival + replica.rule.request;
+        const ServingRequest& one = simulation.requests[next];
+        const Seconds seen = one.arrival + replica.rule.host_time(one.input);
         if (start && seen > *start) {
           limit = seen;
           break;
         }
-        enqueue(simulation.requests[next].arrival);
+        enqueue(one.arrival);
         start = engine.next_start();
       }
     }

@@ -203,7 +203,7 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
     cycle = cycle_at(replica, request, running, others);
     first = first_token_time(replica, request, cycle, running * others, true);
     const Seconds decoding = cycle.step * steps;
-    const double share = decoding / (decoding + first + replica.rule.request);
+    const double share = decoding / (decoding + first + replica.rule.host_time(request.input));
     const double next = prefill_limited(replica, request, active * share);
     const bool done = std::abs(next - running) <= kConverged * running;
     running = next;
@@ -214,7 +214,7 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
   const Seconds decoding = cycle.step * steps;
   // Little's law on the decoding sequences, then on the users.
   const double rate =
-      steps > 0 ? running / decoding.value() : active / (first + replica.rule.request).value();
+      steps > 0 ? running / decoding.value() : active / (first + replica.rule.host_time(request.input)).value();
   state.requests_per_second = rate * groups;
   state.e2e = seconds(each / rate);
   state.ttft = state.e2e - decoding;
@@ -240,7 +240,7 @@ SteadyState open_loop_at(const ServingReplica& replica, const MeanRequest& reque
   state.requests_per_second = groups * running / std::max(1e-12, decoding.value());
   const double full = most > 0 ? std::min(state.requests_per_second / most, 1.0 - 1e-9) : 0.0;
   state.waiting = queue_wait(room, full, first + decoding);
-  state.ttft = replica.rule.request + first + state.waiting;
+  state.ttft = replica.rule.host_time(request.input) + first + state.waiting;
   state.e2e = state.ttft + decoding;
   return state;
 }
