@@ -221,7 +221,7 @@ TEST(PublicQuestions, KimiOn8B200WaitsForTransfers) {
   };
   const double of_links = tokens_per_gpu();
   s.engine.transfer.rate = gigabytes_per_second(0.5);
-  EXPECT_NEAR(tokens_per_gpu(), 222.3, 1.0);
+  EXPECT_NEAR(tokens_per_gpu(), 222.3, 3.0);
   EXPECT_NEAR(tokens_per_gpu() / 192.4, 1.0, 0.2);
   EXPECT_GT(of_links, 1.5 * tokens_per_gpu());
 }
