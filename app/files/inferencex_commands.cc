@@ -16,9 +16,9 @@ void set_vllm(ReplicaOptions& options, const InferencexRow& row) {
     options.max_num_batched_tokens = 2 * row.input;
   }
   // gptoss_fp4_h*.sh, 70b_fp8_h*.sh, kimik2.5_*.sh: --max-num-seqs $CONC.
-  const bool limited = row.model.starts_with("kimi") ||
-                       (!blackwell && (row.model.starts_with("gpt-oss") ||
-                                       row.model.starts_with("llama-3-70b")));
+  const bool limited =
+      row.model.starts_with("kimi") ||
+      (!blackwell && (row.model.starts_with("gpt-oss") || row.model.starts_with("llama-3-70b")));
   if (limited) options.max_num_seqs = row.users;
   // 70b_fp8_*.sh, minimaxm2.5_fp8_h200.sh: --kv-cache-dtype fp8.
   const bool narrow_cache = row.model.starts_with("llama-3-70b") ||

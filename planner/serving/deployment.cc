@@ -7,8 +7,8 @@ namespace meshwright::planner {
 namespace {
 
 DisaggregatedPools pools_of(const CompiledService& service) {
-  return {*service.prefill, *service.replica, service.prefill_replicas, service.replicas,
-          service.transfer.time, service.transfer.moving};
+  return {*service.prefill, *service.replica,      service.prefill_replicas,
+          service.replicas, service.transfer.time, service.transfer.moving};
 }
 
 std::optional<ServiceState> of_pools(const std::optional<DisaggregatedState>& found,

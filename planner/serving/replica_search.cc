@@ -59,7 +59,8 @@ double prefill_rate_within(const PoolCandidate& pool, const LatencyLimits& limit
   const Seconds own = unloaded_prefill(*pool.replica, pool.request);
   double utilization = kMostUtilization;
   if (limits.ttft) {
-    const Seconds left = *limits.ttft - own - transfer - pool.replica->rule.host_time(pool.request.input);
+    const Seconds left =
+        *limits.ttft - own - transfer - pool.replica->rule.host_time(pool.request.input);
     if (left.value() <= 0.0) return 0.0;
     // M/D/1: wait = S rho / (2 (1 - rho)).
     const double waits = 2.0 * (left / own);

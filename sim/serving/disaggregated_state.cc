@@ -22,7 +22,8 @@ double decode_room(const ServingReplica& replica, const MeanRequest& request) {
 }
 
 // B of one group whose room is full: B + m B / (n t(B)) = R. The left side grows with B.
-double running_when_full(const ServingReplica& replica, const MeanRequest& request, Seconds moving) {
+double running_when_full(const ServingReplica& replica, const MeanRequest& request,
+                         Seconds moving) {
   const double room = decode_room(replica, request), steps = steps_of(replica, request);
   if (moving.value() <= 0.0) return room;
   double low = 0.0, high = room;
@@ -64,7 +65,8 @@ DisaggregatedState state_at(const DisaggregatedPools& pools, const MeanRequest& 
   state.waiting = queue_wait(1.0, std::min(busy, 1.0 - 1e-9), found.prefill_time);
   const double carried = rate / groups * pools.moving.value();
   state.waiting += queue_wait(1.0, std::min(carried, 1.0 - 1e-9), pools.moving);
-  state.ttft = pools.prefill.rule.host_time(request.input) + state.waiting + found.prefill_time + pools.transfer;
+  state.ttft = pools.prefill.rule.host_time(request.input) + state.waiting + found.prefill_time +
+               pools.transfer;
   state.requests_per_second = rate;
   state.e2e = state.ttft + state.decode_step * steps;
   found.prefill_idle = std::max(0.0, 1.0 - busy);
@@ -92,8 +94,9 @@ double decode_rate(const ServingReplica& replica, const MeanRequest& request, Se
 
 std::optional<DisaggregatedState> disaggregated_open_loop(const DisaggregatedPools& pools,
                                                           const MeanRequest& request, double rate) {
-  const double most = std::min(pools.prefill_replicas * prefill_rate(pools.prefill, request),
-                               pools.decode_replicas * decode_rate(pools.decode, request, pools.moving));
+  const double most =
+      std::min(pools.prefill_replicas * prefill_rate(pools.prefill, request),
+               pools.decode_replicas * decode_rate(pools.decode, request, pools.moving));
   if (rate >= most) return std::nullopt;
   return state_at(pools, request, rate);
 }

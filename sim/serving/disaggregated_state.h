@@ -35,8 +35,7 @@ struct DisaggregatedState {
 // Requests a second of one prefill replica that is never idle.
 double prefill_rate(const ServingReplica& replica, const MeanRequest& request);
 // Requests a second of one decode replica whose room is full, or whose links are.
-double decode_rate(const ServingReplica& replica, const MeanRequest& request,
-                   Seconds moving = {});
+double decode_rate(const ServingReplica& replica, const MeanRequest& request, Seconds moving = {});
 
 // Empty: a request does not fit, or `rate` is above what a pool serves.
 std::optional<DisaggregatedState> disaggregated_closed_loop(const DisaggregatedPools& pools,

@@ -93,10 +93,10 @@ constexpr std::string_view name_of(ExpertExchange v) { return name_in(kExpertExc
 // (batch_wait_timeout_iters, batch_wait_max_tokens_ratio; attention_dp_config: timeout_iters,
 // batching_wait_iters).
 struct PromptWait {
-  int iterations = 0;           // steps at most; 0: none are held
-  double token_share = 0;       // of max_num_batched_tokens: rows of a step that end the wait
-  int balance_iterations = 0;   // steps at most until every data rank has a prompt; 0: not waited
-  int balance_batching = 0;     // steps from then on
+  int iterations = 0;          // steps at most; 0: none are held
+  double token_share = 0;      // of max_num_batched_tokens: rows of a step that end the wait
+  int balance_iterations = 0;  // steps at most until every data rank has a prompt; 0: not waited
+  int balance_batching = 0;    // steps from then on
   bool operator==(const PromptWait&) const = default;
 };
 

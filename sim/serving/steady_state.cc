@@ -90,9 +90,9 @@ double prefill_limited(const ServingReplica& replica, const MeanRequest& request
   return running;
 }
 
-// Steps that a prompt is held back on average. The first prompt opens a wait of W steps, in which r W
-// more come, half of it from its end: (W + r W W / 2) / (1 + r W). W: until prompts fill the share
-// of a step, at most the engine's limit.
+// Steps that a prompt is held back on average. The first prompt opens a wait of W steps, in which r
+// W more come, half of it from its end: (W + r W W / 2) / (1 + r W). W: until prompts fill the
+// share of a step, at most the engine's limit.
 double held_steps(const ServingReplica& replica, const MeanRequest& request, double running,
                   double prompts) {
   const PromptWait& wait = replica.rule.wait;
@@ -213,8 +213,8 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
   SteadyState state = state_of(replica, request, cycle, running, room);
   const Seconds decoding = cycle.step * steps;
   // Little's law on the decoding sequences, then on the users.
-  const double rate =
-      steps > 0 ? running / decoding.value() : active / (first + replica.rule.host_time(request.input)).value();
+  const double rate = steps > 0 ? running / decoding.value()
+                                : active / (first + replica.rule.host_time(request.input)).value();
   state.requests_per_second = rate * groups;
   state.e2e = seconds(each / rate);
   state.ttft = state.e2e - decoding;

@@ -33,8 +33,8 @@ TEST(InferencexCommands, OfDeepSeekUnderTensorRtTakeOnePromptAStep) {
 
 // minimaxm2.5_fp8_b200.sh: --max-num-batched-tokens $((ISL * 2)).
 TEST(InferencexCommands, LeaveWhatTheRowStates) {
-  const InferencexRow row{"minimax-m2.5", "b200", "vllm", WeightFormat::fp8_block, 1024, 1024, 64,
-                          true};
+  const InferencexRow row{"minimax-m2.5", "b200", "vllm", WeightFormat::fp8_block,
+                          1024,           1024,   64,     true};
   ReplicaOptions options;
   EXPECT_TRUE(set_inferencex_options(options, row));
   EXPECT_EQ(options.max_num_batched_tokens, 2048);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/serving/replica_search.h"
-
 #include <gtest/gtest.h>
 
+#include "planner/serving/replica_search.h"
 #include "tests/unit/sim/serving/shipped.h"
 
 namespace meshwright::planner {
@@ -137,8 +136,7 @@ TEST(ServingPlan, ShowsPoolsOnTheParetoFront) {
     if (i == 0) continue;
     EXPECT_LT(plan.front[i].tokens_per_second_per_user,
               plan.front[i - 1].tokens_per_second_per_user);
-    EXPECT_GT(plan.front[i].tokens_per_second_per_gpu,
-              plan.front[i - 1].tokens_per_second_per_gpu);
+    EXPECT_GT(plan.front[i].tokens_per_second_per_gpu, plan.front[i - 1].tokens_per_second_per_gpu);
   }
 }
 
@@ -148,8 +146,8 @@ TEST(ReplicaLayouts, SpreadContextsInPlaceOfRepeatedHeads) {
   q.space.tensor = {8, 16};
   q.space.pipeline = {1};
   const std::vector<ReplicaLayout> layouts = replica_layouts(q);
-  EXPECT_EQ(layouts, (std::vector<ReplicaLayout>{
-                         {8, 1, 1, 1, 1}, {16, 1, 1, 1, 1}, {16, 1, 1, 1, 2}}));
+  EXPECT_EQ(layouts,
+            (std::vector<ReplicaLayout>{{8, 1, 1, 1, 1}, {16, 1, 1, 1, 1}, {16, 1, 1, 1, 2}}));
   q.scenario.engine.decode_context_parallel = false;
   EXPECT_EQ(replica_layouts(q).size(), 2U);
 }
@@ -207,8 +205,8 @@ TEST(PublicQuestions, Llama70BOnTp8TakesFourFifthsOfTheTimeOfTp4) {
 // NIXL reads at 0.5 GB/s where it falls back to TCP (vllm#52607): 0.5 GB/s / (8,192 * 35,136 B) =
 // 1.737 requests/s, 222 tokens/s/GPU.
 TEST(PublicQuestions, KimiOn8B200WaitsForTransfers) {
-  ServingScenario s = scenario_of("kimi-k2.5", "hgx-b200", "vllm-0.22", WeightFormat::nvfp4,
-                                  KvCacheFormat::fp8);
+  ServingScenario s =
+      scenario_of("kimi-k2.5", "hgx-b200", "vllm-0.22", WeightFormat::nvfp4, KvCacheFormat::fp8);
   ReplicaOptions options = s.options;
   options.layout = {1, 1, 4, 4, 1};
   options = with_defaults(options, s.engine, only_device(s.cluster), s.model);

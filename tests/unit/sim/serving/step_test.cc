@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/serving/replica_cost.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 
+#include "sim/serving/replica_cost.h"
 #include "sim/serving/step_volume.h"
 #include "sim/serving/weights.h"
 #include "tests/unit/sim/serving/shipped.h"
