@@ -60,6 +60,19 @@ struct Walk {
   }
 };
 
+constexpr double kSecondsPerHour = 3600.0;
+
+// At the predicted inputs, without their ranges.
+double predicted_hours(const CapacityRow& row) {
+  return row.gpus * row.run.time.elapsed.value() / kSecondsPerHour;
+}
+
+// Ranges that reach further up than down move the median above the prediction.
+void turn_ranges(Walk& walk) {
+  walk.to("ranges", "the median has the ranges of all inputs; the run is one case without them",
+          predicted_hours(walk.row));
+}
+
 void turn_batches(Walk& walk, const CapacityQuestion& question, CapacityRow scheduled) {
   if (!scheduled.fits()) return;
   std::string phases;
@@ -67,7 +80,7 @@ void turn_batches(Walk& walk, const CapacityQuestion& question, CapacityRow sche
     append_to_list(phases, ", then ",
                    fmt::format("{} x {}", phase.global_batch_size, phase.seq_length));
   }
-  const double hours = scheduled.run.gpu_hours.p50;
+  const double hours = predicted_hours(scheduled);
   walk.scheduled = std::move(scheduled);
   walk.to(
       "batches by phase",
@@ -137,6 +150,7 @@ std::optional<ReferenceComparison> reference_of(const CapacityQuestion& question
   comparison.gpu_hours = found->run.gpu_hours.p50;
   Walk walk{*found, *reference};
   walk.now = comparison.gpu_hours;
+  turn_ranges(walk);
   if (question.options.schedule.size() > 1) {
     CapacityRow other = other_batches(question, *found, finder);
     if (found->scheduled) {

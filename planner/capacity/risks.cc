@@ -60,7 +60,7 @@ Risk software_risk(const Asked& asked, const std::optional<ReferenceComparison>&
       .name = "software",
       .what = fmt::format("steps take {} % longer than predicted", number_text(excess * 100.0, 2)),
       .how_likely = published ? "a published run did" : "1 in 20: end of the 90 % interval",
-      .settled_by = "5 steps on a part of the cluster (meshwright trial)"};
+      .settled_by = "5 steps with meshwright trial"};
   add_difference(risk, asked.with(slower), asked.row);
   return risk;
 }
@@ -113,7 +113,7 @@ std::optional<Risk> network_risk(const Asked& asked, const WhatIfGrid& grid) {
     Risk risk{.name = "network",
               .what = "the network between nodes has half its bandwidth",
               .how_likely = fmt::format(
-                  "bandwidth is {}",
+                  "bandwidth: {}",
                   name_of(provenance_of(WhatIfParameter::inter_node_bandwidth, scenario))),
               .settled_by = "nccl-tests, one day"};
     add_difference(risk, cell.row, asked.row);
@@ -129,9 +129,10 @@ std::optional<Risk> spares_risk(const Asked& asked) {
             .what = fmt::format("{} spare {} reserved, not more", count_text(row.run.spare_nodes),
                                 row.run.spare_nodes == 1 ? "node is" : "nodes are"),
             .how_likely = fmt::format(
-                "enough {} % of the time if a repair takes {} days",
+                "enough {} % of the time; repair: {} {}",
                 number_text(asked.question.options.failures.spares_target.value * 100.0, 3),
-                number_text(asked.question.options.failures.repair_days.value, 2)),
+                number_text(asked.question.options.failures.repair_days.value, 2),
+                asked.question.options.failures.repair_days.value == 1.0 ? "day" : "days"),
             .settled_by = "repair time in the supplier's contract"};
   if (row.run.cost && row.run.cost_parts) {
     CapacityQuestion doubled = asked.question;
@@ -150,7 +151,7 @@ Risk arrival_risk(const Asked& asked) {
             .what = fmt::format("{} arrive {} days late",
                                 with_device_noun("GPUs", asked.question.device_kind()), kLateDays),
             .how_likely = "not modelled",
-            .settled_by = "delivery date in the supplier's contract",
+            .settled_by = "the supplier's delivery date",
             .days = kLateDays};
   if (allowed) {
     const double spare = *allowed - asked.row.run.days.p90 - kLateDays;

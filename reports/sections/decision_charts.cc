@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "reports/html/escape.h"
 #include "reports/text/capacity_text.h"
@@ -104,18 +106,34 @@ struct Plane {
   Money money;
 };
 
+// Dominated rows that are far slower or dearer than the frontier are left to the table.
+constexpr double kMostBeyond = 1.5;
+
+bool is_shown(const FrontierFacts& point, const Plane& plane) {
+  return point.days <= plane.x.to && point.cost <= plane.y.to;
+}
+
 Plane plane_of(const Capacity& capacity, DeviceKind kind) {
   double most_days = 0.0, most_cost = 0.0;
   double least_days = 1e300, least_cost = 1e300;
-  for (const FrontierFacts& point : capacity.frontier) {
-    const CapacityRow& row = *capacity.row(point.row);
+  const auto include = [&](const CapacityRow& row) {
     most_days = std::max(most_days, row.days.p90);
     least_days = std::min(least_days, row.days.p10);
     most_cost = std::max(most_cost, cost_of(row).p90);
     least_cost = std::min(least_cost, cost_of(row).p10);
+  };
+  for (const FrontierFacts& point : capacity.frontier) {
+    if (!point.dominated_by) include(*capacity.row(point.row));
   }
   for (const CalendarDay& day : capacity.calendar) {
     if (day.name == "deadline") most_days = std::max(most_days, day.day);
+  }
+  const double days_of_frontier = most_days, cost_of_frontier = most_cost;
+  for (const FrontierFacts& point : capacity.frontier) {
+    const CapacityRow& row = *capacity.row(point.row);
+    const bool near = row.days.p90 <= kMostBeyond * days_of_frontier &&
+                      cost_of(row).p90 <= kMostBeyond * cost_of_frontier;
+    if (near) include(row);
   }
   const double x_margin = 0.06 * (most_days - least_days);
   const double y_margin = 0.06 * (most_cost - least_cost);
@@ -123,6 +141,45 @@ Plane plane_of(const Capacity& capacity, DeviceKind kind) {
           {std::max(0.0, least_cost - y_margin), most_cost + y_margin, kBottom, 20.0},
           money_of(capacity, most_cost, kind)};
 }
+
+// Boxes of labels that are drawn; a label takes the first free place around its point.
+class LabelPlaces {
+ public:
+  struct Label {
+    double x = 0.0, y = 0.0;
+    const char* anchor = "start";
+  };
+
+  void block(double x, double y, double width, double height) {
+    taken_.push_back({x, y, width, height});
+  }
+  // Nothing: every place would cover another label.
+  std::optional<Label> place(double x, double y, std::string_view words) {
+    constexpr double kLetter = 6.6, kLine = 12.0, kAway = 8.0;
+    const double width = kLetter * static_cast<double>(words.size());
+    for (const Label& label : {Label{x + kAway, y - 7.0, "start"}, Label{x + kAway, y + 15.0, "start"},
+                               Label{x - kAway, y - 7.0, "end"}, Label{x - kAway, y + 15.0, "end"}}) {
+      const bool at_end = std::string_view(label.anchor) == "end";
+      const Box box{at_end ? label.x - width : label.x, label.y - kLine, width, kLine + 2.0};
+      if (box.x < 0.0 || box.x + width > kWidth || !is_free(box)) continue;
+      taken_.push_back(box);
+      return label;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Box {
+    double x = 0.0, y = 0.0, width = 0.0, height = 0.0;
+  };
+  [[nodiscard]] bool is_free(const Box& a) const {
+    return std::none_of(taken_.begin(), taken_.end(), [&](const Box& b) {
+      return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+             b.y < a.y + a.height;
+    });
+  }
+  std::vector<Box> taken_;
+};
 
 std::string frame_of(const Capacity& capacity, const Plane& plane) {
   std::string out;
@@ -140,20 +197,21 @@ std::string frame_of(const Capacity& capacity, const Plane& plane) {
   for (const CalendarDay& day : capacity.calendar) {
     if (day.name != "deadline") continue;
     const double x = plane.x.at(day.day);
+    const bool right = x < (kLeft + kWidth) / 2.0;
     out += line(x, plane.y.end, x, kBottom, "limit") +
-           text_at(x - 4.0, plane.y.end + 8.0, "limit", "end",
+           text_at(right ? x + 4.0 : x - 4.0, plane.y.end + 8.0, "limit", right ? "start" : "end",
                    "deadline" + (day.date ? " " + *day.date : ""));
   }
-  if (capacity.limits.budget &&
-      *capacity.limits.budget<plane.y.to&& * capacity.limits.budget> plane.y.from) {
-    const double y = plane.y.at(*capacity.limits.budget);
+  const double budget = capacity.limits.budget.value_or(0.0);
+  if (budget > plane.y.from && budget < plane.y.to) {
+    const double y = plane.y.at(budget);
     out += line(kLeft, y, plane.x.end, y, "limit") +
            text_at(plane.x.end, y - 4.0, "limit", "end", "budget");
   }
   return out;
 }
 
-std::string segments_of(const Capacity& capacity, const Plane& plane) {
+std::string segments_of(const Capacity& capacity, const Plane& plane, LabelPlaces& places) {
   std::string out;
   for (const FrontierFacts& point : capacity.frontier) {
     if (!point.slower) continue;
@@ -161,14 +219,19 @@ std::string segments_of(const Capacity& capacity, const Plane& plane) {
     const double x1 = plane.x.at(slower.days.p50), y1 = plane.y.at(cost_of(slower).p50);
     const double x2 = plane.x.at(point.days), y2 = plane.y.at(point.cost);
     out += line(x1, y1, x2, y2, "frontier");
-    out += text_at((x1 + x2) / 2.0 + 4.0, (y1 + y2) / 2.0 + 15.0, "accent", "start",
-                   plane.money.text(*point.cost_per_day_saved) + " a day");
+    const std::string words = plane.money.text(*point.cost_per_day_saved) + " a day";
+    const auto label = places.place((x1 + x2) / 2.0, (y1 + y2) / 2.0, words);
+    if (label) out += text_at(label->x, label->y, "accent", label->anchor, words);
   }
   return out;
 }
 
+std::string label_of(const Capacity& capacity, const FrontierFacts& point) {
+  return point_name(capacity, *capacity.row(point.row)) + (point.dominated_by ? ": dominated" : "");
+}
+
 std::string point_mark(const Capacity& capacity, const FrontierFacts& point, const Plane& plane,
-                       DeviceKind kind) {
+                       DeviceKind kind, const std::optional<LabelPlaces::Label>& label) {
   const CapacityRow& row = *capacity.row(point.row);
   const double x = plane.x.at(point.days), y = plane.y.at(point.cost);
   const planner::Quantiles& cost = cost_of(row);
@@ -182,14 +245,10 @@ std::string point_mark(const Capacity& capacity, const FrontierFacts& point, con
   out +=
       fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
                   point.dominated_by ? "dominated" : "dot", x, y, row.recommended ? "6.5" : "4.5");
-  const bool left = x > plane.x.end - 90.0;
-  std::string name = point_name(capacity, row);
-  if (point.dominated_by) name += ": dominated";
-  out += text_at(left ? x - 8.0 : x + 8.0, y - 7.0,
-                 row.recommended      ? "strong"
-                 : point.dominated_by ? "soft"
-                                      : "label",
-                 left ? "end" : "start", name);
+  if (label) {
+    const char* style = row.recommended ? "strong" : point.dominated_by ? "soft" : "label";
+    out += text_at(label->x, label->y, style, label->anchor, label_of(capacity, point));
+  }
   return out + "</g>";
 }
 
@@ -202,10 +261,10 @@ std::string bar_name(const Lever& lever) {
        {"storage_gb_per_s_per_node", "storage, GB/s"},
        {"spare_nodes", "spare nodes"},
        {"price_per_gpu_hour", "price"},
-       {"gemm_efficiency", "GEMM efficiency"},
+       {"gemm_efficiency", "GEMM"},
        {"attention_efficiency", "attention"},
-       {"memory_bandwidth", "memory bandwidth"},
-       {"overlap_slowdown", "overlap slowdown"},
+       {"memory_bandwidth", "memory"},
+       {"overlap_slowdown", "overlap"},
        {"inter_node_bandwidth", "network"},
        {"inter_node_latency", "network latency"},
        {"intra_node_bandwidth", "links in a node"},
@@ -286,9 +345,24 @@ std::string frontier_chart(const Capacity& capacity, DeviceKind kind) {
       "against "
       "days of each row; the decision table has the same numbers\">",
       kWidth, kHeight);
-  out += frame_of(capacity, plane) + segments_of(capacity, plane);
-  for (const FrontierFacts& point : capacity.frontier)
-    out += point_mark(capacity, point, plane, kind);
+  LabelPlaces places;
+  for (const CalendarDay& day : capacity.calendar) {
+    if (day.name == "deadline") places.block(plane.x.at(day.day) - 130.0, 8.0, 260.0, 18.0);
+  }
+  std::string marks;
+  // Names of the frontier come first, then prices of a day, then names of dominated rows.
+  const auto mark = [&](bool dominated) {
+    for (const FrontierFacts& point : capacity.frontier) {
+      if (point.dominated_by.has_value() != dominated || !is_shown(point, plane)) continue;
+      const auto label = places.place(plane.x.at(point.days), plane.y.at(point.cost),
+                                      label_of(capacity, point));
+      marks += point_mark(capacity, point, plane, kind, label);
+    }
+  };
+  mark(false);
+  out += frame_of(capacity, plane) + segments_of(capacity, plane, places);
+  mark(true);
+  out += marks;
   return out + "</svg>\n";
 }
 
@@ -300,12 +374,12 @@ std::string tornado_chart(const Capacity& capacity) {
   const bool priced = front->cost.has_value();
   const double largest_cost = largest_change(levers, *front, true);
   const double size = largest_cost >= kMillion ? kMillion : largest_cost >= 1e3 ? 1e3 : 1.0;
-  const Bars days{priced ? 240.0 : 320.0, priced ? 36.0 : 90.0,
+  const Bars days{priced ? 235.0 : 310.0, priced ? 32.0 : 85.0,
                   largest_change(levers, *front, false), 1.0, false};
-  const Bars cost{395.0, 36.0, largest_cost, size, true};
+  const Bars cost{380.0, 32.0, largest_cost, size, true};
   const double height = 22.0 + 21.0 * static_cast<double>(levers.size());
   std::string out = fmt::format(
-      "<svg class=\"decision\" viewBox=\"0 0 470 {:.0f}\" role=\"img\" aria-label=\"Change in days "
+      "<svg class=\"decision\" viewBox=\"0 0 450 {:.0f}\" role=\"img\" aria-label=\"Change in days "
       "{}of each lever; the table of levers has the same numbers\">",
       height + 4.0, priced ? "and cost " : "");
   out += text_at(days.middle, 11.0, "soft", "middle", "days");
@@ -320,7 +394,7 @@ std::string tornado_chart(const Capacity& capacity) {
     const std::string ends = fmt::format(
         "{} {} – {}", bar_name(*lever), value_text(lever->low ? lever->low->value : lever->value),
         value_text(lever->high ? lever->high->value : lever->value));
-    out += text_at(168.0, y + 11.0, "label", "end", ends);
+    out += text_at(170.0, y + 11.0, "label", "end", ends);
     out += days.bar(lever->low, *front, y, "low") + days.bar(lever->high, *front, y, "high");
     if (priced) {
       out += cost.bar(lever->low, *front, y, "low") + cost.bar(lever->high, *front, y, "high");

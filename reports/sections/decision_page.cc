@@ -12,6 +12,7 @@
 #include "reports/sections/decision_table.h"
 #include "reports/text/capacity_text.h"
 #include "reports/text/text.h"
+#include "sim/base/text.h"
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::reports {
@@ -38,13 +39,14 @@ std::string tags(const DecisionView& view) {
 std::string top_line(const DecisionView& view) {
   const Capacity& capacity = view.capacity;
   std::string dates;
-  if (capacity.start) dates = "start " + *capacity.start;
-  if (capacity.limits.deadline) dates += " · deadline " + *capacity.limits.deadline;
+  const auto add = [&dates](const std::string& words) { append_to_list(dates, " · ", words); };
+  if (capacity.start) add("start " + *capacity.start);
+  if (capacity.limits.deadline) add("deadline " + *capacity.limits.deadline);
   if (capacity.limits.deadline_days) {
-    dates += fmt::format(" · deadline {} days", number_text(*capacity.limits.deadline_days, 3));
+    add(fmt::format("deadline {} days", number_text(*capacity.limits.deadline_days, 3)));
   }
   if (capacity.limits.budget) {
-    dates += " · budget " + money_text(*capacity.limits.budget, capacity.currency());
+    add("budget " + money_text(*capacity.limits.budget, capacity.currency()));
   }
   return fmt::format(
       "<div class=\"top\"><h1>{}</h1><span>{}</span> {}<span>record {} · open for decision</span>"
@@ -142,8 +144,10 @@ std::string reference_tile(const Capacity& capacity) {
 }
 
 std::string layout_tile(const CapacityRow& row) {
-  return tile("layout", row.layout,
-              fmt::format("step {}, {} of memory", seconds_text(row.step.mid),
+  return fmt::format(
+      "<div class=\"tile\"><dt>layout</dt><dd><code>{}</code><span>{}</span></dd></div>\n",
+      escape(row.layout),
+      fmt::format("step {}, {} of memory", seconds_text(row.step.mid),
                           percent_text(row.memory_share)));
 }
 
@@ -187,9 +191,9 @@ std::string charts(const DecisionView& view) {
   const std::string note = example_note(capacity);
   std::string out =
       panel("frontier", "What a day costs",
-            fmt::format("{} against days, P10–P90. On the line: cost of each day saved. Hollow: "
-                        "dominated.{}",
-                        priced ? "Cost" : "Device-hours", note.empty() ? "" : " " + note + "."),
+            fmt::format("{} against days, P10–P90{}. On the line: cost of each day saved. Hollow: "
+                        "dominated.",
+                        priced ? "Cost" : "Device-hours", note.empty() ? "" : " (" + note + ")"),
             frontier_chart(capacity, view.kind));
   out += panel("tornado-decision", "What moves days and cost",
                "Change relative to the row above; inputs at ±1 sigma, choices halved and doubled.",
@@ -203,8 +207,9 @@ std::string charts(const DecisionView& view) {
 std::string rows_box(const DecisionView& view) {
   const std::string table = decision_table(view.capacity, view.kind);
   if (table.empty()) return "";
-  return "<div class=\"live\" id=\"live\"><div id=\"live-controls\"></div>\n" + table +
-         "<div id=\"live-result\"></div></div>\n";
+  return "<div class=\"live\" id=\"live\"><div id=\"live-controls\"></div>\n<div "
+         "id=\"live-result\"></div>\n" +
+         table + "</div>\n";
 }
 
 constexpr std::string_view kSignatures =

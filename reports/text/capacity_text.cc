@@ -79,7 +79,9 @@ std::string run_sentence(const planner::CapacityAnswer& answer, const planner::C
 std::string amount_words(const planner::CapacityAnswer& answer, double amount) {
   const double size = std::abs(amount);
   if (planner::all_priced(answer.rows)) {
-    return money_text(size, answer.question.options.prices.currency);
+    const std::string& currency = answer.question.options.prices.currency;
+    if (size < 1e5 || size >= kMillion) return money_text(size, currency);
+    return fmt::format("{} M {}", number_text(size / kMillion, 3), currency);
   }
   return fmt::format("{} {}-hours", si_text(size), device_noun(answer.question.device_kind()));
 }
@@ -110,9 +112,9 @@ const planner::FrontierPoint* neighbour(const planner::CapacityAnswer& answer,
 std::string option_phrase(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
   std::string text = gpus_phrase(answer, row);
   if (answer.question.clusters.size() > 1) text += " of " + name_of_case(answer, row);
-  const bool batches = answer.question.global_batch_sizes.size() +
-                           (answer.question.options.schedule.empty() ? 0 : 1) >
-                       1;
+  const bool batches = std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& other) {
+    return other.scheduled != row.scheduled || other.asked_batch_size != row.asked_batch_size;
+  });
   if (batches) {
     text += row.scheduled ? ", scheduled batch" : ", batch " + count_text(row.global_batch_size);
   }

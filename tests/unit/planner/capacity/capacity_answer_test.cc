@@ -117,6 +117,7 @@ TEST(CapacityAnswer, RisksHaveDaysAndWhatSettlesThem) {
   CapacityQuestion question = small_question();
   question.gpus = {16};
   question.options.limits.deadline_days = 1e6;
+  question.options.failures.spare_nodes = 1;
   const CapacityAnswer answer = capacity_answer(question, true);
   ASSERT_GE(answer.risks.size(), 5U);
   for (const Risk& risk : answer.risks) {
