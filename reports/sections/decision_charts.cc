@@ -157,8 +157,9 @@ class LabelPlaces {
   std::optional<Label> place(double x, double y, std::string_view words) {
     constexpr double kLetter = 6.6, kLine = 12.0, kAway = 8.0;
     const double width = kLetter * static_cast<double>(words.size());
-    for (const Label& label : {Label{x + kAway, y - 7.0, "start"}, Label{x + kAway, y + 15.0, "start"},
-                               Label{x - kAway, y - 7.0, "end"}, Label{x - kAway, y + 15.0, "end"}}) {
+    for (const Label& label :
+         {Label{x + kAway, y - 7.0, "start"}, Label{x + kAway, y + 15.0, "start"},
+          Label{x - kAway, y - 7.0, "end"}, Label{x - kAway, y + 15.0, "end"}}) {
       const bool at_end = std::string_view(label.anchor) == "end";
       const Box box{at_end ? label.x - width : label.x, label.y - kLine, width, kLine + 2.0};
       if (box.x < 0.0 || box.x + width > kWidth || !is_free(box)) continue;
@@ -354,8 +355,8 @@ std::string frontier_chart(const Capacity& capacity, DeviceKind kind) {
   const auto mark = [&](bool dominated) {
     for (const FrontierFacts& point : capacity.frontier) {
       if (point.dominated_by.has_value() != dominated || !is_shown(point, plane)) continue;
-      const auto label = places.place(plane.x.at(point.days), plane.y.at(point.cost),
-                                      label_of(capacity, point));
+      const auto label =
+          places.place(plane.x.at(point.days), plane.y.at(point.cost), label_of(capacity, point));
       marks += point_mark(capacity, point, plane, kind, label);
     }
   };

@@ -148,7 +148,7 @@ std::string layout_tile(const CapacityRow& row) {
       "<div class=\"tile\"><dt>layout</dt><dd><code>{}</code><span>{}</span></dd></div>\n",
       escape(row.layout),
       fmt::format("step {}, {} of memory", seconds_text(row.step.mid),
-                          percent_text(row.memory_share)));
+                  percent_text(row.memory_share)));
 }
 
 std::string tiles(const DecisionView& view) {
