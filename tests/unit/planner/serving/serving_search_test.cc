@@ -176,14 +176,14 @@ TEST(ServingEnergy, IsPowerOverTokens) {
   EXPECT_LT(serving_energy(served, stated(1.0), {}, 0.5).value, 8.0 / 3.6);
 }
 
-// vllm#8089: 70B in fp8, tp 8 hardly faster than tp 4, and two replicas of tp 4 serve more. A miss:
-// the same is predicted, 0.99 times.
-TEST(PublicQuestions, Llama70BOnTwoTp4ServesNoLessThanOnTp8) {
+// vllm#8089: 70B in fp8, tp 8 hardly faster than tp 4, so that two replicas of tp 4 serve more. A
+// known miss: as much is predicted, 0.99 times.
+TEST(PublicQuestions, Llama70BOnTwoTp4ServesAsMuchAsOnTp8) {
   const ServingScenario s =
       scenario_of("llama-3-70b", "h100-8", "vllm-0.24", WeightFormat::fp8, KvCacheFormat::bf16);
   const SteadyState pair = closed_state(s, {4, 1, 1, 1, 1}, 2, 128, 1024, 1024);
   const SteadyState one = closed_state(s, {8, 1, 1, 1, 1}, 1, 128, 1024, 1024);
-  EXPECT_GT(pair.requests_per_second, 0.95 * one.requests_per_second);
+  EXPECT_NEAR(pair.requests_per_second / one.requests_per_second, 0.99, 0.03);
 }
 
 // Measured beside it (InferenceX, 8 H100, vLLM, 64 users, 0.9 of 1,024 + 1,024 tokens): tp 4 256 ms
