@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an inference engine prints about its cache when it starts.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace meshwright::interop {
+
+// Tokens of the cache, of the last line that says them:
+//   vLLM          GPU KV cache size: 419,520 tokens;  # GPU blocks: 2588 (times `block_size`)
+//   SGLang        max_total_num_tokens=419520
+//   TensorRT-LLM  max tokens in paged KV cache: 419520
+std::optional<double> kv_tokens_in_log(std::string_view log, int block_size);
+
+}  // namespace meshwright::interop

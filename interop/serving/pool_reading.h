@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of one engine process, one by one, into the pool that it starts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interop/read_launch/values.h"
+#include "interop/serving/serving_launch.h"
+#include "interop/serving/serving_options.h"
+#include "interop/shell/named_file.h"
+
+namespace meshwright::interop {
+
+class PoolReading {
+ public:
+  // `files` finds configurations that options name.
+  PoolReading(ServingLaunch& launch, LaunchedPool& pool, const ReadNamedFile& files)
+      : launch_(launch), pool_(pool), files_(files) {}
+
+  void model(const Value& value);
+  // In their order; a later one overrules.
+  void options(const std::vector<Value>& values);
+  // What follows from several options together. Once, at the end.
+  void finish();
+
+ private:
+  void option(const Value& value, int depth);
+  void apply(const ServingOption& option, const Value& value, int depth);
+  void sizes(OptionUse use, const Value& value);
+  void limits(OptionUse use, const Value& value);
+  void formats(OptionUse use, const Value& value);
+  void drafts(OptionUse use, const Value& value);
+  void role(const Value& value);
+  void transfer(const Value& value);
+  void exchange(const Value& value);
+  void configuration(const Value& value, int depth);
+  void speculation(const Value& value);
+
+  void note(const char* field, const std::string& said, const Value& value);
+  void pass(const Value& value, std::string_view why);
+  void refuse(const Value& value, const std::string& why, OptionEffect effect = OptionEffect::cost);
+
+  ServingLaunch& launch_;
+  LaunchedPool& pool_;
+  const ReadNamedFile& files_;
+  int tensor_ = 1, data_ = 1, experts_ = 0;
+  bool data_attention_ = false, drafts_ = false, draft_tokens_said_ = false;
+};
+
+}  // namespace meshwright::interop

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A service as the launch commands or the manifest of an inference engine say it: what was read,
+// what changes no answer and why, and what was not understood, each with its place.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interop/read_launch/launch_record.h"
+#include "sim/serving/engine.h"
+#include "sim/serving/load.h"
+
+namespace meshwright::interop {
+
+enum class PoolRole : std::uint8_t { aggregated, prefill, decode };
+inline constexpr std::array kPoolRoleNames{EnumName{PoolRole::aggregated, "aggregated"},
+                                           EnumName{PoolRole::prefill, "prefill"},
+                                           EnumName{PoolRole::decode, "decode"}};
+constexpr std::string_view name_of(PoolRole v) { return name_in(kPoolRoleNames, v); }
+
+// Replicas that are started by one command. `options.layout` counts as sim/serving/replica.h does:
+// the tensor size never contains data ranks.
+struct LaunchedPool {
+  PoolRole role = PoolRole::aggregated;
+  int replicas = 1;
+  ReplicaOptions options{};
+  bool expert_parallel = false;  // vLLM: experts lie over all tensor and data ranks
+  int graph_max_batch = 0;       // 0: the engine's
+  int gpus_of_container = 0;     // that a manifest asks for; 0: not said
+  bool operator==(const LaunchedPool&) const = default;
+};
+
+// An option that was understood and changes no predicted number, and why.
+struct PassedOver {
+  std::string said, why;
+  Place place;
+};
+
+struct ServingLaunch {
+  EngineKind engine = EngineKind::vllm;
+  std::string form;            // "command", "Deployment", "LeaderWorkerSet", "DynamoGraphDeployment"
+  std::string engine_version;  // of the image; empty: not said
+  std::string model;           // as the command names it: a checkpoint's name or path
+  std::optional<WeightFormat> weights{};  // none: the checkpoint's
+  bool kv_cache_said = false;
+  std::optional<bool> prefix_caching{};
+  std::vector<LaunchedPool> pools{};
+  std::optional<ServingLoad> load{};  // of a benchmark client in the same file
+  std::vector<Fact> read{}, assumed{};
+  std::vector<PassedOver> passed_over{};
+  std::vector<NotUnderstood> not_understood{};
+};
+
+// The engine's name as its users write it: "vLLM".
+std::string_view title_of(EngineKind engine);
+
+}  // namespace meshwright::interop

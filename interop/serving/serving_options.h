@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of the inference engines: what each says of a replica, or why it changes nothing.
+// Sources: vLLM engine/arg_utils.py, SGLang srt/server_args.py, TensorRT-LLM llmapi/llm_args.py.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/hardware/inference_rates.h"
+
+namespace meshwright::interop {
+
+// What an option says.
+enum class OptionUse : std::uint8_t {
+  nothing,  // changes no predicted number
+  refused,  // changes the answer, and no record here can say it
+  refused_if_on,
+  model,
+  tensor,
+  pipeline,
+  data,
+  expert_ranks,
+  expert_switch,
+  data_attention,  // SGLang: data ranks lie inside the tensor size; TensorRT-LLM: all of it
+  context,         // decode context parallel
+  memory_fraction,
+  max_num_seqs,
+  max_num_batched_tokens,
+  max_model_len,
+  block_size,
+  graph_max_batch,
+  graph_sizes,
+  eager,
+  not_eager,
+  kv_cache,
+  quantization,
+  data_type,
+  exchange,
+  prefix_caching,
+  no_prefix_caching,
+  speculation,         // JSON
+  speculation_method,  // EAGLE, NEXTN, NGRAM
+  draft_tokens,        // SGLang: with the token that is verified
+  draft_layers,        // TensorRT-LLM: drafts
+  transfer,            // JSON with kv_role
+  role,                // prefill or decode
+  configuration        // a file with more options
+};
+
+struct ServingOption {
+  std::string_view names;  // "tensor-parallel-size tp"; a last dot stands for all below
+  OptionUse use = OptionUse::nothing;
+  std::string_view why{};  // it changes nothing, or is refused
+  int words = 1;           // that follow it
+};
+
+std::span<const ServingOption> serving_options(EngineKind engine);
+// nullptr: the engine has no such option. `name` without dashes in front, "-" between words.
+const ServingOption* serving_option(EngineKind engine, std::string_view name);
+// "--Max_Num-seqs" as the tables spell it: "max-num-seqs".
+std::string spelled(std::string_view key);
+
+}  // namespace meshwright::interop
