@@ -132,7 +132,7 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
   if (use == Use::transfer) return transfer(value);
   if (use == Use::exchange) return exchange(value);
   if (use <= Use::context) return sizes(use, value);
-  if (use <= Use::not_eager) return limits(use, value);
+  if (use <= Use::no_custom_all_reduce) return limits(use, value);
   if (use <= Use::no_prefix_caching) return formats(use, value);
   drafts(use, value);
 }
@@ -178,6 +178,10 @@ void PoolReading::limits(OptionUse use, const Value& value) {
   if (use == Use::eager || use == Use::not_eager) {
     o.enforce_eager = flag_of(value) == (use == Use::eager);
     return note("enforce_eager", o.enforce_eager ? "true" : "false", value);
+  }
+  if (use == Use::no_custom_all_reduce) {
+    pool_.custom_all_reduce = !flag_of(value);
+    return note("custom_all_reduce", pool_.custom_all_reduce ? "true" : "false", value);
   }
   if (use == Use::graph_sizes) {
     int most = 0;

@@ -74,7 +74,7 @@ ServingLaunch read_serving(std::string_view text, const std::string& file,
     found = read_serving_manifest(text, file, inputs.read, launch);
   } else {
     const ShellScript script = read_shell_script(text, file, inputs);
-    found = read_engine_script({script, file, inputs.read}, {}, launch);
+    found = read_engine_script({text, script, file, inputs.read}, {}, launch);
   }
   if (!found || launch.pools.empty()) {
     throw InputError(file, "", "starts no inference engine that is read",
@@ -83,6 +83,13 @@ ServingLaunch read_serving(std::string_view text, const std::string& file,
   }
   for (const LaunchedPool& pool : launch.pools) check_gpus(pool, launch);
   check_roles(launch);
+  if (launch.model.empty()) {
+    launch.not_understood.push_back({.said = "no model",
+                                     .why = "the command names none, and the engine asks for one",
+                                     .place = {file, 0},
+                                     .effect = OptionEffect::sizes,
+                                     .key = "model"});
+  }
   return launch;
 }
 

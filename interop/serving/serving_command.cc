@@ -56,12 +56,17 @@ bool is_engine_variable(const std::string& name) {
          name.starts_with("TRTLLM_") || name.starts_with("TLLM_");
 }
 
-void read_engine_environment(const ShellScript& script, const std::string& file,
-                             ServingLaunch& launch) {
-  for (const auto& [name, value] : script.exported) {
-    if (!is_engine_variable(name)) continue;
+// A variable that the script itself uses says what it does in the commands.
+bool is_used(std::string_view text, const std::string& name) {
+  return text.find("$" + name) != std::string_view::npos ||
+         text.find("${" + name) != std::string_view::npos;
+}
+
+void read_engine_environment(const ScriptContext& context, ServingLaunch& launch) {
+  for (const auto& [name, value] : context.script.exported) {
+    if (!is_engine_variable(name) || is_used(context.text, name)) continue;
     const std::string said = name + "=" + value.text();
-    const Place place{file, value.line()};
+    const Place place{context.file, value.line()};
     if (harmless_variable(name)) {
       launch.passed_over.push_back({said, "logs, addresses and start-up of the engine", place});
     } else if (names_kernels(name)) {
@@ -313,7 +318,7 @@ bool read_engine_script(const ScriptContext& context, const LaunchedPool& base,
     }
   }
   if (!found) return false;
-  read_engine_environment(context.script, context.file, launch);
+  read_engine_environment(context, launch);
   for (const LeftOutOptions& options : context.script.left_out) {
     if (options.words.find("--") == std::string::npos) continue;
     launch.not_understood.push_back(

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "interop/serving/serving_launch.h"
 #include "interop/shell/named_file.h"
@@ -27,6 +28,7 @@ std::string version_in_image(const std::string& image);
 std::optional<EngineKind> engine_of_image(const std::string& image);
 
 struct ScriptContext {
+  std::string_view text;  // of the script
   const ShellScript& script;
   const std::string& file;
   const ReadNamedFile& read;

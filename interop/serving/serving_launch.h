@@ -30,6 +30,7 @@ struct LaunchedPool {
   ReplicaOptions options{};
   bool expert_parallel = false;  // vLLM: experts lie over all tensor and data ranks
   int graph_max_batch = 0;       // 0: the engine's
+  bool custom_all_reduce = true;
   int gpus_of_container = 0;     // that a manifest asks for; 0: not said
   bool operator==(const LaunchedPool&) const = default;
 };

@@ -63,7 +63,7 @@ class ContainerReading {
     if (!engine) return false;
     const ShellScript script;
     const std::string& file = file_;
-    add_pool(command, *engine, base, {script, file, read_}, launch);
+    add_pool(command, *engine, base, {"", script, file, read_}, launch);
     note_environment(launch);
     return launch.pools.size() > pools || !launch.pools.empty();
   }
@@ -127,7 +127,7 @@ class ContainerReading {
   bool read_script(const std::string& text, const LaunchedPool& base, ServingLaunch& launch) {
     const ShellInputs inputs{environment_, std::nullopt, read_};
     const ShellScript script = read_shell_script(text, file_, inputs);
-    const bool found = read_engine_script({script, file_, read_}, base, launch);
+    const bool found = read_engine_script({text, script, file_, read_}, base, launch);
     if (found) note_environment(launch);
     return found;
   }

@@ -30,13 +30,15 @@ constexpr std::string_view kProcess = "how worker processes are started";
 constexpr std::string_view kVision = "the encoder of images; requests here are text";
 constexpr std::string_view kGraphPart = "graphs of prompts, which are never captured whole";
 constexpr std::string_view kNodes = "address of the nodes; their number follows from the sizes";
+constexpr std::string_view kIndexer =
+    "format of a sparse attention's indexer: models with one are refused";
+constexpr std::string_view kState =
+    "format of a linear attention's state: models with one are refused";
 // Why an option is refused.
 constexpr std::string_view kOffload = "memory of the host holds weights or cache";
 constexpr std::string_view kAdapters = "adapters add weights and kernels";
 constexpr std::string_view kBalance = "experts are copied between ranks";
 constexpr std::string_view kOverlap = "two batches overlap in one step";
-constexpr std::string_view kIndexer = "format of the sparse attention's indexer";
-constexpr std::string_view kState = "format of the linear attention's state";
 constexpr std::string_view kWindows = "share of the cache for windowed layers";
 constexpr std::string_view kPrefillContext = "prompts are cut over ranks";
 constexpr std::string_view kBytes = "cache stated in bytes or blocks, not as a share";
@@ -84,8 +86,8 @@ constexpr std::array kVllm{
     ServingOption{"enable-lora", Use::refused, kAdapters, 0},
     ServingOption{"lora-modules max-loras max-lora-rank", Use::refused, kAdapters},
     ServingOption{"attention-config.indexer-kv-dtype attention-config.use-fp4-indexer-cache",
-                  Use::refused, kIndexer},
-    ServingOption{"mamba-ssm-cache-dtype mamba-cache-dtype", Use::refused, kState},
+                  Use::nothing, kIndexer},
+    ServingOption{"mamba-ssm-cache-dtype mamba-cache-dtype", Use::nothing, kState},
     ServingOption{"host port api-key root-path uds ssl-keyfile ssl-certfile allowed-origins "
                   "middleware api-server-count",
                   Use::nothing, kAddress},
@@ -106,7 +108,7 @@ constexpr std::array kVllm{
     ServingOption{"attention-backend moe-backend linear-backend attention-config attention-config. "
                   "compilation-config compilation-config. O kernel-config",
                   Use::nothing, kKernels},
-    ServingOption{"disable-custom-all-reduce", Use::refused, "all-reduce by NCCL alone", 0},
+    ServingOption{"disable-custom-all-reduce", Use::no_custom_all_reduce, {}, 0},
     ServingOption{"no-enable-flashinfer-autotune enable-flashinfer-autotune", Use::nothing, kKernels,
                   0},
     ServingOption{"stream-interval", Use::nothing, kMessages},
@@ -166,7 +168,7 @@ constexpr std::array kSglang{
     ServingOption{"enable-lora enable-hierarchical-cache", Use::refused, kOffload, 0},
     ServingOption{"lora-paths cpu-offload-gb hicache-ratio hicache-size", Use::refused_if_on,
                   kOffload},
-    ServingOption{"mamba-ssm-dtype", Use::refused, kState},
+    ServingOption{"mamba-ssm-dtype", Use::nothing, kState},
     ServingOption{"swa-full-tokens-ratio", Use::refused, kWindows},
     ServingOption{"schedule-conservativeness", Use::refused_if_on,
                   "share of the output that is reserved"},
@@ -195,7 +197,7 @@ constexpr std::array kSglang{
     ServingOption{"enable-flashinfer-allreduce-fusion enable-aiter-allreduce-fusion enable-symm-mem "
                   "enable-nccl-nvls enable-torch-symm-mem",
                   Use::nothing, kFusion, 0},
-    ServingOption{"disable-custom-all-reduce", Use::refused, "all-reduce by NCCL alone", 0},
+    ServingOption{"disable-custom-all-reduce", Use::no_custom_all_reduce, {}, 0},
     ServingOption{"stream-interval", Use::nothing, kMessages},
     ServingOption{"scheduler-recv-interval", Use::nothing, kPolling},
     ServingOption{"num-continuous-decode-steps", Use::nothing, kPolling},

@@ -34,6 +34,7 @@ enum class OptionUse : std::uint8_t {
   graph_sizes,
   eager,
   not_eager,
+  no_custom_all_reduce,
   kv_cache,
   quantization,
   data_type,

@@ -293,7 +293,8 @@ TEST(ServingOptions, NoNameStandsTwice) {
   for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang, EngineKind::tensorrt_llm}) {
     for (const ServingOption& option : serving_options(engine)) {
       for (const std::string& name : split_words(option.names)) {
-        if (!name.ends_with('.')) EXPECT_EQ(serving_option(engine, name), &option) << name;
+        if (name.ends_with('.')) continue;
+        EXPECT_EQ(serving_option(engine, name), &option) << name;
       }
       const bool needs_why = option.use == OptionUse::nothing || option.use == OptionUse::refused ||
                              option.use == OptionUse::refused_if_on;

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/serving/write_serving.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/base/number_text.h"
+#include "sim/base/text.h"
+
+namespace meshwright::interop {
+namespace {
+
+// Options of one process, and the lines of a YAML that it names.
+class Options {
+ public:
+  template <typename Value>
+  void set(std::string_view name, const Value& value) {
+    words_.push_back(fmt::format("{} {}", name, value));
+  }
+  void flag(std::string_view name) { words_.emplace_back(name); }
+  void set_if(int value, std::string_view name) {
+    if (value > 0) set(name, value);
+  }
+  void yaml(const std::string& line) { yaml_.push_back(line); }
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  [[nodiscard]] const std::vector<std::string>& yaml_lines() const { return yaml_; }
+
+ private:
+  std::vector<std::string> words_, yaml_;
+};
+
+// Written with all digits that are read back.
+std::string exact(double number) { return number_text(number, 15); }
+
+std::string_view kv_word(KvCacheFormat format, EngineKind engine) {
+  if (format == KvCacheFormat::fp8) return engine == EngineKind::sglang ? "fp8_e4m3" : "fp8";
+  return name_of(format);
+}
+
+void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, Options& out) {
+  const ReplicaOptions& o = pool.options;
+  const ReplicaLayout& l = o.layout;
+  out.set("--tensor-parallel-size", l.tensor_parallel_size);
+  if (l.pipeline_parallel_size > 1) out.set("--pipeline-parallel-size", l.pipeline_parallel_size);
+  if (l.data_parallel_size > 1) out.set("--data-parallel-size", l.data_parallel_size);
+  if (l.decode_context_parallel_size > 1) {
+    out.set("--decode-context-parallel-size", l.decode_context_parallel_size);
+  }
+  const int ranks = l.tensor_parallel_size * l.data_parallel_size;
+  if (l.expert_parallel_size > 1 && l.expert_parallel_size != ranks) {
+    throw InputError("expert_parallel_size", "",
+                     fmt::format("must be 1 or all {} ranks in vLLM (got {})", ranks,
+                                 l.expert_parallel_size));
+  }
+  if (l.expert_parallel_size > 1 || pool.expert_parallel) out.flag("--enable-expert-parallel");
+  if (o.exchange != ExpertExchange::automatic) out.set("--all2all-backend", name_of(o.exchange));
+  if (o.memory_fraction) out.set("--gpu-memory-utilization", exact(*o.memory_fraction));
+  out.set_if(o.max_num_seqs, "--max-num-seqs");
+  out.set_if(o.max_num_batched_tokens, "--max-num-batched-tokens");
+  out.set_if(o.max_model_len, "--max-model-len");
+  out.set_if(o.block_size, "--block-size");
+  out.set_if(pool.graph_max_batch, "--max-cudagraph-capture-size");
+  if (o.kv_cache != KvCacheFormat::bf16) {
+    out.set("--kv-cache-dtype", kv_word(o.kv_cache, launch.engine));
+  }
+  if (o.enforce_eager) out.flag("--enforce-eager");
+  if (!pool.custom_all_reduce) out.flag("--disable-custom-all-reduce");
+  if (launch.prefix_caching) {
+    out.flag(*launch.prefix_caching ? "--enable-prefix-caching" : "--no-enable-prefix-caching");
+  }
+  if (o.num_speculative_tokens > 0) {
+    out.set("--speculative-config",
+            fmt::format("'{{\"method\": \"mtp\", \"num_speculative_tokens\": {}}}'",
+                        o.num_speculative_tokens));
+  }
+  if (pool.role != PoolRole::aggregated) {
+    out.set("--kv-transfer-config",
+            fmt::format("'{{\"kv_connector\": \"NixlConnector\", \"kv_role\": \"{}\"}}'",
+                        pool.role == PoolRole::prefill ? "kv_producer" : "kv_consumer"));
+  }
+}
+
+void sglang_options(const ServingLaunch& launch, const LaunchedPool& pool, Options& out) {
+  const ReplicaOptions& o = pool.options;
+  const ReplicaLayout& l = o.layout;
+  out.set("--tensor-parallel-size", l.tensor_parallel_size * l.data_parallel_size);
+  if (l.pipeline_parallel_size > 1) out.set("--pipeline-parallel-size", l.pipeline_parallel_size);
+  if (l.data_parallel_size > 1) {
+    out.set("--data-parallel-size", l.data_parallel_size);
+    out.flag("--enable-dp-attention");
+  }
+  if (o.exchange == ExpertExchange::deepep_low_latency ||
+      o.exchange == ExpertExchange::deepep_high_throughput) {
+    out.set("--moe-a2a-backend", "deepep");
+    out.set("--deepep-mode",
+            o.exchange == ExpertExchange::deepep_low_latency ? "low_latency" : "normal");
+  }
+  if (l.expert_parallel_size > 1) out.set("--expert-parallel-size", l.expert_parallel_size);
+  if (o.memory_fraction) out.set("--mem-fraction-static", exact(*o.memory_fraction));
+  out.set_if(o.max_num_seqs, "--max-running-requests");
+  out.set_if(o.max_num_batched_tokens, "--chunked-prefill-size");
+  out.set_if(o.max_model_len, "--context-length");
+  out.set_if(o.block_size, "--page-size");
+  out.set_if(pool.graph_max_batch, "--cuda-graph-max-bs");
+  if (o.kv_cache != KvCacheFormat::bf16) {
+    out.set("--kv-cache-dtype", kv_word(o.kv_cache, launch.engine));
+  }
+  if (o.enforce_eager) out.flag("--disable-cuda-graph");
+  if (!pool.custom_all_reduce) out.flag("--disable-custom-all-reduce");
+  if (launch.prefix_caching && !*launch.prefix_caching) out.flag("--disable-radix-cache");
+  if (o.num_speculative_tokens > 0) {
+    out.set("--speculative-algorithm", "NEXTN");
+    out.set("--speculative-num-steps", o.num_speculative_tokens);
+    out.set("--speculative-eagle-topk", 1);
+    out.set("--speculative-num-draft-tokens", o.num_speculative_tokens + 1);
+  }
+  if (pool.role != PoolRole::aggregated) out.set("--disaggregation-mode", name_of(pool.role));
+}
+
+void tensorrt_llm_options(const ServingLaunch& launch, const LaunchedPool& pool, Options& out) {
+  const ReplicaOptions& o = pool.options;
+  const ReplicaLayout& l = o.layout;
+  if (l.data_parallel_size > 1 && l.tensor_parallel_size > 1) {
+    throw InputError("data_parallel_size", "",
+                     fmt::format("must be all GPUs or 1 in TensorRT-LLM (got {} beside a tensor "
+                                 "size of {})",
+                                 l.data_parallel_size, l.tensor_parallel_size));
+  }
+  out.set("--tp_size", l.tensor_parallel_size * l.data_parallel_size);
+  if (l.pipeline_parallel_size > 1) out.set("--pp_size", l.pipeline_parallel_size);
+  if (l.expert_parallel_size > 1) out.set("--ep_size", l.expert_parallel_size);
+  out.set_if(o.max_num_seqs, "--max_batch_size");
+  out.set_if(o.max_num_batched_tokens, "--max_num_tokens");
+  out.set_if(o.max_model_len, "--max_seq_len");
+  if (pool.role != PoolRole::aggregated) {
+    out.set("--server_role", pool.role == PoolRole::prefill ? "context" : "generation");
+    out.yaml("cache_transceiver_config:");
+    out.yaml("  backend: NIXL");
+  }
+  if (l.data_parallel_size > 1) out.yaml("enable_attention_dp: true");
+  const bool reuse = launch.prefix_caching.value_or(true);
+  if (o.memory_fraction || o.block_size > 0 || o.kv_cache != KvCacheFormat::bf16 || !reuse) {
+    out.yaml("kv_cache_config:");
+    if (o.kv_cache != KvCacheFormat::bf16) {
+      out.yaml(fmt::format("  dtype: {}", kv_word(o.kv_cache, launch.engine)));
+    }
+    if (o.memory_fraction) {
+      out.yaml(fmt::format("  free_gpu_memory_fraction: {}", exact(*o.memory_fraction)));
+    }
+    if (o.block_size > 0) out.yaml(fmt::format("  tokens_per_block: {}", o.block_size));
+    if (!reuse) out.yaml("  enable_block_reuse: false");
+  }
+  if (pool.graph_max_batch > 0) {
+    out.yaml("cuda_graph_config:");
+    out.yaml(fmt::format("  max_batch_size: {}", pool.graph_max_batch));
+  }
+  if (o.num_speculative_tokens > 0) {
+    out.yaml("speculative_config:");
+    out.yaml("  decoding_type: MTP");
+    out.yaml(fmt::format("  num_nextn_predict_layers: {}", o.num_speculative_tokens));
+  }
+}
+
+Options options_of(const ServingLaunch& launch, const LaunchedPool& pool) {
+  Options out;
+  if (launch.engine == EngineKind::vllm) vllm_options(launch, pool, out);
+  if (launch.engine == EngineKind::sglang) sglang_options(launch, pool, out);
+  if (launch.engine == EngineKind::tensorrt_llm) tensorrt_llm_options(launch, pool, out);
+  return out;
+}
+
+// A word of a shell: quoted if it holds more than names and paths do.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("/._-:@").find(c) !=
+                                                                   std::string_view::npos;
+  });
+  return plain ? word : "'" + replaced(word, "'", "'\\''") + "'";
+}
+
+std::string program_of(EngineKind engine, bool dynamo, const std::string& model) {
+  const std::string name = quoted(model);
+  if (engine == EngineKind::vllm) {
+    return dynamo ? "python3 -m dynamo.vllm --model " + name : "vllm serve " + name;
+  }
+  if (engine == EngineKind::sglang) {
+    return fmt::format("python3 -m {} --model-path {}",
+                       dynamo ? "dynamo.sglang" : "sglang.launch_server", name);
+  }
+  return dynamo ? "python3 -m dynamo.trtllm --model-path " + name : "trtllm-serve " + name;
+}
+
+// The lines that start one process. `name`: of its YAML.
+std::vector<std::string> process_lines(const ServingLaunch& launch, const LaunchedPool& pool,
+                                       const std::string& name, bool dynamo, int port) {
+  const Options options = options_of(launch, pool);
+  std::vector<std::string> lines;
+  std::vector<std::string> words = options.words();
+  if (!options.yaml_lines().empty()) {
+    lines.push_back(fmt::format("cat > {}.yaml <<EOF", name));
+    lines.insert(lines.end(), options.yaml_lines().begin(), options.yaml_lines().end());
+    lines.emplace_back("EOF");
+    words.push_back(fmt::format("{} {}.yaml",
+                                dynamo ? "--extra-engine-args" : "--extra_llm_api_options", name));
+  }
+  if (port > 0) words.push_back(fmt::format("--port {}", port));
+  lines.push_back(program_of(launch.engine, dynamo, launch.model) + " \\");
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    lines.push_back("  " + words[i] + (i + 1 < words.size() ? " \\" : ""));
+  }
+  return lines;
+}
+
+std::string command_text(const ServingLaunch& launch) {
+  std::string text = fmt::format("#!/usr/bin/env bash\n# {} {}\n", title_of(launch.engine),
+                                 launch.engine_version);
+  int port = 8000;
+  for (const LaunchedPool& pool : launch.pools) {
+    for (int i = 0; i < pool.replicas; ++i, ++port) {
+      const std::string name = fmt::format("{}-{}", name_of(pool.role), i);
+      std::vector<std::string> lines = process_lines(launch, pool, name, false, port);
+      lines.back() += " &";
+      text += fmt::format("# {} replica {}: {} GPUs\n{}\n", name_of(pool.role), i,
+                          num_gpus(pool.options.layout), fmt::join(lines, "\n"));
+    }
+  }
+  return text + "wait\n";
+}
+
+std::string public_image(const ServingLaunch& launch, bool dynamo) {
+  const std::string& version = launch.engine_version;
+  const std::string tag = version.empty() ? "latest" : version;
+  if (dynamo) {
+    const char* runtime = launch.engine == EngineKind::vllm     ? "vllm-runtime"
+                          : launch.engine == EngineKind::sglang ? "sglang-runtime"
+                                                                : "tensorrtllm-runtime";
+    return fmt::format("nvcr.io/nvidia/ai-dynamo/{}:{}", runtime, tag);
+  }
+  const std::string with_v = version.empty() ? tag : "v" + version;
+  if (launch.engine == EngineKind::vllm) return "vllm/vllm-openai:" + with_v;
+  if (launch.engine == EngineKind::sglang) return "lmsysorg/sglang:" + with_v;
+  return "nvcr.io/nvidia/tensorrt-llm/release:" + tag;
+}
+
+// "command" and "args" of a container, so many blanks in.
+std::string container_text(const std::vector<std::string>& lines, int blanks) {
+  const std::string in(static_cast<std::size_t>(blanks), ' ');
+  std::string text = in + "command: [\"bash\", \"-c\"]\n" + in + "args:\n" + in + "- |\n";
+  for (const std::string& line : lines) text += in + "  " + line + "\n";
+  return text;
+}
+
+std::string deployment_text(const ServingLaunch& launch, const std::string& image) {
+  std::string text;
+  for (const LaunchedPool& pool : launch.pools) {
+    const std::string name = fmt::format("serve-{}", name_of(pool.role));
+    text += fmt::format(
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {0}\nspec:\n"
+        "  replicas: {1}\n  selector:\n    matchLabels:\n      app: {0}\n  template:\n"
+        "    metadata:\n      labels:\n        app: {0}\n    spec:\n      containers:\n"
+        "      - name: engine\n        image: {2}\n",
+        name, pool.replicas, image);
+    text += container_text(process_lines(launch, pool, name, false, 8000), 8);
+    text += fmt::format("        resources:\n          limits:\n            nvidia.com/gpu: {}\n",
+                        num_gpus(pool.options.layout));
+  }
+  return text;
+}
+
+std::string dynamo_text(const ServingLaunch& launch, const std::string& image) {
+  std::string text =
+      "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata:\n  name: serve\n"
+      "spec:\n  services:\n    Frontend:\n      componentType: frontend\n      replicas: 1\n"
+      "      extraPodSpec:\n        mainContainer:\n          image: " +
+      image + "\n";
+  for (const LaunchedPool& pool : launch.pools) {
+    const std::string name = fmt::format("serve-{}", name_of(pool.role));
+    const char* service = pool.role == PoolRole::prefill  ? "PrefillWorker"
+                          : pool.role == PoolRole::decode ? "DecodeWorker"
+                                                          : "Worker";
+    text += fmt::format("    {}:\n      componentType: worker\n", service);
+    if (pool.role != PoolRole::aggregated) {
+      text += fmt::format("      subComponentType: {}\n", name_of(pool.role));
+    }
+    text += fmt::format(
+        "      replicas: {}\n      resources:\n        limits:\n          gpu: \"{}\"\n"
+        "      extraPodSpec:\n        mainContainer:\n          image: {}\n",
+        pool.replicas, num_gpus(pool.options.layout), image);
+    text += container_text(process_lines(launch, pool, name, true, 0), 10);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string write_serving(const ServingLaunch& launch, ServingForm form, const std::string& image) {
+  if (launch.pools.empty()) throw InputError("pools", "", "holds none to write");
+  const bool dynamo = form == ServingForm::dynamo;
+  const std::string used = image.empty() ? public_image(launch, dynamo) : image;
+  if (form == ServingForm::command) return command_text(launch);
+  return dynamo ? dynamo_text(launch, used) : deployment_text(launch, used);
+}
+
+}  // namespace meshwright::interop
