@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/commands/commands.h"
+#include "app/commands/service_review.h"
 #include "app/console/exit_code.h"
 #include "app/console/progress.h"
 #include "app/console/terminal.h"
@@ -31,6 +32,7 @@ namespace {
 
 struct ReviewOptions {
   LaunchedRunOptions run;
+  LaunchedServiceOptions service;
   OutputOptions output;
   std::string launch_out, measurements_out;
   int top = 3;
@@ -191,7 +193,21 @@ void write_files(const ReviewOptions& options, const LaunchedRun& run,
   }
 }
 
+// Options that the review of a training run and of a service share.
+ServiceReviewOptions service_review(const ReviewOptions& options) {
+  ServiceReviewOptions review{options.service, options.run.log, options.output, options.top};
+  review.service.from = options.run.from;
+  review.service.model = options.run.model;
+  review.service.cluster = options.run.cluster;
+  review.service.variables = options.run.variables;
+  review.service.arguments = options.run.arguments;
+  if (options.json) review.output.format = Format::json;
+  return review;
+}
+
 int run_review(const ReviewOptions& options, const Call& call) {
+  if (starts_service(options.run.from)) return review_service(service_review(options), call);
+  refuse_service_options(options.service);
   reports::Origin origin = call.origin();
   LaunchedRun run = load_launched_run(options.run, origin);
   planner::Review review = possible_review(options, run);
@@ -241,11 +257,12 @@ void add_run_options(Command& command, LaunchedRunOptions& run) {
 
 void add_review(Commands& commands) {
   auto options = std::make_shared<ReviewOptions>();
-  Command& command =
-      commands.add("review",
-                   "Review a running job: memory fit, predicted and measured step time, faster "
-                   "layouts");
+  Command& command = commands.add(
+      "review",
+      "Review a running job or service: memory fit, predicted and measured times, faster "
+      "layouts");
   add_run_options(command, options->run);
+  add_service_options(command, options->service);
   command.options()
       .add_option("--top", options->top, "Number of faster layouts to show. Default: 3")
       ->check(CLI::Range(1, 20).description(""))

@@ -27,6 +27,7 @@
 #include "reports/records/serving_answer.h"
 #include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
+#include "reports/records/serving_review.h"
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
@@ -96,6 +97,8 @@ constexpr std::array kFileKinds{
              schema_of<reports::serving_backtest_record>},
     FileKind{"serve_plan", "Output of serve --format json",
              schema_of<reports::serving_plan_record>},
+    FileKind{"serve_review", "Output of review and serve read --format json, of a service",
+             schema_of<reports::serving_review_record>},
     FileKind{"serve_simulation", "Output of serve simulate --format json",
              schema_of<reports::serving_simulation_record>},
     FileKind{"trace", "Output of estimate --trace and trial --trace", reports::trace_schema},

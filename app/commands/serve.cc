@@ -138,6 +138,7 @@ void add_serve(Commands& commands) {
   add_serve_estimate(commands, serve);
   add_serve_simulate(commands, serve);
   add_serve_backtest(commands, serve);
+  add_serve_read(commands, serve);
 }
 
 }  // namespace meshwright::app

@@ -11,5 +11,6 @@ class Commands;
 Command& add_serve_plan(Commands& commands);
 void add_serve_simulate(Commands& commands, Command& serve);
 void add_serve_backtest(Commands& commands, Command& serve);
+void add_serve_read(Commands& commands, Command& serve);
 
 }  // namespace meshwright::app

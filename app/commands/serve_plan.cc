@@ -18,6 +18,7 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
+#include "interop/serving/write_serving.h"
 #include "planner/capacity/options_json.h"
 #include "reports/tables/serving_plan_tables.h"
 #include "sim/base/error.h"
@@ -36,6 +37,7 @@ struct ServePlanOptions {
   std::optional<int> gpus;
   int max_gpus = 4096, top = 10;
   bool find_gpus = false, what_if = false, explain = false;
+  std::string launch_out, launch_form = "command", checkpoint;
   OutputOptions output;
 };
 
@@ -192,8 +194,48 @@ std::vector<reports::Table> serving_tables(const reports::ServingPlanFile& file)
   return tables;
 }
 
+interop::ServingForm launch_form_of(const std::string& name) {
+  for (const auto& form : interop::kServingFormNames) {
+    if (form.name == name) return form.value;
+  }
+  throw InputError(
+      "--launch-form", "",
+      fmt::format("unknown form \"{}\"; expected command, kubernetes or dynamo", name));
+}
+
+interop::LaunchedPool launched_pool(const planner::ServingPool& pool, interop::PoolRole role) {
+  interop::LaunchedPool launched;
+  launched.role = role;
+  launched.replicas = pool.replicas;
+  launched.options = pool.options;
+  return launched;
+}
+
+// Writes how the best deployment is started.
+void write_launch(const ServePlanOptions& o, const planner::ServingQuestion& q,
+                  const planner::ServingPlan& plan) {
+  if (o.launch_out.empty()) return;
+  if (plan.choices.empty()) {
+    say("warning: {} is not written: no deployment was found\n", o.launch_out);
+    return;
+  }
+  const planner::Deployment& best = plan.choices.front().deployment;
+  interop::ServingLaunch launch;
+  launch.engine = q.scenario.engine.kind;
+  launch.engine_version = q.scenario.engine.version;
+  launch.model = o.checkpoint.empty() ? q.scenario.model.name : o.checkpoint;
+  if (best.prefill) {
+    launch.pools.push_back(launched_pool(*best.prefill, interop::PoolRole::prefill));
+  }
+  launch.pools.push_back(launched_pool(
+      best.pool, best.prefill ? interop::PoolRole::decode : interop::PoolRole::aggregated));
+  write_file_atomically(o.launch_out,
+                        interop::write_serving(launch, launch_form_of(o.launch_form)));
+}
+
 int run_serve_plan(const ServePlanOptions& o, const Call& call) {
   check_plan(o);
+  launch_form_of(o.launch_form);
   std::string text;
   Json all = Json::array();
   std::vector<reports::Table> tables;
@@ -202,6 +244,7 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
   for (const std::string& cluster : o.clusters) {
     const planner::ServingQuestion question = serving_question(o, cluster);
     const reports::ServingPlanFile file = serving_plan_file(question, o, call);
+    if (cluster == o.clusters.front()) write_launch(o, question, file.plan);
     met |= !file.plan.choices.empty() && file.plan.choices.front().meets;
     const std::vector<reports::Table> found = serving_tables(file);
     if (o.output.format == Format::table) {
@@ -275,6 +318,14 @@ Command& add_serve_plan(Commands& commands) {
   command.reads("--prices", options->prices,
                 "Price list: a file or a name from configs/prices. Default: example-2026",
                 "prices");
+  command.writes("--launch-out", options->launch_out,
+                 "Write the commands or the manifest of the first deployment to this file");
+  command.options().add_option("--launch-form", options->launch_form,
+                               "command, kubernetes or dynamo. Default: command");
+  command.options().add_option("--checkpoint", options->checkpoint,
+                               "Checkpoint's name in that file. Default: the model's name");
+  command.only_with("--launch-form", "--launch-out");
+  command.only_with("--checkpoint", "--launch-out");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_serve_plan(*options, call); });
   return command;

@@ -24,14 +24,15 @@ double number_at(std::string_view text) {
 }  // namespace
 
 std::optional<double> kv_tokens_in_log(std::string_view log, int block_size) {
-  constexpr std::array<std::string_view, 3> kTokens{"GPU KV cache size:", "max_total_num_tokens=",
-                                                    "max tokens in paged KV cache:"};
+  constexpr std::array<std::string_view, 3> kTokens{
+      "GPU KV cache size:", "max_total_num_tokens=", "max tokens in paged KV cache:"};
   constexpr std::string_view kBlocks = "# GPU blocks:";
   std::optional<double> found;
   for (const std::string& line : split_lines(log)) {
     const auto behind = [&](std::string_view words) -> double {
       const std::size_t at = line.find(words);
-      return at == std::string::npos ? 0 : number_at(std::string_view(line).substr(at + words.size()));
+      return at == std::string::npos ? 0
+                                     : number_at(std::string_view(line).substr(at + words.size()));
     };
     for (const std::string_view words : kTokens) {
       if (const double tokens = behind(words); tokens > 0) found = tokens;

@@ -21,7 +21,8 @@ constexpr int kDeepestConfiguration = 3;
 
 // Options of a YAML as an engine's command would say them: below a group, with its name in front.
 std::vector<Value> configuration_values(const std::string& text, const std::string& name) {
-  return name.ends_with(".json") ? values_of_json(text, name).all() : values_of_yaml(text, name).all();
+  return name.ends_with(".json") ? values_of_json(text, name).all()
+                                 : values_of_yaml(text, name).all();
 }
 
 struct FormatName {
@@ -120,10 +121,10 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
   if (use == Use::model) return model(value);
   if (!value.unknown.empty()) return refuse(value, value.unknown, OptionEffect::unknown);
   if (use == Use::refused || use == Use::refused_if_on) {
-    const bool usual = use == Use::refused_if_on &&
-                       ((!value.words.empty() && is_off(value)) ||
-                        (value.words.size() == 1 && (value.words[0] == "pytorch" ||
-                                                     value.words[0] == "fcfs")));
+    const bool usual =
+        use == Use::refused_if_on &&
+        ((!value.words.empty() && is_off(value)) ||
+         (value.words.size() == 1 && (value.words[0] == "pytorch" || value.words[0] == "fcfs")));
     if (usual) return pass(value, "is off, or the engine's default");
     return refuse(value, std::string(option.why));
   }
@@ -286,8 +287,8 @@ void PoolReading::speculation(const Value& value) {
     } else if (part.key == "method" && !part.words.empty() && part.words[0] == "ngram") {
       return refuse(value, "drafts without a model");
     } else if (part.key == "draft_tensor_parallel_size" || part.key == "method" ||
-               part.key == "model" || part.key == "attention_backend" || part.key == "quantization" ||
-               part.key == "use_local_argmax_reduction") {
+               part.key == "model" || part.key == "attention_backend" ||
+               part.key == "quantization" || part.key == "use_local_argmax_reduction") {
       continue;
     } else {
       return refuse(value, fmt::format("has \"{}\", which is not known", part.key));
@@ -361,7 +362,8 @@ void PoolReading::finish() {
   ReplicaLayout& layout = pool_.options.layout;
   layout.tensor_parallel_size = tensor_;
   const auto fault = [&](const std::string& said, const std::string& why) {
-    launch_.not_understood.push_back({.said = said, .why = why, .place = {}, .effect = OptionEffect::sizes});
+    launch_.not_understood.push_back(
+        {.said = said, .why = why, .place = {}, .effect = OptionEffect::sizes});
   };
   if (launch_.engine == EngineKind::vllm) {
     layout.data_parallel_size = data_;

@@ -50,10 +50,10 @@ std::string_view title_of(EngineKind engine) {
 }
 
 bool names_serving_engine(std::string_view text) {
-  constexpr std::array kNames{"vllm serve",      "vllm.entrypoints", "vllm/vllm-openai",
-                              "sglang.launch_server", "sglang serve", "sglang/launch_server",
-                              "trtllm-serve",    "dynamo.vllm",      "dynamo.sglang",
-                              "dynamo.trtllm",   "modelArtifacts:"};
+  constexpr std::array kNames{"vllm serve",           "vllm.entrypoints", "vllm/vllm-openai",
+                              "sglang.launch_server", "sglang serve",     "sglang/launch_server",
+                              "trtllm-serve",         "dynamo.vllm",      "dynamo.sglang",
+                              "dynamo.trtllm",        "modelArtifacts:"};
   if (std::any_of(kNames.begin(), kNames.end(),
                   [&](const char* name) { return contains(text, name); })) {
     return true;
@@ -67,9 +67,9 @@ ServingLaunch read_serving(std::string_view text, const std::string& file,
   ServingLaunch launch;
   launch.form = "command";
   bool found = false;
-  const bool manifest = launch_text(text.substr(0, text.find("\n---")), file).kind ==
-                            LaunchTextKind::yaml ||
-                        contains(text, "\nkind:") || text.starts_with("kind:");
+  const bool manifest =
+      launch_text(text.substr(0, text.find("\n---")), file).kind == LaunchTextKind::yaml ||
+      contains(text, "\nkind:") || text.starts_with("kind:");
   if (manifest) {
     found = read_serving_manifest(text, file, inputs.read, launch);
   } else {

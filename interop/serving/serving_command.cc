@@ -24,32 +24,43 @@ struct Module {
   std::string_view name;
   EngineKind engine;
 };
-constexpr std::array kModules{
-    Module{"vllm.entrypoints.openai.api_server", EngineKind::vllm},
-    Module{"vllm.entrypoints.api_server", EngineKind::vllm},
-    Module{"vllm.entrypoints.cli.main", EngineKind::vllm},
-    Module{"vllm/entrypoints/openai/api_server.py", EngineKind::vllm},
-    Module{"dynamo.vllm", EngineKind::vllm},
-    Module{"sglang.launch_server", EngineKind::sglang},
-    Module{"sglang/launch_server.py", EngineKind::sglang},
-    Module{"dynamo.sglang", EngineKind::sglang},
-    Module{"dynamo.trtllm", EngineKind::tensorrt_llm},
-    Module{"tensorrt_llm.commands.serve", EngineKind::tensorrt_llm}};
+constexpr std::array kModules{Module{"vllm.entrypoints.openai.api_server", EngineKind::vllm},
+                              Module{"vllm.entrypoints.api_server", EngineKind::vllm},
+                              Module{"vllm.entrypoints.cli.main", EngineKind::vllm},
+                              Module{"vllm/entrypoints/openai/api_server.py", EngineKind::vllm},
+                              Module{"dynamo.vllm", EngineKind::vllm},
+                              Module{"sglang.launch_server", EngineKind::sglang},
+                              Module{"sglang/launch_server.py", EngineKind::sglang},
+                              Module{"dynamo.sglang", EngineKind::sglang},
+                              Module{"dynamo.trtllm", EngineKind::tensorrt_llm},
+                              Module{"tensorrt_llm.commands.serve", EngineKind::tensorrt_llm}};
 
 // Environment variables of engines that change no number.
 bool harmless_variable(const std::string& name) {
-  constexpr std::array kHarmless{
-      "VLLM_API_KEY", "VLLM_LOGGING_LEVEL", "VLLM_ENGINE_READY_TIMEOUT_S", "VLLM_CACHE_ROOT",
-      "VLLM_RPC_TIMEOUT", "VLLM_HOST_IP", "VLLM_NO_USAGE_STATS", "VLLM_CONFIGURE_LOGGING",
-      "VLLM_WORKER_MULTIPROC_METHOD", "VLLM_NIXL_SIDE_CHANNEL_HOST", "VLLM_NIXL_SIDE_CHANNEL_PORT",
-      "VLLM_USE_MODELSCOPE", "SGLANG_LOG_LEVEL", "TLLM_LOG_LEVEL", "VLLM_RANDOMIZE_DP_DUMMY_INPUTS",
-      "VLLM_USE_V1", "VLLM_SKIP_P2P_CHECK"};
+  constexpr std::array kHarmless{"VLLM_API_KEY",
+                                 "VLLM_LOGGING_LEVEL",
+                                 "VLLM_ENGINE_READY_TIMEOUT_S",
+                                 "VLLM_CACHE_ROOT",
+                                 "VLLM_RPC_TIMEOUT",
+                                 "VLLM_HOST_IP",
+                                 "VLLM_NO_USAGE_STATS",
+                                 "VLLM_CONFIGURE_LOGGING",
+                                 "VLLM_WORKER_MULTIPROC_METHOD",
+                                 "VLLM_NIXL_SIDE_CHANNEL_HOST",
+                                 "VLLM_NIXL_SIDE_CHANNEL_PORT",
+                                 "VLLM_USE_MODELSCOPE",
+                                 "SGLANG_LOG_LEVEL",
+                                 "TLLM_LOG_LEVEL",
+                                 "VLLM_RANDOMIZE_DP_DUMMY_INPUTS",
+                                 "VLLM_USE_V1",
+                                 "VLLM_SKIP_P2P_CHECK"};
   return std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
 }
 bool names_kernels(const std::string& name) {
   return name.find("ATTENTION_BACKEND") != std::string::npos ||
-         name.find("USE_FLASHINFER") != std::string::npos || name.find("AITER") != std::string::npos ||
-         name.find("DEEP_GEMM") != std::string::npos || name.find("DEEPGEMM") != std::string::npos;
+         name.find("USE_FLASHINFER") != std::string::npos ||
+         name.find("AITER") != std::string::npos || name.find("DEEP_GEMM") != std::string::npos ||
+         name.find("DEEPGEMM") != std::string::npos;
 }
 bool is_engine_variable(const std::string& name) {
   return name.starts_with("VLLM_") || name.starts_with("SGLANG_") || name.starts_with("SGL_") ||
@@ -228,8 +239,7 @@ void add_pool(const ShellCommand& command, const EngineCommand& engine, const La
   join_pool(std::move(pool), launch, place);
 }
 
-void read_client(const ShellCommand& command, const ScriptContext& context,
-                 ServingLaunch& launch) {
+void read_client(const ShellCommand& command, const ScriptContext& context, ServingLaunch& launch) {
   bool is_vllm = false, is_client = false;
   std::size_t first = 0;
   for (std::size_t i = 0; i < command.words.size(); ++i) {
@@ -285,7 +295,8 @@ void read_client(const ShellCommand& command, const ScriptContext& context,
       load.burstiness = number_of(*value, {.low = 1e-3, .high = 1e6});
     }
   } catch (const InputError& error) {
-    launch.not_understood.push_back({.said = "the benchmark's command", .why = error.what(), .place = {}});
+    launch.not_understood.push_back(
+        {.said = "the benchmark's command", .why = error.what(), .place = {}});
     return;
   }
   // vLLM: L (1 - r) to L (1 + r); SGLang: L r to L.
@@ -329,9 +340,10 @@ bool read_engine_script(const ScriptContext& context, const LaunchedPool& base,
          .undecided = true});
   }
   for (const NotSourced& missing : context.script.not_sourced) {
-    launch.passed_over.push_back({"source " + missing.name,
-                                  "is not there; what it sets is unknown, and named where it is used",
-                                  {context.file, missing.line}});
+    launch.passed_over.push_back(
+        {"source " + missing.name,
+         "is not there; what it sets is unknown, and named where it is used",
+         {context.file, missing.line}});
   }
   for (const TakenDefault& taken : context.script.taken_defaults) {
     launch.assumed.push_back({taken.name,

@@ -31,7 +31,7 @@ struct LaunchedPool {
   bool expert_parallel = false;  // vLLM: experts lie over all tensor and data ranks
   int graph_max_batch = 0;       // 0: the engine's
   bool custom_all_reduce = true;
-  int gpus_of_container = 0;     // that a manifest asks for; 0: not said
+  int gpus_of_container = 0;  // that a manifest asks for; 0: not said
   bool operator==(const LaunchedPool&) const = default;
 };
 
@@ -43,9 +43,9 @@ struct PassedOver {
 
 struct ServingLaunch {
   EngineKind engine = EngineKind::vllm;
-  std::string form;            // "command", "Deployment", "LeaderWorkerSet", "DynamoGraphDeployment"
-  std::string engine_version;  // of the image; empty: not said
-  std::string model;           // as the command names it: a checkpoint's name or path
+  std::string form;  // "command", "Deployment", "LeaderWorkerSet", "DynamoGraphDeployment"
+  std::string engine_version;             // of the image; empty: not said
+  std::string model;                      // as the command names it: a checkpoint's name or path
   std::optional<WeightFormat> weights{};  // none: the checkpoint's
   bool kv_cache_said = false;
   std::optional<bool> prefix_caching{};

@@ -86,9 +86,9 @@ class ContainerReading {
     file_ = value.place.file;
   }
   int gpus() {
-    for (const char* key : {"resources.limits.nvidia.com/gpu", "resources.requests.nvidia.com/gpu",
-                            "resources.limits.gpu", "resources.requests.gpu",
-                            "resources.limits.amd.com/gpu"}) {
+    for (const char* key :
+         {"resources.limits.nvidia.com/gpu", "resources.requests.nvidia.com/gpu",
+          "resources.limits.gpu", "resources.requests.gpu", "resources.limits.amd.com/gpu"}) {
       const Value* value = values_.find(prefix_ + key);
       if (value != nullptr && value->words.size() == 1) return integer_of(*value, {0, 100'000});
     }
@@ -230,7 +230,7 @@ class ManifestReading {
       if (pool.replicas == 0) continue;
       const Value* part = values_.find(prefix + "subComponentType");
       pool.role = role_in(part != nullptr && part->words.size() == 1 ? part->words.front()
-                                                                      : lower_case(service));
+                                                                     : lower_case(service));
       move_resources(prefix, container);
       found |= ContainerReading(values_, container, read_).read(pool, launch_);
     }
@@ -275,9 +275,8 @@ class ManifestReading {
     const Value* stated = values_.find(arguments);
     Value options = stated != nullptr ? *stated : Value{};
     options.key = arguments;
-    for (const auto& [key, option] :
-         {std::pair{"parallelism.tensor", "--tensor-parallel-size"},
-          std::pair{"parallelism.data", "--data-parallel-size"}}) {
+    for (const auto& [key, option] : {std::pair{"parallelism.tensor", "--tensor-parallel-size"},
+                                      std::pair{"parallelism.data", "--data-parallel-size"}}) {
       const Value* value = values_.find(part + key);
       if (value == nullptr || value->words.size() != 1) continue;
       options.words.emplace_back(option);

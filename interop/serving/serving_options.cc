@@ -48,10 +48,11 @@ constexpr std::array kVllm{
     ServingOption{"tensor-parallel-size tp", Use::tensor},
     ServingOption{"pipeline-parallel-size pp", Use::pipeline},
     ServingOption{"data-parallel-size dp", Use::data},
-    ServingOption{"data-parallel-size-local dpl data-parallel-address dpa data-parallel-rpc-port dpp "
-                  "data-parallel-start-rank dpr data-parallel-rank data-parallel-backend dpb nnodes "
-                  "node-rank master-addr master-port",
-                  Use::nothing, kNodes},
+    ServingOption{
+        "data-parallel-size-local dpl data-parallel-address dpa data-parallel-rpc-port dpp "
+        "data-parallel-start-rank dpr data-parallel-rank data-parallel-backend dpb nnodes "
+        "node-rank master-addr master-port",
+        Use::nothing, kNodes},
     ServingOption{"enable-expert-parallel ep", Use::expert_switch, {}, 0},
     ServingOption{"all2all-backend", Use::exchange},
     ServingOption{"decode-context-parallel-size dcp", Use::context},
@@ -101,16 +102,17 @@ constexpr std::array kVllm{
     ServingOption{"load-format download-dir model-loader-extra-config safetensors-load-strategy "
                   "hf-config-path",
                   Use::nothing, kLoading},
-    ServingOption{"disable-log-requests no-enable-log-requests disable-log-stats enable-log-requests "
-                  "disable-uvicorn-access-log enable-server-load-tracking",
-                  Use::nothing, kLog, 0},
+    ServingOption{
+        "disable-log-requests no-enable-log-requests disable-log-stats enable-log-requests "
+        "disable-uvicorn-access-log enable-server-load-tracking",
+        Use::nothing, kLog, 0},
     ServingOption{"uvicorn-log-level", Use::nothing, kLog},
     ServingOption{"attention-backend moe-backend linear-backend attention-config attention-config. "
                   "compilation-config compilation-config. O kernel-config",
                   Use::nothing, kKernels},
     ServingOption{"disable-custom-all-reduce", Use::no_custom_all_reduce, {}, 0},
-    ServingOption{"no-enable-flashinfer-autotune enable-flashinfer-autotune", Use::nothing, kKernels,
-                  0},
+    ServingOption{"no-enable-flashinfer-autotune enable-flashinfer-autotune", Use::nothing,
+                  kKernels, 0},
     ServingOption{"stream-interval", Use::nothing, kMessages},
     ServingOption{"prefill-schedule-interval", Use::refused, "prompts wait for every n-th step"},
     ServingOption{"distributed-executor-backend", Use::nothing, kProcess},
@@ -159,7 +161,8 @@ constexpr std::array kSglang{
     ServingOption{"disaggregation-mode", Use::role},
     ServingOption{"disaggregation-transfer-backend disaggregation-bootstrap-port "
                   "disaggregation-ib-device",
-                  Use::nothing, "transport of the cache between pools: the cluster's links are used"},
+                  Use::nothing,
+                  "transport of the cache between pools: the cluster's links are used"},
     ServingOption{"config", Use::configuration},
     ServingOption{"enable-mixed-chunk", Use::refused, "prompts and decodes share a step", 0},
     ServingOption{"enable-two-batch-overlap", Use::refused, kOverlap, 0},
@@ -192,11 +195,12 @@ constexpr std::array kSglang{
                   "moe-runner-backend nsa-prefill-backend nsa-decode-backend fp8-gemm-backend "
                   "fp4-gemm-backend sampling-backend mamba-backend",
                   Use::nothing, kKernels},
-    ServingOption{"disable-flashinfer-autotune disable-shared-experts-fusion", Use::nothing, kKernels,
-                  0},
-    ServingOption{"enable-flashinfer-allreduce-fusion enable-aiter-allreduce-fusion enable-symm-mem "
-                  "enable-nccl-nvls enable-torch-symm-mem",
-                  Use::nothing, kFusion, 0},
+    ServingOption{"disable-flashinfer-autotune disable-shared-experts-fusion", Use::nothing,
+                  kKernels, 0},
+    ServingOption{
+        "enable-flashinfer-allreduce-fusion enable-aiter-allreduce-fusion enable-symm-mem "
+        "enable-nccl-nvls enable-torch-symm-mem",
+        Use::nothing, kFusion, 0},
     ServingOption{"disable-custom-all-reduce", Use::no_custom_all_reduce, {}, 0},
     ServingOption{"stream-interval", Use::nothing, kMessages},
     ServingOption{"scheduler-recv-interval", Use::nothing, kPolling},

@@ -52,12 +52,16 @@ void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, Options
   }
   const int ranks = l.tensor_parallel_size * l.data_parallel_size;
   if (l.expert_parallel_size > 1 && l.expert_parallel_size != ranks) {
-    throw InputError("expert_parallel_size", "",
-                     fmt::format("must be 1 or all {} ranks in vLLM (got {})", ranks,
-                                 l.expert_parallel_size));
+    throw InputError(
+        "expert_parallel_size", "",
+        fmt::format("must be 1 or all {} ranks in vLLM (got {})", ranks, l.expert_parallel_size));
   }
   if (l.expert_parallel_size > 1 || pool.expert_parallel) out.flag("--enable-expert-parallel");
-  if (o.exchange != ExpertExchange::automatic) out.set("--all2all-backend", name_of(o.exchange));
+  const bool exchanges = l.expert_parallel_size > 1 && l.data_parallel_size > 1;
+  if (exchanges && o.exchange != ExpertExchange::automatic &&
+      o.exchange != ExpertExchange::all_reduce) {
+    out.set("--all2all-backend", name_of(o.exchange));
+  }
   if (o.memory_fraction) out.set("--gpu-memory-utilization", exact(*o.memory_fraction));
   out.set_if(o.max_num_seqs, "--max-num-seqs");
   out.set_if(o.max_num_batched_tokens, "--max-num-batched-tokens");
@@ -176,8 +180,8 @@ Options options_of(const ServingLaunch& launch, const LaunchedPool& pool) {
 // A word of a shell: quoted if it holds more than names and paths do.
 std::string quoted(const std::string& word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("/._-:@").find(c) !=
-                                                                   std::string_view::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("/._-:@").find(c) != std::string_view::npos;
   });
   return plain ? word : "'" + replaced(word, "'", "'\\''") + "'";
 }
@@ -216,8 +220,8 @@ std::vector<std::string> process_lines(const ServingLaunch& launch, const Launch
 }
 
 std::string command_text(const ServingLaunch& launch) {
-  std::string text = fmt::format("#!/usr/bin/env bash\n# {} {}\n", title_of(launch.engine),
-                                 launch.engine_version);
+  std::string text =
+      fmt::format("#!/usr/bin/env bash\n# {} {}\n", title_of(launch.engine), launch.engine_version);
   int port = 8000;
   for (const LaunchedPool& pool : launch.pools) {
     for (int i = 0; i < pool.replicas; ++i, ++port) {

@@ -53,13 +53,12 @@ TEST(ServingLaunchVllm, EveryOptionOfTheTableIsRead) {
 }
 
 TEST(ServingLaunchVllm, ExpertsLieOverTensorAndDataRanks) {
-  const ServingLaunch l =
-      launched("vllm serve m -tp 2 --data-parallel-size 4 --enable-expert-parallel "
-               "--all2all-backend deepep_low_latency\n");
+  const ServingLaunch l = launched(
+      "vllm serve m -tp 2 --data-parallel-size 4 --enable-expert-parallel "
+      "--all2all-backend deepep_low_latency\n");
   EXPECT_EQ(only_options(l).layout,
-            (ReplicaLayout{.tensor_parallel_size = 2,
-                           .data_parallel_size = 4,
-                           .expert_parallel_size = 8}));
+            (ReplicaLayout{
+                .tensor_parallel_size = 2, .data_parallel_size = 4, .expert_parallel_size = 8}));
   EXPECT_EQ(only_options(l).exchange, ExpertExchange::deepep_low_latency);
 }
 
@@ -88,9 +87,9 @@ TEST(ServingLaunchSglang, DataRanksLieInsideTheTensorSize) {
       "--ep-size 8 --mem-fraction-static 0.8 --chunked-prefill-size 4096 "
       "--max-running-requests 128\n");
   const ReplicaOptions& o = only_options(l);
-  EXPECT_EQ(o.layout, (ReplicaLayout{.tensor_parallel_size = 2,
-                                     .data_parallel_size = 4,
-                                     .expert_parallel_size = 8}));
+  EXPECT_EQ(o.layout,
+            (ReplicaLayout{
+                .tensor_parallel_size = 2, .data_parallel_size = 4, .expert_parallel_size = 8}));
   EXPECT_EQ(o.max_num_batched_tokens, 4096);
   EXPECT_EQ(o.max_num_seqs, 128);
 }
@@ -129,9 +128,9 @@ constexpr char kTrtScript[] =
 TEST(ServingLaunchTensorRtLlm, TheYamlIsReadWithTheCommand) {
   const ServingLaunch l = launched(kTrtScript);
   const ReplicaOptions& o = only_options(l);
-  EXPECT_EQ(o.layout, (ReplicaLayout{.tensor_parallel_size = 1,
-                                     .data_parallel_size = 8,
-                                     .expert_parallel_size = 4}));
+  EXPECT_EQ(o.layout,
+            (ReplicaLayout{
+                .tensor_parallel_size = 1, .data_parallel_size = 8, .expert_parallel_size = 4}));
   EXPECT_EQ(o.kv_cache, KvCacheFormat::fp8);
   EXPECT_EQ(o.memory_fraction, 0.85);
   EXPECT_EQ(o.num_speculative_tokens, 2);
@@ -144,14 +143,13 @@ TEST(ServingLaunch, WhatIsNotKnownIsNamed) {
   const ServingLaunch l = launched(
       "vllm serve m --tensor-parallel-size $TP --cpu-offload-gb 10 --brand-new-option 3 "
       "--config there.yaml $EXTRA\n");
-  EXPECT_THAT(
-      l.not_understood,
-      ElementsAre(AllOf(Field(&NotUnderstood::said, HasSubstr("$TP")),
-                        Field(&NotUnderstood::why, HasSubstr("TP"))),
-                  Field(&NotUnderstood::why, HasSubstr("memory of the host")),
-                  Field(&NotUnderstood::why, HasSubstr("is no known option of vLLM")),
-                  Field(&NotUnderstood::why, HasSubstr("not there to be read")),
-                  Field(&NotUnderstood::said, "$EXTRA")));
+  EXPECT_THAT(l.not_understood,
+              ElementsAre(AllOf(Field(&NotUnderstood::said, HasSubstr("$TP")),
+                                Field(&NotUnderstood::why, HasSubstr("TP"))),
+                          Field(&NotUnderstood::why, HasSubstr("memory of the host")),
+                          Field(&NotUnderstood::why, HasSubstr("is no known option of vLLM")),
+                          Field(&NotUnderstood::why, HasSubstr("not there to be read")),
+                          Field(&NotUnderstood::said, "$EXTRA")));
 }
 
 TEST(ServingLaunch, VariablesMayBeStated) {
@@ -196,8 +194,8 @@ TEST(ServingLaunch, TwoPoolsAreADisaggregatedService) {
   EXPECT_EQ(l.pools[0].replicas, 2);
   EXPECT_EQ(l.pools[1].options.layout.tensor_parallel_size, 8);
   EXPECT_THAT(l.not_understood, IsEmpty());
-  const ServingLaunch half = launched(
-      "python3 -m sglang.launch_server --model-path m --disaggregation-mode prefill\n");
+  const ServingLaunch half =
+      launched("python3 -m sglang.launch_server --model-path m --disaggregation-mode prefill\n");
   EXPECT_THAT(half.not_understood, Contains(Field(&NotUnderstood::said, "no decode pool")));
 }
 

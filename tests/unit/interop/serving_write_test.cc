@@ -75,13 +75,13 @@ TEST(ServingWrite, EveryFormIsReadBackAsTheSamePools) {
 TEST(ServingWrite, SizesThatAnEngineHasNoOptionForAreRefused) {
   ServingLaunch launch;
   launch.model = "m";
-  launch.pools = {pool_of(PoolRole::aggregated,
-                          {.tensor_parallel_size = 8, .expert_parallel_size = 4}, 1)};
+  launch.pools = {
+      pool_of(PoolRole::aggregated, {.tensor_parallel_size = 8, .expert_parallel_size = 4}, 1)};
   EXPECT_THAT(error_of([&] { write_serving(launch, ServingForm::command); }),
               testing::HasSubstr("must be 1 or all 8 ranks in vLLM (got 4)"));
   launch.engine = EngineKind::tensorrt_llm;
-  launch.pools = {pool_of(PoolRole::aggregated,
-                          {.tensor_parallel_size = 2, .data_parallel_size = 4}, 1)};
+  launch.pools = {
+      pool_of(PoolRole::aggregated, {.tensor_parallel_size = 2, .data_parallel_size = 4}, 1)};
   EXPECT_THAT(error_of([&] { write_serving(launch, ServingForm::command); }),
               testing::HasSubstr("must be all GPUs or 1 in TensorRT-LLM"));
 }

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/service_review.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "app/commands/commands.h"
+#include "app/commands/serve_commands.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
+#include "interop/serving/engine_log.h"
+#include "interop/serving/read_serving.h"
+#include "planner/serving/serving_search.h"
+#include "reports/records/serving_review.h"
+#include "sim/base/error.h"
+#include "sim/base/number_text.h"
+
+namespace meshwright::app {
+namespace {
+
+using reports::LaunchWord;
+using reports::ServingReviewFile;
+
+std::vector<LaunchWord> words_of(const std::vector<interop::Fact>& facts) {
+  std::vector<LaunchWord> words;
+  for (const interop::Fact& fact : facts) {
+    words.push_back({fact.field, fact.value, fact.said, "", fact.place.file, fact.place.line});
+  }
+  return words;
+}
+
+void add_launch(ServingReviewFile& file, const interop::ServingLaunch& launch) {
+  file.form = launch.form;
+  file.engine = interop::title_of(launch.engine);
+  file.engine_version = launch.engine_version;
+  file.model = launch.model;
+  file.read = words_of(launch.read);
+  file.assumed = words_of(launch.assumed);
+  for (const interop::PassedOver& one : launch.passed_over) {
+    file.passed_over.push_back({"", "", one.said, one.why, one.place.file, one.place.line});
+  }
+  for (const interop::NotUnderstood& one : launch.not_understood) {
+    file.not_understood.push_back({one.key, "", one.said, one.why, one.place.file, one.place.line});
+  }
+}
+
+reports::Table words_table(const char* title, const std::vector<LaunchWord>& words) {
+  reports::Table table{title,
+                       {{"line", "line", ""},
+                        {"said", "in the file", ""},
+                        {"field", "field", ""},
+                        {"value", "value", ""},
+                        {"why", "why", ""}},
+                       {}};
+  for (const LaunchWord& word : words) {
+    const auto cell = [](const std::string& text) {
+      return text.empty() ? reports::Cell() : reports::Cell(text);
+    };
+    table.rows.push_back({word.line > 0 ? reports::Cell(double(word.line)) : reports::Cell(),
+                          cell(word.said), cell(word.field), cell(word.value), cell(word.why)});
+  }
+  return reports::without_empty_columns(std::move(table));
+}
+
+reports::Table better_table(const ServingReviewFile& file) {
+  reports::Table table{"deployments on as many GPUs that give more tokens",
+                       {{"deployment", "deployment", ""},
+                        {"gpus", "GPUs", ""},
+                        {"max_num_seqs", "sequences", ""},
+                        {"max_num_batched_tokens", "tokens a step", ""},
+                        {"ttft_ms", "TTFT", "ms"},
+                        {"tpot_ms", "TPOT", "ms"},
+                        {"tokens_per_second_per_gpu", "tok/s/GPU", ""}},
+                       {}};
+  for (const reports::BetterService& one : file.better) {
+    table.rows.push_back({one.deployment, double(one.gpus), double(one.max_num_seqs),
+                          double(one.max_num_batched_tokens), one.ttft / milliseconds(1),
+                          one.tpot / milliseconds(1), one.tokens_per_second_per_gpu});
+  }
+  return table;
+}
+
+std::vector<reports::Table> tables_of(const ServingReviewFile& file) {
+  std::vector<reports::Table> tables;
+  const auto add = [&](reports::Table table) {
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+  };
+  add(better_table(file));
+  add(words_table("read", file.read));
+  add(words_table("assumed", file.assumed));
+  add(words_table("changes nothing", file.passed_over));
+  add(words_table("not understood", file.not_understood));
+  return tables;
+}
+
+// The engine's rules, in its own words; empty: none is broken.
+std::string refusal_of(const LaunchedService& service, const ServingLoad& load) {
+  const ServingScenario& s = service.scenario;
+  const auto refusal = planner::refused(s, service.deployment, load);
+  if (!refusal) return "";
+  const ReplicaOptions& options =
+      refusal->of_prefill ? service.deployment.prefill->options : service.deployment.pool.options;
+  const ServingRuleInput in{s.model, s.cluster, s.engine, options};
+  const ServingRuleRow& rule = *refusal->violation.rule;
+  return fmt::format("{} ({}). {}", rule.sentence(in, refusal->violation.missed), rule.name,
+                     rule.remedy);
+}
+
+// Deployments on the same GPUs under the same load, with the engine's limits searched.
+void search_better(ServingReviewFile& file, const LaunchedService& service, const ServingLoad& load,
+                   int top) {
+  planner::ServingQuestion question;
+  question.scenario = service.scenario;
+  question.cluster_name = service.cluster_name;
+  question.load = load;
+  question.gpus = file.gpus;
+  question.max_gpus = file.gpus;
+  question.aggregated = true;
+  question.disaggregated = service.deployment.prefill.has_value();
+  question.space = planner::serving_space(service.scenario.model, service.scenario.cluster);
+  question.kept = 50;
+  question.simulated = 0;
+  const planner::ServingPlan plan = planner::serving_plan(question);
+  const double now = file.tokens_per_second_per_gpu.value_or(0.0);
+  for (const planner::ServingChoice& one : plan.choices) {
+    // Half a per cent is less than the closed form is good for.
+    if (one.gpus > file.gpus || one.tokens_per_second_per_gpu <= now * 1.005) continue;
+    file.better.push_back({planner::short_name(one.deployment), one.gpus,
+                           one.deployment.pool.options.max_num_seqs,
+                           one.deployment.pool.options.max_num_batched_tokens, one.state.state.ttft,
+                           one.state.state.tpot, one.tokens_per_second_per_gpu});
+  }
+  std::stable_sort(file.better.begin(), file.better.end(), [](const auto& a, const auto& b) {
+    return a.tokens_per_second_per_gpu > b.tokens_per_second_per_gpu;
+  });
+  if (file.better.size() > static_cast<std::size_t>(top)) {
+    file.better.resize(static_cast<std::size_t>(top));
+  }
+}
+
+void predict(ServingReviewFile& file, const LaunchedService& service, const ServingLoad& load,
+             int top) {
+  const planner::CompiledService compiled =
+      planner::compiled_service(service.scenario, service.deployment, load);
+  const auto state = planner::service_state(compiled, load);
+  if (!state) {
+    file.verdict = "does_not_fit";
+    file.reason = load.kind == LoadKind::open_loop
+                      ? "A request does not fit, or the queue grows without end at this rate."
+                      : "A request is longer than the cache of one replica.";
+  } else {
+    file.ttft = state->state.ttft;
+    file.tpot = state->state.tpot;
+    file.tokens_per_second_per_gpu =
+        state->state.requests_per_second * mean_output(load.lengths) / file.gpus;
+  }
+  search_better(file, service, load, top);
+}
+
+// Memory first; with a load, times too.
+void judge(ServingReviewFile& file, const LaunchedService& service,
+           const ServiceReviewOptions& options) {
+  const ServingScenario& s = service.scenario;
+  const planner::ServingPool& pool = service.deployment.pool;
+  file.deployment = planner::short_name(service.deployment);
+  file.device = only_device(s.cluster).name;
+  file.gpus = planner::num_gpus(service.deployment);
+  const ServingLoad load = service.load.value_or(ServingLoad{});
+  if (std::string why = refusal_of(service, load); !why.empty()) {
+    file.verdict = "refused";
+    file.reason = std::move(why);
+    return;
+  }
+  const ReplicaMemory memory =
+      replica_memory(s.model, only_device(s.cluster), s.engine, pool.options);
+  file.kv_tokens = memory.kv_tokens;
+  file.largest_batch = admitted_requests(memory, s.engine, pool.options, mean_input(load.lengths),
+                                         mean_output(load.lengths));
+  if (!options.log.empty()) {
+    file.measured_kv_tokens =
+        interop::kv_tokens_in_log(read_text_file(options.log), memory.sequence.block_size);
+    if (!file.measured_kv_tokens) {
+      throw InputError(options.log, "", "does not say how many tokens the cache holds",
+                       "give the engine's log from its start");
+    }
+  }
+  file.verdict = "fits";
+  const bool predictable = service.load && (service.load->kind == LoadKind::closed_loop ||
+                                            service.load->kind == LoadKind::open_loop);
+  if (predictable) {
+    predict(file, service, load, options.top);
+  } else {
+    file.notes.emplace_back(
+        "Times need a load: give --isl, --osl and --concurrency or --rate. Requests that run "
+        "together are counted at 1,024 + 1,024 tokens.");
+  }
+}
+
+std::string summary_of(const ServingReviewFile& f) {
+  if (f.verdict == "not_judged") {
+    return fmt::format("{} of {}, {}: {} words read, {} change nothing, {} not understood.\n",
+                       f.form, f.engine, f.model.empty() ? "no model" : f.model, f.read.size(),
+                       f.passed_over.size(), f.not_understood.size());
+  }
+  std::string text =
+      fmt::format("{} by {} on {} x {}: {}.\n", f.model, f.deployment, f.gpus, f.device,
+                  f.verdict == "fits"      ? "fits"
+                  : f.verdict == "refused" ? "refused by the engine"
+                                           : "does not fit");
+  if (!f.reason.empty()) text += f.reason + "\n";
+  if (f.kv_tokens) {
+    text +=
+        fmt::format("Cache: {} tokens an attention group", count_text(std::int64_t(*f.kv_tokens)));
+    if (f.measured_kv_tokens) {
+      text += fmt::format("; the log says {} (error {} %)",
+                          count_text(std::int64_t(*f.measured_kv_tokens)),
+                          number_text((*f.kv_tokens / *f.measured_kv_tokens - 1.0) * 100.0, 3));
+    }
+    text += fmt::format("; {} requests run together on a replica.\n",
+                        number_text(f.largest_batch.value_or(0.0), 4));
+  }
+  if (f.tpot) {
+    text += fmt::format("Predicted means: TTFT {} ms, TPOT {} ms, {} output tokens/s a GPU.\n",
+                        number_text(*f.ttft / milliseconds(1), 3),
+                        number_text(*f.tpot / milliseconds(1), 3),
+                        number_text(f.tokens_per_second_per_gpu.value_or(0.0), 4));
+    text +=
+        f.better.empty()
+            ? "No deployment on as many GPUs gives more tokens.\n"
+            : fmt::format("Better: {}, {} output tokens/s a GPU.\n", f.better.front().deployment,
+                          number_text(f.better.front().tokens_per_second_per_gpu, 4));
+  }
+  return text;
+}
+
+void write(const ServingReviewFile& file, const OutputOptions& output) {
+  const std::vector<reports::Table> tables = tables_of(file);
+  if (output.format == Format::table) {
+    write_file_atomically(output.out,
+                          wrapped(summary_of(file)) + "\n" + tables_text(tables, Format::table));
+  } else {
+    write_output(output, tables, reports::serving_review_record().write(file).dump(2) + "\n");
+  }
+  for (const std::string& note : file.notes) say("note: {}\n", note);
+}
+
+struct ServeReadOptions {
+  std::string from, arguments;
+  std::vector<std::string> variables;
+  OutputOptions output;
+};
+
+int run_serve_read(const ServeReadOptions& o, const Call& call) {
+  const interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments);
+  ServingReviewFile file;
+  file.command = call.text();
+  file.verdict = "not_judged";
+  add_launch(file, launch);
+  write(file, o.output);
+  return launch.not_understood.empty() ? kDone : kGateFailed;
+}
+
+}  // namespace
+
+void add_service_options(Command& command, LaunchedServiceOptions& o) {
+  command.reads("--engine", o.engine,
+                "Service: engine file, or a name from configs/engines. Default: the launch's "
+                "version, or the nearest",
+                "engines");
+  CLI::App& app = command.options();
+  app.add_option("--weights", o.weights,
+                 "Service: format of the checkpoint's weights, if the launch does not say it");
+  const auto tokens = [&](const char* name, std::optional<int>& value, const char* about) {
+    app.add_option(name, value, about)->check(CLI::Range(1, 100'000'000).description(""));
+  };
+  tokens("--isl", o.input, "Service: tokens of a prompt. Default: those of the launch's client");
+  tokens("--osl", o.output, "Service: tokens of an answer");
+  must_be_positive(app.add_option("--concurrency", o.concurrency,
+                                  "Service: users with one request at a time each"));
+  must_be_positive(app.add_option("--rate", o.rate, "Service: requests that arrive in a second"));
+  command.never_with("--rate", {"--concurrency"});
+}
+
+void refuse_service_options(const LaunchedServiceOptions& o) {
+  const char* given = !o.engine.empty()    ? "--engine"
+                      : !o.weights.empty() ? "--weights"
+                      : o.input            ? "--isl"
+                      : o.output           ? "--osl"
+                      : o.concurrency      ? "--concurrency"
+                      : o.rate             ? "--rate"
+                                           : nullptr;
+  if (given == nullptr) return;
+  throw InputError(given, "", "is an option of a service, and the launch starts no engine",
+                   "--from FILE with vllm serve, sglang.launch_server, trtllm-serve or a manifest");
+}
+
+int review_service(const ServiceReviewOptions& options, const Call& call) {
+  const LaunchedServiceOptions& o = options.service;
+  if (o.cluster.empty()) {
+    throw InputError("--cluster", "", "is missing",
+                     "name a cluster of configs/clusters, or a file");
+  }
+  interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments);
+  ServingReviewFile file;
+  file.command = call.text();
+  file.verdict = "not_judged";
+  const bool all_read = launch.not_understood.empty();
+  if (all_read) {
+    const LaunchedService service = launched_service(std::move(launch), o);
+    add_launch(file, service.launch);
+    if (service.deployment.pool.options.num_speculative_tokens > 0) {
+      file.notes.emplace_back(
+          "The launch does not say how many drafts are accepted: one token per step is counted.");
+    }
+    judge(file, service, options);
+  } else {
+    add_launch(file, launch);
+    file.notes.emplace_back(
+        "No verdict: words of the launch were not understood. --set NAME=VALUE states a variable.");
+  }
+  write(file, options.output);
+  return file.verdict == "fits" ? kDone : kGateFailed;
+}
+
+void add_serve_read(Commands& commands, Command& serve) {
+  auto options = std::make_shared<ServeReadOptions>();
+  Command& command = commands.add_below(
+      serve, "read", "What a launch command or manifest of an inference engine says, word by word");
+  command.reads("launch", options->from, "Script, command or Kubernetes manifest")->required();
+  command.options().add_option("--set", options->variables,
+                               "Variable of the script that is set elsewhere: NAME=VALUE. May be "
+                               "repeated");
+  command.options().add_option("--args", options->arguments, "Arguments of the script");
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run_serve_read(*options, call); });
+}
+
+}  // namespace meshwright::app

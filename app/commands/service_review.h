@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// review of a service, and serve read: what its launch file says, whether it fits, what is
+// predicted and what is better.
+#pragma once
+
+#include <string>
+
+#include "app/console/call.h"
+#include "app/options/output.h"
+#include "app/runs/launched_service.h"
+
+namespace meshwright::app {
+
+class Command;
+
+struct ServiceReviewOptions {
+  LaunchedServiceOptions service;
+  std::string log;
+  OutputOptions output;
+  int top = 3;
+};
+// --engine, --weights and the load.
+void add_service_options(Command& command, LaunchedServiceOptions& service);
+// Throws InputError where one is given: a training run would ignore it.
+void refuse_service_options(const LaunchedServiceOptions& service);
+int review_service(const ServiceReviewOptions& options, const Call& call);
+
+}  // namespace meshwright::app

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/runs/launched_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/files/files.h"
+#include "app/files/serving_files.h"
+#include "interop/serving/read_serving.h"
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+
+namespace meshwright::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+void assume(interop::ServingLaunch& launch, const std::string& field, const std::string& value,
+            const std::string& why) {
+  launch.assumed.push_back({field, value, why, {}});
+}
+
+// "DeepSeek-V3" of "deepseek-ai/DeepSeek-V3", in lower case.
+std::string last_part(std::string name) {
+  while (name.ends_with('/')) name.pop_back();
+  return lower_case(name.substr(name.rfind('/') + 1));
+}
+
+// Words that a publisher adds to a checkpoint's name and that leave its shape as it is.
+bool is_variant(std::string rest) {
+  constexpr std::array kWords{"instruct", "chat",  "base", "it",   "hf",   "fp8",      "fp4",
+                              "nvfp4",    "mxfp4", "awq",  "gptq", "int4", "int8",     "w4a16",
+                              "dynamic",  "block", "0528", "2507", "0905", "thinking", "v2"};
+  while (!rest.empty()) {
+    if (rest.front() != '-') return false;
+    rest.erase(0, 1);
+    const std::string word = rest.substr(0, rest.find('-'));
+    if (std::find(kWords.begin(), kWords.end(), word) == kWords.end()) return false;
+    rest.erase(0, word.size());
+  }
+  return true;
+}
+
+// The shipped model whose checkpoint has that name, or that name without words of a variant.
+std::string shipped_model(const std::string& named) {
+  const std::string wanted = last_part(named);
+  for (const std::string& name : config_names("models")) {
+    if (name == wanted) return name;
+  }
+  std::string found;
+  std::size_t longest = 0;
+  for (const std::string& name : config_names("models")) {
+    const Json json = read_json_file(find_config(name, "models"));
+    const std::string source = json.contains("source") && json["source"].is_string()
+                                   ? json["source"].get<std::string>()
+                                   : "";
+    for (const std::string& word : split_words(source)) {
+      const std::string published = last_part(word);
+      if (word.find('/') == std::string::npos || published.size() <= longest) continue;
+      if (!wanted.starts_with(published) || !is_variant(wanted.substr(published.size()))) continue;
+      found = name;
+      longest = published.size();
+    }
+  }
+  return found;
+}
+
+std::string model_of(interop::ServingLaunch& launch, const std::string& stated) {
+  if (!stated.empty()) return stated;
+  const bool known = !launch.model.empty() && !contains(launch.model, "$");
+  const std::string found = known ? shipped_model(launch.model) : "";
+  if (found.empty()) {
+    throw InputError(
+        "--model", "",
+        fmt::format("is required: no shipped model has the shape of \"{}\"", launch.model),
+        "give a name of configs/models or the checkpoint's config.json");
+  }
+  assume(launch, "model", found, fmt::format("the shape of {}", launch.model));
+  return found;
+}
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> named(const std::array<EnumName<Enum>, N>& names, const std::string& word) {
+  for (const auto& entry : names) {
+    if (entry.name == word) return entry.value;
+  }
+  return std::nullopt;
+}
+
+WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& stated,
+                        const Model& model) {
+  if (!stated.empty()) {
+    const auto format = named(kWeightFormatNames, stated);
+    if (!format) {
+      throw InputError("--weights", "", fmt::format("unknown format \"{}\"", stated),
+                       "bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4");
+    }
+    return *format;
+  }
+  if (launch.weights) return *launch.weights;
+  const std::string name = last_part(launch.model);
+  const auto from_name = [&](WeightFormat format, const char* part) {
+    assume(launch, "weights", std::string(name_of(format)),
+           fmt::format("the checkpoint's name says {}", part));
+    return format;
+  };
+  if (contains(name, "mxfp4")) return from_name(WeightFormat::mxfp4, "mxfp4");
+  if (contains(name, "fp4")) return from_name(WeightFormat::nvfp4, "fp4");
+  if (contains(name, "fp8")) {
+    return from_name(model.moe ? WeightFormat::fp8_block : WeightFormat::fp8, "fp8");
+  }
+  for (const char* part : {"awq", "gptq", "int4", "w4a16"}) {
+    if (contains(name, part)) return from_name(WeightFormat::int4, part);
+  }
+  throw InputError(
+      "--weights", "",
+      fmt::format("is required: the launch does not say the format of {}'s weights", launch.model),
+      "its config.json has quantization_config, or none for bf16");
+}
+
+std::string engine_of(interop::ServingLaunch& launch, const std::string& stated) {
+  if (!stated.empty()) return stated;
+  const std::string kind(name_of(launch.engine));
+  std::string found = nearest_engine(kind, launch.engine_version);
+  assume(launch, "engine", found,
+         launch.engine_version.empty()
+             ? "the newest that is shipped: the launch does not say its version"
+             : fmt::format("the shipped version nearest to {}", launch.engine_version));
+  return found;
+}
+
+planner::ServingPool pool_of(const interop::LaunchedPool& launched, const ServingScenario& s) {
+  planner::ServingPool pool{launched.options, launched.replicas};
+  pool.options.weights = s.options.weights;
+  ReplicaLayout& layout = pool.options.layout;
+  if (!s.model.moe) {
+    // Data ranks without experts are replicas that exchange nothing.
+    pool.replicas *= layout.data_parallel_size;
+    layout.data_parallel_size = 1;
+    layout.expert_parallel_size = 1;
+  }
+  pool.options = with_defaults(pool.options, s.engine, only_device(s.cluster), s.model);
+  return pool;
+}
+
+void read_load(LaunchedService& service, const LaunchedServiceOptions& o) {
+  service.load = service.launch.load;
+  const bool stated = o.concurrency || o.rate || o.input || o.output;
+  if (!stated) return;
+  ServingLoad load = service.load.value_or(ServingLoad{});
+  if (o.input || o.output) {
+    load.lengths.kind = LengthKind::fixed;
+    load.lengths.input = o.input.value_or(load.lengths.input);
+    load.lengths.output = o.output.value_or(load.lengths.output);
+  }
+  if (o.rate) {
+    load.kind = LoadKind::open_loop;
+    load.request_rate = *o.rate;
+  } else if (o.concurrency) {
+    load.kind = LoadKind::closed_loop;
+    load.concurrency = *o.concurrency;
+  } else if (!service.launch.load) {
+    throw InputError("--concurrency", "", "is missing: the launch does not say its load",
+                     "give --concurrency USERS or --rate REQUESTS_PER_SECOND");
+  }
+  service.load = load;
+}
+
+}  // namespace
+
+bool starts_service(const std::string& file) {
+  std::error_code none;
+  return !file.empty() && fs::is_regular_file(file, none) &&
+         interop::names_serving_engine(read_text_file(file));
+}
+
+interop::ServingLaunch read_service(const std::string& file,
+                                    const std::vector<std::string>& variables,
+                                    const std::string& arguments) {
+  interop::ShellInputs inputs;
+  for (const std::string& text : variables) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError("--set", "", fmt::format("must be NAME=VALUE (got \"{}\")", text));
+    }
+    inputs.variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  if (!arguments.empty()) inputs.arguments = split_words(arguments);
+  inputs.read = [&](const std::string& name) -> std::optional<std::string> {
+    const fs::path beside = fs::path(file).parent_path() / name;
+    std::error_code none;
+    if (!fs::is_regular_file(beside, none)) return std::nullopt;
+    return read_text_file(beside.string());
+  };
+  return interop::read_serving(read_text_file(file), file, inputs);
+}
+
+LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedServiceOptions& o) {
+  LaunchedService service;
+  service.launch = std::move(launch);
+  interop::ServingLaunch& l = service.launch;
+  ServingScenario& s = service.scenario;
+  s.model = load_model(model_of(l, o.model));
+  if (!has_kv_layout(s.model)) {
+    throw InputError("--model", "", "has no known key-value layout");
+  }
+  s.cluster = load_serving_cluster(o.cluster);
+  service.cluster_name = fs::path(o.cluster).stem().string();
+  s.engine = load_engine(engine_of(l, o.engine));
+  if (s.engine.kind != l.engine) {
+    throw InputError("--engine", "",
+                     fmt::format("must be a version of {} (got {})", interop::title_of(l.engine),
+                                 s.engine.name));
+  }
+  s.options.weights = usual_scheme(weights_of(l, o.weights, s.model), s.model);
+  if (!l.kv_cache_said) assume(l, "kv_cache", "bf16", "the launch does not say it: the model's");
+  for (const interop::LaunchedPool& launched : l.pools) {
+    s.engine.custom_all_reduce = s.engine.custom_all_reduce && launched.custom_all_reduce;
+    if (launched.graph_max_batch > 0 && launched.role != interop::PoolRole::prefill) {
+      s.engine.graph_max_batch = launched.graph_max_batch;
+      for (EngineTier& tier : s.engine.tiers) tier.graph_max_batch = 0;
+    }
+  }
+  for (const interop::LaunchedPool& launched : l.pools) {
+    planner::ServingPool pool = pool_of(launched, s);
+    if (launched.role == interop::PoolRole::prefill) {
+      service.deployment.prefill = pool;
+    } else {
+      service.deployment.pool = pool;
+      s.options.kv_cache = pool.options.kv_cache;
+    }
+  }
+  read_load(service, o);
+  return service;
+}
+
+}  // namespace meshwright::app

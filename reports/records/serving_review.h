@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A service as its launch file says it, and what is predicted of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+#include "sim/record/record.h"
+
+namespace meshwright::reports {
+
+// One word of a launch file: what it says of which field, or why it is passed over or refused.
+struct LaunchWord {
+  std::string field{}, value{}, said{}, why{}, file{};
+  int line = 0;
+};
+
+struct BetterService {
+  std::string deployment{};
+  int gpus = 0;
+  int max_num_seqs = 0, max_num_batched_tokens = 0;
+  Seconds ttft{}, tpot{};
+  double tokens_per_second_per_gpu = 0;
+};
+
+struct ServingReviewFile {
+  std::string command{};
+  std::vector<std::string> notes{};
+  std::string form{}, engine{}, engine_version{}, model{};
+  std::vector<LaunchWord> read{}, assumed{}, passed_over{}, not_understood{};
+  // Of a judged service.
+  std::string verdict{};  // "not_judged", "refused", "fits", "does_not_fit"
+  std::string deployment{}, device{}, reason{};
+  int gpus = 0;
+  std::optional<double> kv_tokens{}, largest_batch{}, measured_kv_tokens{};
+  std::optional<Seconds> ttft{}, tpot{};
+  std::optional<double> tokens_per_second_per_gpu{};
+  std::vector<BetterService> better{};
+};
+const Record<ServingReviewFile>& serving_review_record();
+
+}  // namespace meshwright::reports
