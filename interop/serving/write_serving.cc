@@ -41,7 +41,8 @@ std::string_view kv_word(KvCacheFormat format, EngineKind engine) {
   return name_of(format);
 }
 
-void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, Options& out) {
+void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, bool dynamo,
+                  Options& out) {
   const ReplicaOptions& o = pool.options;
   const ReplicaLayout& l = o.layout;
   out.set("--tensor-parallel-size", l.tensor_parallel_size);
@@ -81,11 +82,14 @@ void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, Options
             fmt::format("'{{\"method\": \"mtp\", \"num_speculative_tokens\": {}}}'",
                         o.num_speculative_tokens));
   }
-  if (pool.role != PoolRole::aggregated) {
-    out.set("--kv-transfer-config",
-            fmt::format("'{{\"kv_connector\": \"NixlConnector\", \"kv_role\": \"{}\"}}'",
-                        pool.role == PoolRole::prefill ? "kv_producer" : "kv_consumer"));
-  }
+  if (pool.role == PoolRole::aggregated) return;
+  // Dynamo's worker has an option for its role; the connector serves both.
+  if (dynamo) out.set("--disaggregation-mode", name_of(pool.role));
+  const char* role = dynamo                           ? "kv_both"
+                     : pool.role == PoolRole::prefill ? "kv_producer"
+                                                      : "kv_consumer";
+  out.set("--kv-transfer-config",
+          fmt::format("'{{\"kv_connector\": \"NixlConnector\", \"kv_role\": \"{}\"}}'", role));
 }
 
 void sglang_options(const ServingLaunch& launch, const LaunchedPool& pool, Options& out) {
@@ -125,7 +129,33 @@ void sglang_options(const ServingLaunch& launch, const LaunchedPool& pool, Optio
   if (pool.role != PoolRole::aggregated) out.set("--disaggregation-mode", name_of(pool.role));
 }
 
-void tensorrt_llm_options(const ServingLaunch& launch, const LaunchedPool& pool, Options& out) {
+// Sizes are options of trtllm-serve; under Dynamo they stand in the YAML.
+void tensorrt_llm_sizes(const LaunchedPool& pool, bool dynamo, Options& out) {
+  const ReplicaLayout& l = pool.options.layout;
+  const auto size = [&](const char* option, const char* key, int value) {
+    if (dynamo) {
+      out.yaml(fmt::format("{}: {}", key, value));
+    } else {
+      out.set(option, value);
+    }
+  };
+  size("--tp_size", "tensor_parallel_size", l.tensor_parallel_size * l.data_parallel_size);
+  if (l.pipeline_parallel_size > 1) {
+    size("--pp_size", "pipeline_parallel_size", l.pipeline_parallel_size);
+  }
+  if (l.expert_parallel_size > 1) {
+    size("--ep_size", "moe_expert_parallel_size", l.expert_parallel_size);
+  }
+  const auto limit = [&](const char* option, const char* of_dynamo, int value) {
+    out.set_if(value, dynamo ? of_dynamo : option);
+  };
+  limit("--max_batch_size", "--max-batch-size", pool.options.max_num_seqs);
+  limit("--max_num_tokens", "--max-num-tokens", pool.options.max_num_batched_tokens);
+  limit("--max_seq_len", "--max-seq-len", pool.options.max_model_len);
+}
+
+void tensorrt_llm_options(const ServingLaunch& launch, const LaunchedPool& pool, bool dynamo,
+                          Options& out) {
   const ReplicaOptions& o = pool.options;
   const ReplicaLayout& l = o.layout;
   if (l.data_parallel_size > 1 && l.tensor_parallel_size > 1) {
@@ -134,14 +164,13 @@ void tensorrt_llm_options(const ServingLaunch& launch, const LaunchedPool& pool,
                                  "size of {})",
                                  l.data_parallel_size, l.tensor_parallel_size));
   }
-  out.set("--tp_size", l.tensor_parallel_size * l.data_parallel_size);
-  if (l.pipeline_parallel_size > 1) out.set("--pp_size", l.pipeline_parallel_size);
-  if (l.expert_parallel_size > 1) out.set("--ep_size", l.expert_parallel_size);
-  out.set_if(o.max_num_seqs, "--max_batch_size");
-  out.set_if(o.max_num_batched_tokens, "--max_num_tokens");
-  out.set_if(o.max_model_len, "--max_seq_len");
+  tensorrt_llm_sizes(pool, dynamo, out);
   if (pool.role != PoolRole::aggregated) {
-    out.set("--server_role", pool.role == PoolRole::prefill ? "context" : "generation");
+    if (dynamo) {
+      out.set("--disaggregation-mode", name_of(pool.role));
+    } else {
+      out.set("--server_role", pool.role == PoolRole::prefill ? "context" : "generation");
+    }
     out.yaml("cache_transceiver_config:");
     out.yaml("  backend: NIXL");
   }
@@ -169,11 +198,11 @@ void tensorrt_llm_options(const ServingLaunch& launch, const LaunchedPool& pool,
   }
 }
 
-Options options_of(const ServingLaunch& launch, const LaunchedPool& pool) {
+Options options_of(const ServingLaunch& launch, const LaunchedPool& pool, bool dynamo) {
   Options out;
-  if (launch.engine == EngineKind::vllm) vllm_options(launch, pool, out);
+  if (launch.engine == EngineKind::vllm) vllm_options(launch, pool, dynamo, out);
   if (launch.engine == EngineKind::sglang) sglang_options(launch, pool, out);
-  if (launch.engine == EngineKind::tensorrt_llm) tensorrt_llm_options(launch, pool, out);
+  if (launch.engine == EngineKind::tensorrt_llm) tensorrt_llm_options(launch, pool, dynamo, out);
   return out;
 }
 
@@ -201,7 +230,7 @@ std::string program_of(EngineKind engine, bool dynamo, const std::string& model)
 // The lines that start one process. `name`: of its YAML.
 std::vector<std::string> process_lines(const ServingLaunch& launch, const LaunchedPool& pool,
                                        const std::string& name, bool dynamo, int port) {
-  const Options options = options_of(launch, pool);
+  const Options options = options_of(launch, pool, dynamo);
   std::vector<std::string> lines;
   std::vector<std::string> words = options.words();
   if (!options.yaml_lines().empty()) {
