@@ -15,7 +15,7 @@ const Record<LaunchWord>& launch_word_record() {
     r.row(&W::said, "said", kind::text(), "As the file says it.");
     r.row(&W::why, "why", kind::text(), "Why it changes nothing, or is not understood.");
     r.row(&W::file, "file", kind::text(), "Its file.");
-    r.row(&W::line, "line", kind::integer(), "Its line; 0: nowhere in particular.");
+    r.row(&W::line, "line", kind::integer({.low = 0}), "Its line; 0: none.");
     return r;
   }();
   return record;
@@ -62,7 +62,7 @@ const Record<ServingReviewFile>& serving_review_record() {
     r.row(&F::reason, "reason", kind::text(), "Of the verdict.");
     r.row(&F::deployment, "deployment", kind::text(), "Replicas and sizes.");
     r.row(&F::device, "device", kind::text(), "GPU.");
-    r.row(&F::gpus, "gpus", kind::integer(), "GPUs of the service.");
+    r.row(&F::gpus, "gpus", kind::integer({.low = 0}), "Of the service; 0: not judged.");
     r.row(&F::kv_tokens, "kv_tokens", kind::optional(kind::number()),
           "Tokens that the cache of one attention group holds.");
     r.row(&F::measured_kv_tokens, "measured_kv_tokens", kind::optional(kind::number()),
