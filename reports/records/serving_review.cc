@@ -4,8 +4,6 @@
 namespace meshwright::reports {
 namespace {
 
-const auto kPlainSeconds = [] { return kind::base_amount<Seconds>(); };
-
 const Record<LaunchWord>& launch_word_record() {
   static const Record<LaunchWord> record = [] {
     using W = LaunchWord;
@@ -30,8 +28,8 @@ const Record<BetterService>& better_service_record() {
     r.row(&B::max_num_seqs, "max_num_seqs", kind::integer(), "Running sequences, at most.");
     r.row(&B::max_num_batched_tokens, "max_num_batched_tokens", kind::integer(),
           "Tokens of a step, at most.");
-    r.row(&B::ttft, "ttft_seconds", kPlainSeconds(), "Mean time to first token.");
-    r.row(&B::tpot, "tpot_seconds", kPlainSeconds(), "Mean time per output token.");
+    r.row(&B::ttft, "ttft_seconds", kind::base_amount<Seconds>(), "Mean time to first token.");
+    r.row(&B::tpot, "tpot_seconds", kind::base_amount<Seconds>(), "Mean time per output token.");
     r.row(&B::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(),
           "Output tokens.");
     return r;
@@ -69,8 +67,10 @@ const Record<ServingReviewFile>& serving_review_record() {
           "The same, as the engine's log says.");
     r.row(&F::largest_batch, "largest_batch", kind::optional(kind::number()),
           "Requests that run together on one replica.");
-    r.row(&F::ttft, "ttft_seconds", kind::optional(kPlainSeconds()), "Mean time to first token.");
-    r.row(&F::tpot, "tpot_seconds", kind::optional(kPlainSeconds()), "Mean time per output token.");
+    r.row(&F::ttft, "ttft_seconds", kind::optional(kind::base_amount<Seconds>()),
+          "Mean time to first token.");
+    r.row(&F::tpot, "tpot_seconds", kind::optional(kind::base_amount<Seconds>()),
+          "Mean time per output token.");
     r.row(&F::tokens_per_second_per_gpu, "tokens_per_second_per_gpu",
           kind::optional(kind::number()), "Output tokens.");
     r.row(&F::better, "better", kind::list(better_service_record), "Best first.");

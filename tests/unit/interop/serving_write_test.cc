@@ -65,7 +65,9 @@ TEST(ServingWrite, EveryFormIsReadBackAsTheSamePools) {
           for (const NotUnderstood& one : back.not_understood) {
             ADD_FAILURE() << one.said << ": " << one.why << "\n" << text;
           }
-          if (form != ServingForm::command) EXPECT_EQ(back.engine_version, "1.2.3") << text;
+          if (form != ServingForm::command) {
+            EXPECT_EQ(back.engine_version, "1.2.3") << text;
+          }
         }
       }
     }
