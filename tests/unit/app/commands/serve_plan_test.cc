@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/records/serving_backtest.h"
+#include "reports/records/serving_plan.h"
 #include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 #include "tests/unit/schema_check.h"

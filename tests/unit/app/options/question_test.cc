@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kModel = config("models/llama-3-8b.json");
+const std::string kLlama8b = config("models/llama-3-8b.json");
 
 ProgramResult run_with(std::vector<std::string> words, const std::vector<std::string>& more) {
   return run_program(with(std::move(words), more));
@@ -28,11 +28,11 @@ ProgramResult run_with(std::vector<std::string> words, const std::vector<std::st
 
 ProgramResult estimate_on(const std::string& cluster, const std::string& layout,
                           const std::vector<std::string>& more = {}) {
-  return run_with({"estimate", "--model", kModel, "--cluster", cluster, "--layout", layout}, more);
+  return run_with({"estimate", "--model", kLlama8b, "--cluster", cluster, "--layout", layout}, more);
 }
 
 ProgramResult plan(const std::vector<std::string>& more) {
-  return run_with({"plan", "--model", kModel, "--cluster", "h100-8", "--ranking-only"}, more);
+  return run_with({"plan", "--model", kLlama8b, "--cluster", "h100-8", "--ranking-only"}, more);
 }
 
 Json file_json(const std::string& path) {
@@ -49,7 +49,7 @@ TEST(Question, EveryAnswerOpensWithItAndMarksDefaults) {
   const std::vector<ProgramResult> answers{
       plan({"--seq-length", "8192", "--out", file}),
       estimate_on("h100-8", "tp=2,sp,zero=1,recompute=full", {"--seq-length", "8192"}),
-      run_program({"volume", "--model", kModel, "--cluster", "h100-8", "--layout", "tp=2",
+      run_program({"volume", "--model", kLlama8b, "--cluster", "h100-8", "--layout", "tp=2",
                    "--seq-length", "8192"}),
       run_program({"explain", file, "--layout", "2"})};
   for (const ProgramResult& answer : answers) {
@@ -91,7 +91,7 @@ TEST(Question, TheDataSizeFollowsFromTheGpusWhenItIsLeftOut) {
 }
 
 TEST(Question, WithoutAClusterNoLinkIsClaimed) {
-  const ProgramResult answer = run_program({"volume", "--model", kModel, "--layout", "tp=8,dp=4"});
+  const ProgramResult answer = run_program({"volume", "--model", kLlama8b, "--layout", "tp=8,dp=4"});
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("32 GPUs of no named cluster"));
   EXPECT_THAT(answer.out, Not(HasSubstr("intra_node")));
@@ -103,7 +103,7 @@ TEST(Question, ALayoutsFileIsNamedInWhatIsWrongWithIt) {
   const std::string file = folder.write("layout.json", R"({"sequence_parallel": true})");
   for (const auto& [layout, named] :
        {std::pair{file, file}, std::pair{std::string("sp"), std::string("--layout")}}) {
-    const ProgramResult answer = run_program({"volume", "--model", kModel, "--layout", layout});
+    const ProgramResult answer = run_program({"volume", "--model", kLlama8b, "--layout", layout});
     EXPECT_EQ(answer.exit_code, 2);
     EXPECT_THAT(answer.err, HasSubstr("error: " + named + ": sequence_parallel is on"));
   }
@@ -156,7 +156,7 @@ TEST(Question, AProfileIsCalledByItsMachine) {
   const std::string profile = folder.write("profile.json", calibrate::to_json(measured).dump());
   const std::string file = folder.path("plan.json");
   const ProgramResult plan =
-      run_program({"plan", "--model", kModel, "--cluster", profile, "--out", file});
+      run_program({"plan", "--model", kLlama8b, "--cluster", profile, "--out", file});
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_THAT(plan.out, HasSubstr("llama-3-8b on EPYC (host node1): 8 x "));
   EXPECT_THAT(plan.out, HasSubstr("fastest layouts of 8 cores"));
