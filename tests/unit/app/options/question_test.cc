@@ -28,7 +28,8 @@ ProgramResult run_with(std::vector<std::string> words, const std::vector<std::st
 
 ProgramResult estimate_on(const std::string& cluster, const std::string& layout,
                           const std::vector<std::string>& more = {}) {
-  return run_with({"estimate", "--model", kLlama8b, "--cluster", cluster, "--layout", layout}, more);
+  return run_with({"estimate", "--model", kLlama8b, "--cluster", cluster, "--layout", layout},
+                  more);
 }
 
 ProgramResult plan(const std::vector<std::string>& more) {
@@ -91,7 +92,8 @@ TEST(Question, TheDataSizeFollowsFromTheGpusWhenItIsLeftOut) {
 }
 
 TEST(Question, WithoutAClusterNoLinkIsClaimed) {
-  const ProgramResult answer = run_program({"volume", "--model", kLlama8b, "--layout", "tp=8,dp=4"});
+  const ProgramResult answer =
+      run_program({"volume", "--model", kLlama8b, "--layout", "tp=8,dp=4"});
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("32 GPUs of no named cluster"));
   EXPECT_THAT(answer.out, Not(HasSubstr("intra_node")));
