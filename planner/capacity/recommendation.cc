@@ -48,10 +48,6 @@ double excess(const CapacityRow& row, const CapacityOptions& options) {
   return most;
 }
 
-}  // namespace
-
-namespace {
-
 // A row of the count that was asked for, where there is one.
 bool may_be_taken(const CapacityRow& row, const CapacityQuestion& question) {
   return !question.asked_gpus || row.gpus == *question.asked_gpus;
@@ -62,9 +58,7 @@ void choose(Recommendation& answer, const std::vector<CapacityRow>& rows,
             const Value& cost) {
   const CapacityOptions& options = question.options;
   const bool priced = all_priced(rows);
-  const std::string of =
-      fmt::format("of the {} {} that {} all limits", keeping.size(),
-                  keeping.size() == 1 ? "row" : "rows", keeping.size() == 1 ? "meets" : "meet");
+  const std::string of = fmt::format("of the {} rows that meet all limits", keeping.size());
   if (priced && options.day_worth) {
     const double worth = *options.day_worth;
     answer.recommended = least(rows, keeping, [&](const CapacityRow& row) {
@@ -86,7 +80,9 @@ void choose(Recommendation& answer, const std::vector<CapacityRow>& rows,
     answer.reason =
         "no row is recommended: no deadline, no budget and no worth of a day is stated "
         "(--deadline, --budget, --day-worth)";
+    return;
   }
+  if (keeping.size() == 1) answer.reason = "the only row that meets all limits";
 }
 
 }  // namespace
