@@ -155,7 +155,7 @@ std::optional<ReferenceComparison> reference_of(const CapacityQuestion& question
     CapacityRow other = other_batches(question, *found, finder);
     if (found->scheduled) {
       if (other.fits()) {
-        comparison.schedule_gpu_hours = found->run.gpu_hours.p50 - other.run.gpu_hours.p50;
+        comparison.schedule_gpu_hours = predicted_hours(*found) - predicted_hours(other);
       }
     } else {
       turn_batches(walk, question, std::move(other));

@@ -23,6 +23,8 @@ RUN = {"id": "a", "group": "g", "model": "llama-3-8b", "cluster": "h100-8", "gpu
 MEASUREMENTS = {"schema": "meshwright.measurements/1", "name": "example", "source": "invented", "assumed": "",
                 "runs": [RUN, RUN | {"id": "b", "measured": {"status": "oom"}}]}
 
+SERVICE = "vllm serve meta-llama/Llama-3.1-8B-Instruct --tensor-parallel-size 1 --max-num-seqs 256\n"
+
 LAUNCH = """#!/bin/bash
 GPUS=8
 ARGS=(--num-layers 8 --hidden-size 1024 --ffn-hidden-size 4096 --num-attention-heads 8 --seq-length 2048
@@ -165,6 +167,9 @@ READERS = [
     ("cluster", "calibrate --import NCCL --onto FILE --out FOLDER/cluster.json"),
     ("model", "plan --model FILE --cluster h100-8 --job quickstart --target torchtitan --ranking-only --format json"),
     ("log", "review --from LAUNCH --log FILE --cluster h100-8 --json"),
+    ("service", "serve read FILE --format json"),
+    ("service", "review --from FILE --cluster h100-8 --weights bf16 --isl 64 --osl 64 --rate 1 --json"),
+    ("engine", "review --from SERVICE --engine FILE --cluster h100-8 --weights bf16 --isl 64 --osl 64 --rate 1 --json"),
     ("cluster", "review --from LAUNCH --cluster FILE --json"),
     ("model", "review --from LAUNCH --model FILE --cluster h100-8 --json"),
 ]
@@ -251,7 +256,7 @@ def make_good_artefacts(program, folder):
     cluster = json.loads((CONFIGS / "clusters/h100-8.json").read_text())
     contents = {
         "hugging_face": text(HUGGING_FACE), "hugging_face_moe": text(HUGGING_FACE_MOE), "measurements": text(MEASUREMENTS),
-        "accuracy": text(ACCURACY), "launch": LAUNCH, "log": LOG, "accelerate": ACCELERATE,
+        "accuracy": text(ACCURACY), "launch": LAUNCH, "service": SERVICE, "log": LOG, "accelerate": ACCELERATE,
         "topo": TOPO, "nccl_xml": NCCL_XML, "topology_conf": TOPOLOGY_CONF, "topology_yaml": TOPOLOGY_YAML, "nodes": NODES,
         "topograph": text(TOPOGRAPH),
         "prices": (CONFIGS / "prices/example-2026.json").read_text(),
@@ -294,7 +299,7 @@ def readers_left_out():
     left_out = []
     for source in sorted((ROOT / "app").glob("*/*.cc")):
         for option in re.findall(r'[.]reads\(\s*"(--[\w-]+)"', source.read_text()):
-            name = source.stem.removesuffix("_options").removesuffix("_plan")
+            name = source.stem.removesuffix("_options").removesuffix("_plan").removeprefix("service_")
             asked = [command for _, command in READERS if name in ("inputs", command.split()[0], "_".join(command.split()[:2]))]
             attacked = re.compile(option + r" (?:RECORD )?(?:FILE|WITH_)")
             if not any(attacked.search(command) for command in asked):

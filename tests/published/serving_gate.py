@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of serving predictions on the shipped points stay within configs/accuracy/serving.json.
+"""Errors of serving predictions on the shipped points stay within tests/published/serving_limits.json.
 
 usage: serving_gate.py PROGRAM
 """
@@ -16,7 +16,7 @@ DEVIATIONS = 1.645  # ends of a 90 % interval
 
 
 def main():
-    limits = json.load(open("configs/accuracy/serving.json"))
+    limits = json.load(open("tests/published/serving_limits.json"))
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "points.json")

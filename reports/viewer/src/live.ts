@@ -150,7 +150,9 @@ export function add_live(capacity: LiveCapacity | undefined): void {
       Object.assign(row.dataset, { days: run.days.p50, cost: cost(run).p90 });
       if (index === best) row.className = "pick";
     });
-    const scroll = Object.assign(document.createElement("div"), { className: "scroll" });
+    const scroll = Object.assign(document.createElement("div"), { className: "scroll", tabIndex: 0 });
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", "Rows with these inputs");
     scroll.append(table);
     code.textContent = command();
     result.append(scroll, code);
