@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "reports/html/escape.h"
+#include "reports/html/label_places.h"
+#include "reports/html/plot.h"
 #include "reports/text/capacity_text.h"
 #include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
@@ -18,42 +20,6 @@ namespace meshwright::reports {
 namespace {
 
 using html::escape;
-
-// A number's place on an axis.
-struct Axis {
-  double from = 0.0, to = 1.0;    // values
-  double begin = 0.0, end = 1.0;  // pixels
-  [[nodiscard]] double at(double value) const {
-    return begin + (value - from) / (to - from) * (end - begin);
-  }
-};
-
-// Round numbers inside the axis, at most six.
-std::vector<double> ticks_of(const Axis& axis) {
-  const double span = axis.to - axis.from;
-  double step = std::pow(10.0, std::floor(std::log10(span)));
-  for (const double part : {0.1, 0.2, 0.25, 0.5, 1.0}) {
-    if (span / (step * part) > 6.0) continue;
-    step *= part;
-    break;
-  }
-  std::vector<double> ticks;
-  for (double tick = std::ceil(axis.from / step) * step; tick <= axis.to; tick += step) {
-    ticks.push_back(tick);
-  }
-  return ticks;
-}
-
-std::string line(double x1, double y1, double x2, double y2, std::string_view name) {
-  return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>",
-                     name, x1, y1, x2, y2);
-}
-
-std::string text_at(double x, double y, std::string_view name, std::string_view anchor,
-                    std::string_view words) {
-  return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
-                     name, x, y, anchor, escape(words));
-}
 
 // The unit of cost: millions of the currency or of GPU-hours.
 struct Money {
@@ -102,7 +68,7 @@ std::string point_name(const Capacity& capacity, const CapacityRow& row) {
 constexpr double kWidth = 500.0, kHeight = 262.0, kLeft = 40.0, kBottom = 226.0;
 
 struct Plane {
-  Axis x, y;
+  html::PlotAxis x, y;
   Money money;
 };
 
@@ -142,87 +108,71 @@ Plane plane_of(const Capacity& capacity, DeviceKind kind) {
           money_of(capacity, most_cost, kind)};
 }
 
-// Boxes of labels that are drawn; a label takes the first free place around its point.
-class LabelPlaces {
- public:
-  struct Label {
-    double x = 0.0, y = 0.0;
-    const char* anchor = "start";
-  };
-
-  void block(double x, double y, double width, double height) {
-    taken_.push_back({x, y, width, height});
-  }
-  // Nothing: every place would cover another label.
-  std::optional<Label> place(double x, double y, std::string_view words) {
-    constexpr double kLetter = 6.6, kLine = 12.0, kAway = 8.0;
-    const double width = kLetter * static_cast<double>(words.size());
-    for (const Label& label :
-         {Label{x + kAway, y - 7.0, "start"}, Label{x + kAway, y + 15.0, "start"},
-          Label{x - kAway, y - 7.0, "end"}, Label{x - kAway, y + 15.0, "end"}}) {
-      const bool at_end = std::string_view(label.anchor) == "end";
-      const Box box{at_end ? label.x - width : label.x, label.y - kLine, width, kLine + 2.0};
-      if (box.x < 0.0 || box.x + width > kWidth || !is_free(box)) continue;
-      taken_.push_back(box);
-      return label;
-    }
-    return std::nullopt;
-  }
-
- private:
-  struct Box {
-    double x = 0.0, y = 0.0, width = 0.0, height = 0.0;
-  };
-  [[nodiscard]] bool is_free(const Box& a) const {
-    return std::none_of(taken_.begin(), taken_.end(), [&](const Box& b) {
-      return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
-             b.y < a.y + a.height;
-    });
-  }
-  std::vector<Box> taken_;
-};
-
 std::string frame_of(const Capacity& capacity, const Plane& plane) {
   std::string out;
-  for (const double day : ticks_of(plane.x)) {
-    out += line(plane.x.at(day), plane.y.end, plane.x.at(day), kBottom, "grid") +
-           text_at(plane.x.at(day), kBottom + 14.0, "soft", "middle", number_text(day, 3));
+  for (const double day : html::plot_ticks(plane.x)) {
+    out += html::plot_line(plane.x.at(day), plane.y.end, plane.x.at(day), kBottom, "grid") +
+           html::plot_text(plane.x.at(day), kBottom + 14.0, "soft", "middle", number_text(day, 3));
   }
-  for (const double cost : ticks_of(plane.y)) {
-    out += line(kLeft, plane.y.at(cost), plane.x.end, plane.y.at(cost), "grid") +
-           text_at(kLeft - 5.0, plane.y.at(cost) + 4.0, "soft", "end", plane.money.text(cost));
+  for (const double cost : html::plot_ticks(plane.y)) {
+    out +=
+        html::plot_line(kLeft, plane.y.at(cost), plane.x.end, plane.y.at(cost), "grid") +
+        html::plot_text(kLeft - 5.0, plane.y.at(cost) + 4.0, "soft", "end", plane.money.text(cost));
   }
-  out += text_at(0.0, 10.0, "soft", "start", plane.money.name);
-  out += text_at(plane.x.end, kBottom + 29.0, "soft", "end",
-                 capacity.start ? "days from " + *capacity.start : "days");
+  out += html::plot_text(0.0, 10.0, "soft", "start", plane.money.name);
+  out += html::plot_text(plane.x.end, kBottom + 29.0, "soft", "end",
+                         capacity.start ? "days from " + *capacity.start : "days");
   for (const CalendarDay& day : capacity.calendar) {
     if (day.name != "deadline") continue;
     const double x = plane.x.at(day.day);
     const bool right = x < (kLeft + kWidth) / 2.0;
-    out += line(x, plane.y.end, x, kBottom, "limit") +
-           text_at(right ? x + 4.0 : x - 4.0, plane.y.end + 8.0, "limit", right ? "start" : "end",
-                   "deadline" + (day.date ? " " + *day.date : ""));
+    out += html::plot_line(x, plane.y.end, x, kBottom, "limit") +
+           html::plot_text(right ? x + 4.0 : x - 4.0, plane.y.end + 8.0, "limit",
+                           right ? "start" : "end", "deadline" + (day.date ? " " + *day.date : ""));
   }
   const double budget = capacity.limits.budget.value_or(0.0);
   if (budget > plane.y.from && budget < plane.y.to) {
     const double y = plane.y.at(budget);
-    out += line(kLeft, y, plane.x.end, y, "limit") +
-           text_at(plane.x.end, y - 4.0, "limit", "end", "budget");
+    out += html::plot_line(kLeft, y, plane.x.end, y, "limit") +
+           html::plot_text(plane.x.end, y - 4.0, "limit", "end", "budget");
   }
   return out;
 }
 
-std::string segments_of(const Capacity& capacity, const Plane& plane, LabelPlaces& places) {
+// The ends of the line from a point of the frontier to the next slower one.
+struct FrontierSegment {
+  double x1 = 0.0, y1 = 0.0, x2 = 0.0, y2 = 0.0;  // pixels
+};
+
+FrontierSegment segment_of(const Capacity& capacity, const FrontierFacts& point,
+                           const Plane& plane) {
+  const CapacityRow& slower = *capacity.row(point.slower);
+  return {plane.x.at(slower.days.p50), plane.y.at(cost_of(slower).p50), plane.x.at(point.days),
+          plane.y.at(point.cost)};
+}
+
+// Labels keep off points, and off lines where there is room.
+void block_marks(const Capacity& capacity, const Plane& plane, html::LabelPlaces& places) {
+  constexpr double kDot = 5.0;  // pixels
+  for (const FrontierFacts& point : capacity.frontier) {
+    if (!is_shown(point, plane)) continue;
+    places.block(
+        {plane.x.at(point.days) - kDot, plane.y.at(point.cost) - kDot, 2.0 * kDot, 2.0 * kDot});
+    if (!point.slower) continue;
+    const FrontierSegment s = segment_of(capacity, point, plane);
+    places.block_line(s.x1, s.y1, s.x2, s.y2);
+  }
+}
+
+std::string segments_of(const Capacity& capacity, const Plane& plane, html::LabelPlaces& places) {
   std::string out;
   for (const FrontierFacts& point : capacity.frontier) {
     if (!point.slower) continue;
-    const CapacityRow& slower = *capacity.row(point.slower);
-    const double x1 = plane.x.at(slower.days.p50), y1 = plane.y.at(cost_of(slower).p50);
-    const double x2 = plane.x.at(point.days), y2 = plane.y.at(point.cost);
-    out += line(x1, y1, x2, y2, "frontier");
+    const FrontierSegment s = segment_of(capacity, point, plane);
+    out += html::plot_line(s.x1, s.y1, s.x2, s.y2, "frontier");
     const std::string words = plane.money.text(*point.cost_per_day_saved) + " a day";
-    const auto label = places.place((x1 + x2) / 2.0, (y1 + y2) / 2.0, words);
-    if (label) out += text_at(label->x, label->y, "accent", label->anchor, words);
+    const auto label = places.place_along(s.x1, s.y1, s.x2, s.y2, words);
+    if (label) out += html::plot_text(label->x, label->y, "accent", label->anchor, words);
   }
   return out;
 }
@@ -232,7 +182,7 @@ std::string label_of(const Capacity& capacity, const FrontierFacts& point) {
 }
 
 std::string point_mark(const Capacity& capacity, const FrontierFacts& point, const Plane& plane,
-                       DeviceKind kind, const std::optional<LabelPlaces::Label>& label) {
+                       DeviceKind kind, const std::optional<html::LabelPlaces::Label>& label) {
   const CapacityRow& row = *capacity.row(point.row);
   const double x = plane.x.at(point.days), y = plane.y.at(point.cost);
   const planner::Quantiles& cost = cost_of(row);
@@ -241,14 +191,14 @@ std::string point_mark(const Capacity& capacity, const FrontierFacts& point, con
                   escape(fmt::format("{} {}: {} days, {} {}", count_text(row.gpus),
                                      device_noun(kind, row.gpus), number_text(point.days, 3),
                                      plane.money.text(point.cost), plane.money.name)));
-  out += line(plane.x.at(row.days.p10), y, plane.x.at(row.days.p90), y, "whisker") +
-         line(x, plane.y.at(cost.p10), x, plane.y.at(cost.p90), "whisker");
+  out += html::plot_line(plane.x.at(row.days.p10), y, plane.x.at(row.days.p90), y, "whisker") +
+         html::plot_line(x, plane.y.at(cost.p10), x, plane.y.at(cost.p90), "whisker");
   out +=
       fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
                   point.dominated_by ? "dominated" : "dot", x, y, row.recommended ? "6.5" : "4.5");
   if (label) {
     const char* style = row.recommended ? "strong" : point.dominated_by ? "soft" : "label";
-    out += text_at(label->x, label->y, style, label->anchor, label_of(capacity, point));
+    out += html::plot_text(label->x, label->y, style, label->anchor, label_of(capacity, point));
   }
   return out + "</g>";
 }
@@ -303,8 +253,8 @@ struct Bars {
     return fmt::format(
                "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"13\"/>",
                name, x, y, length) +
-           text_at(change < 0.0 ? x - 3.0 : x + length + 3.0, y + 11.0, "soft",
-                   change < 0.0 ? "end" : "start", words);
+           html::plot_text(change < 0.0 ? x - 3.0 : x + length + 3.0, y + 11.0, "soft",
+                           change < 0.0 ? "end" : "start", words);
   }
 };
 
@@ -346,9 +296,10 @@ std::string frontier_chart(const Capacity& capacity, DeviceKind kind) {
       "against "
       "days of each row; the decision table has the same numbers\">",
       kWidth, kHeight);
-  LabelPlaces places;
+  html::LabelPlaces places(kWidth);
+  block_marks(capacity, plane, places);
   for (const CalendarDay& day : capacity.calendar) {
-    if (day.name == "deadline") places.block(plane.x.at(day.day) - 130.0, 8.0, 260.0, 18.0);
+    if (day.name == "deadline") places.block({plane.x.at(day.day) - 130.0, 8.0, 260.0, 18.0});
   }
   std::string marks;
   // Names of the frontier come first, then prices of a day, then names of dominated rows.
@@ -383,19 +334,19 @@ std::string tornado_chart(const Capacity& capacity) {
       "<svg class=\"decision\" viewBox=\"0 0 450 {:.0f}\" role=\"img\" aria-label=\"Change in days "
       "{}of each lever; the table of levers has the same numbers\">",
       height + 4.0, priced ? "and cost " : "");
-  out += text_at(days.middle, 11.0, "soft", "middle", "days");
-  out += line(days.middle, 16.0, days.middle, height, "axis");
+  out += html::plot_text(days.middle, 11.0, "soft", "middle", "days");
+  out += html::plot_line(days.middle, 16.0, days.middle, height, "axis");
   if (priced) {
     const char* prefix = size == kMillion ? "M " : size > 1.0 ? "k " : "";
-    out += text_at(cost.middle, 11.0, "soft", "middle", prefix + front->cost->currency) +
-           line(cost.middle, 16.0, cost.middle, height, "axis");
+    out += html::plot_text(cost.middle, 11.0, "soft", "middle", prefix + front->cost->currency) +
+           html::plot_line(cost.middle, 16.0, cost.middle, height, "axis");
   }
   double y = 19.0;
   for (const Lever* lever : levers) {
     const std::string ends = fmt::format(
         "{} {} – {}", bar_name(*lever), value_text(lever->low ? lever->low->value : lever->value),
         value_text(lever->high ? lever->high->value : lever->value));
-    out += text_at(170.0, y + 11.0, "label", "end", ends);
+    out += html::plot_text(170.0, y + 11.0, "label", "end", ends);
     out += days.bar(lever->low, *front, y, "low") + days.bar(lever->high, *front, y, "high");
     if (priced) {
       out += cost.bar(lever->low, *front, y, "low") + cost.bar(lever->high, *front, y, "high");
