@@ -30,6 +30,12 @@ CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_lever
   }
   answer.reference = reference_of(question, answer.rows, finder);
   const CapacityRow* front = answer.front();
+  if (front != nullptr) {
+    std::vector<RunPhase> phases;
+    for (const CapacityPhase& phase : front->phases) phases.push_back(run_phase_of(phase));
+    answer.time_ranges = time_ranges(front->run, phases, question.options, front->gpus);
+    answer.goodput_curves = goodput_curves(question, *front);
+  }
   if (front != nullptr && with_levers) {
     try_near_batches(answer.frontier, answer.rows, question, finder);
     answer.levers = levers_of(question, *front, finder, progress);

@@ -9,6 +9,7 @@
 #include "planner/capacity/assumptions.h"
 #include "planner/capacity/capacity_study.h"
 #include "planner/capacity/frontier.h"
+#include "planner/capacity/goodput_curves.h"
 #include "planner/capacity/levers.h"
 #include "planner/capacity/recommendation.h"
 #include "planner/capacity/reference_run.h"
@@ -26,6 +27,9 @@ struct CapacityAnswer {
   std::optional<ReferenceComparison> reference;
   Levers levers;            // of the row in front; empty where no layout fits or nobody asked
   std::vector<Risk> risks;  // likewise
+  // Of the row in front; nothing: no layout fits.
+  std::optional<TimeRanges> time_ranges;
+  std::optional<GoodputCurves> goodput_curves;
   std::optional<std::size_t> planned;  // the row of the plan that this belongs to
   // The recommended row, else the one that misses its limits by least, else the plan's, else the
   // cheapest. Nothing: no layout fits.

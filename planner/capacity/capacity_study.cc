@@ -282,17 +282,17 @@ Estimate with_step_factor(Estimate estimate, double factor) {
   return estimate;
 }
 
-RunPhase run_phase_of(const CapacityPhase& phase) {
-  const Estimate& e = phase.estimate;
-  return {phase.steps, e.step_time, e.step_time_low, e.step_time_high, load_of(e)};
-}
-
 Quantiles per_second(double tokens, const Quantiles& days) {
   const auto over = [tokens](double d) { return d > 0.0 ? tokens / (d * 86400.0) : 0.0; };
   return {over(days.p90), over(days.p50), over(days.p10)};
 }
 
 }  // namespace
+
+RunPhase run_phase_of(const CapacityPhase& phase) {
+  const Estimate& e = phase.estimate;
+  return {phase.steps, e.step_time, e.step_time_low, e.step_time_high, load_of(e)};
+}
 
 std::vector<SearchKey> searches_of(const CapacityQuestion& question, const RowKey& key) {
   std::vector<SearchKey> keys;

@@ -83,6 +83,8 @@ struct CapacityRow {
   [[nodiscard]] bool keeps_limits() const { return fits() && broken_limits.empty(); }
   [[nodiscard]] const CapacityPhase& main_phase() const;
 };
+// Steps of a phase as the closed forms read them.
+RunPhase run_phase_of(const CapacityPhase& phase);
 
 // A layout that was named, on so many GPUs: data-parallel ranks fill them. Nothing where its other
 // sizes do not divide them.

@@ -49,19 +49,6 @@ double perturbed_value(const Ranged& ranged, int point, LatticeAxis axis) {
   return ranged.value * std::exp(log_deviation(ranged) * lattice().coordinate(point, axis));
 }
 
-Disruption disruption_of(const CheckpointPlan& checkpoint, const FailureOptions& failures,
-                         int gpus) {
-  const double rate = failures.per_thousand_node_days.value;
-  return {.mean_time_between = mean_time_between_failures(gpus, rate),
-          .save_pause = checkpoint.pause,
-          .persist = checkpoint.persist,
-          .detection = seconds(failures.detection_seconds.value),
-          .restart = seconds(failures.restart_seconds.value),
-          .load = checkpoint.load,
-          .replicas = failures.independent_replicas,
-          .catch_up = seconds(failures.catch_up_seconds.value)};
-}
-
 Seconds productive_time(const std::vector<RunPhase>& phases, double z) {
   Seconds sum;
   for (const RunPhase& phase : phases) {
@@ -220,11 +207,49 @@ CheckpointPlan checkpoint_plan(const Model& model, const Job& job, int gpus,
   return plan;
 }
 
+Disruption disruption_of(const CheckpointPlan& checkpoint, const FailureOptions& failures,
+                         int gpus) {
+  const double rate = failures.per_thousand_node_days.value;
+  return {.mean_time_between = mean_time_between_failures(gpus, rate),
+          .save_pause = checkpoint.pause,
+          .persist = checkpoint.persist,
+          .detection = seconds(failures.detection_seconds.value),
+          .restart = seconds(failures.restart_seconds.value),
+          .load = checkpoint.load,
+          .replicas = failures.independent_replicas,
+          .catch_up = seconds(failures.catch_up_seconds.value)};
+}
+
+AddedTime added_time_of(const CapacityOptions& options, int gpus) {
+  return {options.evaluation_share, slowest_node_share(gpus, options.step_time_spread.value)};
+}
+
+TimeRanges time_ranges(const TrainingRun& run, const std::vector<RunPhase>& phases,
+                       const CapacityOptions& options, int gpus) {
+  const RunInputs in{phases, options, gpus, run.added};
+  std::vector<TimeParts> points;
+  for (int i = 0; i < lattice().size(); ++i) {
+    const Seconds productive = productive_time(phases, lattice().coordinate(i, kStep));
+    points.push_back(
+        time_parts(productive, disruption_at(run, in, i), run.checkpoint.interval, run.added));
+  }
+  const auto days_of = [&](const auto& part) {
+    std::vector<double> days;
+    for (const TimeParts& point : points) days.push_back(part(point).value() / kSecondsPerDay);
+    return quantiles_of(days);
+  };
+  TimeRanges ranges;
+  ranges.productive = days_of([](const TimeParts& point) { return point.productive; });
+  for (std::size_t kind = 0; kind < ranges.lost.size(); ++kind) {
+    ranges.lost[kind] = days_of([kind](const TimeParts& point) { return point.lost[kind]; });
+  }
+  return ranges;
+}
+
 TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& phases,
                          const CapacityOptions& options, const std::optional<Ranged>& price) {
   const int gpus = scenario.cluster.num_gpus();
-  const AddedTime added{options.evaluation_share,
-                        slowest_node_share(gpus, options.step_time_spread.value)};
+  const AddedTime added = added_time_of(options, gpus);
   const RunInputs in{phases, options, gpus, added};
   const FailureOptions& failures = options.failures;
   const double rate = failures.per_thousand_node_days.value;

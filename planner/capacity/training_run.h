@@ -87,6 +87,25 @@ double energy_kwh(double gpu_hours, double kilowatts, double pue);
 CheckpointPlan checkpoint_plan(const Model& model, const Job& job, int gpus,
                                const CapacityOptions& options, Seconds longest_step);
 
+// What a failure costs this many GPUs.
+Disruption disruption_of(const CheckpointPlan& checkpoint, const FailureOptions& failures,
+                         int gpus);
+// Evaluation and the wait for the slowest node, as shares of the steps' time.
+AddedTime added_time_of(const CapacityOptions& options, int gpus);
+
+// Days of each part of the elapsed time over what the inputs may be. When failures come is not
+// varied: it moves the end, and no part of it in particular.
+struct TimeRanges {
+  Quantiles productive;
+  std::array<Quantiles, kLostTimeNames.size()> lost{};
+  [[nodiscard]] const Quantiles& operator[](LostTime kind) const {
+    return lost[static_cast<std::size_t>(kind)];
+  }
+};
+// `run` is of these phases, options and GPUs.
+TimeRanges time_ranges(const TrainingRun& run, const std::vector<RunPhase>& phases,
+                       const CapacityOptions& options, int gpus);
+
 // `cluster` has the GPUs of the run.
 TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& phases,
                          const CapacityOptions& options, const std::optional<Ranged>& price);

@@ -340,6 +340,11 @@ const Record<Capacity>& capacity_record() {
     r.row(&R::frontier, "frontier", kind::list(frontier_record), "Slowest first.");
     r.row(&R::risks, "risks", kind::list(risk_record), "");
     r.row(&R::calendar, "calendar", kind::list(calendar_record), "");
+    r.row(&R::elapsed, "elapsed", kind::list(elapsed_part_record),
+          "Parts of the elapsed time of the row in front; the expected days add up to its "
+          "time.elapsed_s.");
+    r.row(&R::goodput_curves, "goodput_curves", kind::nullable(kind::object(goodput_curves_record)),
+          "Null: no layout fits.");
     r.row(&R::run_inputs, "run_inputs", kind::object(run_inputs_record), "");
     r.row(&R::assumptions, "assumptions", kind::list(assumption_record), "");
     r.row(&R::included, "included", kind::texts(), "What the ranges include.");

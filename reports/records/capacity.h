@@ -177,6 +177,13 @@ struct CalendarDay {
   std::optional<std::string> date{};
 };
 
+// A part of the elapsed time of the row in front.
+struct ElapsedPart {
+  std::string name{};          // "productive_steps" or a lost time's
+  double days = 0.0;           // expected, at the predicted inputs
+  planner::Quantiles range{};  // days, over what the inputs may be
+};
+
 // What all rows' closed forms share (planner/capacity/training_run.h).
 struct RunInputFacts {
   planner::Ranged failure_rate{}, detection{}, restart{}, pause{}, storage{}, pue{};
@@ -227,6 +234,8 @@ struct Capacity {
   std::vector<FrontierFacts> frontier{};  // slowest first
   std::vector<planner::Risk> risks{};
   std::vector<CalendarDay> calendar{};
+  std::vector<ElapsedPart> elapsed{};  // of the row in front, in the order of the waterfall
+  std::optional<planner::GoodputCurves> goodput_curves{};  // around the row in front
   RunInputFacts run_inputs{};
   std::vector<planner::Assumption> assumptions{};
   std::vector<std::string> included{}, not_included{};
@@ -252,6 +261,8 @@ struct CapacityFile {
 const Record<planner::Ranged>& ranged_facts_record();
 const Record<RunFacts>& run_facts_record();
 const Record<CapacityRow>& capacity_row_record();
+const Record<ElapsedPart>& elapsed_part_record();
+const Record<planner::GoodputCurves>& goodput_curves_record();
 const Record<Capacity>& capacity_record();
 const Record<CapacityFile>& capacity_file_record();
 

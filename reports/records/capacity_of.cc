@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "planner/capacity/limits.h"
@@ -246,6 +247,31 @@ std::vector<CalendarDay> calendar_of(const planner::CapacityAnswer& answer) {
   return days;
 }
 
+// Productive steps, start, saves, lost work, recovery, restore, and then the other losses.
+std::vector<ElapsedPart> elapsed_of(const planner::CapacityAnswer& answer) {
+  const planner::CapacityRow* front = answer.front();
+  if (front == nullptr || !answer.time_ranges) return {};
+  constexpr double kSecondsPerDay = 86400.0;
+  const planner::TimeParts& time = front->run.time;
+  std::vector<ElapsedPart> parts{{"productive_steps", time.productive.value() / kSecondsPerDay,
+                                  answer.time_ranges->productive}};
+  const auto add = [&](planner::LostTime kind) {
+    if (time[kind].value() == 0.0) return;
+    parts.push_back({std::string(planner::name_of(kind)), time[kind].value() / kSecondsPerDay,
+                     (*answer.time_ranges)[kind]});
+  };
+  using planner::LostTime;
+  static constexpr std::array kFirst{
+      LostTime::program_startup, LostTime::unproductive_checkpoint_save_time,
+      LostTime::wasted_progress_from_disruption, LostTime::infrastructure_recovery_from_disruption,
+      LostTime::unproductive_checkpoint_restore_time};
+  for (const LostTime kind : kFirst) add(kind);
+  for (const auto& [kind, name] : planner::kLostTimeNames) {
+    if (std::find(kFirst.begin(), kFirst.end(), kind) == kFirst.end()) add(kind);
+  }
+  return parts;
+}
+
 RunInputFacts run_inputs_of(const planner::CapacityOptions& options) {
   const planner::FailureOptions& f = options.failures;
   const planner::CheckpointOptions& c = options.checkpoint;
@@ -336,6 +362,8 @@ Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& c
                     .frontier = frontier_of(answer),
                     .risks = answer.risks,
                     .calendar = calendar_of(answer),
+                    .elapsed = elapsed_of(answer),
+                    .goodput_curves = answer.goodput_curves,
                     .run_inputs = run_inputs_of(options),
                     .not_included = planner::left_out_of(question)};
   if (options.start) capacity.start = planner::date_text(*options.start);

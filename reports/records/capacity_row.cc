@@ -154,6 +154,17 @@ const Record<PhaseFacts>& capacity_phase_record() {
   return record;
 }
 
+const Record<planner::GoodputCurve>& goodput_curve_record() {
+  static const Record<planner::GoodputCurve> record = [] {
+    using R = planner::GoodputCurve;
+    Record<R> r("Goodput with one restart time.");
+    r.row(&R::restart, "restart_s", kind::base_amount<Seconds>(), "");
+    r.row(&R::goodput, "goodput", kind::numbers(kNotNegative), "One for each count of GPUs.");
+    return r.named("GoodputCurve").all_required();
+  }();
+  return record;
+}
+
 const Record<CapacityRow>& fitting_row_record() {
   static const Record<CapacityRow> record = [] {
     using R = CapacityRow;
@@ -192,6 +203,32 @@ const Record<CapacityRow>& fitting_row_record() {
 }
 
 }  // namespace
+
+const Record<ElapsedPart>& elapsed_part_record() {
+  static const Record<ElapsedPart> record = [] {
+    using R = ElapsedPart;
+    Record<R> r("A part of the elapsed time.");
+    r.row(&R::name, "name", kind::text(), "productive_steps, or a key of lost_s.");
+    r.row(&R::days, "days", kind::number(kAnyNumber), "Expected, at the predicted inputs.");
+    r.row(&R::range, "range_days", kind::object(quantiles_record),
+          "Over what the inputs may be; when failures come is not varied.");
+    return r.named("ElapsedPart").all_required();
+  }();
+  return record;
+}
+
+const Record<planner::GoodputCurves>& goodput_curves_record() {
+  static const Record<planner::GoodputCurves> record = [] {
+    using R = planner::GoodputCurves;
+    Record<R> r(
+        "Goodput of the row in front on other GPU counts and with other restart times; the "
+        "productive GPU-time stays the row's.");
+    r.row(&R::gpus, "gpus", kind::integers(), "Ascending.");
+    r.row(&R::curves, "curves", kind::list(goodput_curve_record), "Shortest restart first.");
+    return r.named("GoodputCurves").all_required();
+  }();
+  return record;
+}
 
 const Record<planner::Ranged>& ranged_facts_record() {
   static const Record<planner::Ranged> record = [] {

@@ -9,6 +9,7 @@
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
+#include "reports/sections/capacity_charts.h"
 #include "reports/sections/decision_page.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
@@ -153,6 +154,7 @@ std::string capacity_body(const Capacity& capacity, DeviceKind kind) {
   body += html::table(fmt::format("Elapsed time of {} {}, part by part", count_text(row->gpus),
                                   device_noun(kind, row->gpus)),
                       time_table(row->time, row->days.p50)) +
+          waterfall_chart(capacity) + goodput_chart(capacity, kind) +
           elapsed_bars(capacity);
   if (row->phases.size() > 1) {
     body += html::table("Phases of the training", phases_table(row->phases));

@@ -923,3 +923,22 @@ for (const colorScheme of ["light", "dark"]) {
     });
   }
 }
+
+test("the waterfall and the goodput lines are there without script, and are the record's", async (t) => {
+  const { page: path, record } = decided_report();
+  const { page } = await opened(t, path, { javaScriptEnabled: false });
+  const { elapsed, goodput_curves, rows, recommended } = record.capacity;
+  const row = rows.find((each) => each.id === recommended);
+  const days = elapsed.reduce((sum, part) => sum + part.days, 0);
+  assert.ok(Math.abs((days * 86400) / row.time.elapsed_s - 1) < 1e-9, `${days}`);
+  const names = await page.$$eval("#waterfall text.label", (all) => all.map((text) => text.textContent));
+  assert.deepEqual(names, [...elapsed.map((part) => part.name.replaceAll("_", " ")), "elapsed"]);
+  // Bars are as long as their parts: all parts together as the last bar.
+  const widths = await page.$$eval('#waterfall rect[fill^="#"]', (all) => all.map((bar) => Number(bar.getAttribute("width"))));
+  const productive = elapsed.findIndex((part) => part.name === "productive_steps");
+  assert.ok(Math.abs(widths[productive] / widths.at(-1) - elapsed[productive].days / days) < 0.01, widths.join());
+  assert.equal(await page.locator("#goodput path.curve").count(), goodput_curves.curves.length);
+  assert.equal(await page.locator("#goodput circle").count(), goodput_curves.curves.length * (goodput_curves.gpus.length + 1));
+  const own = goodput_curves.curves[2].goodput[goodput_curves.gpus.indexOf(row.gpus)];
+  assert.ok(Math.abs(own - row.goodput) < 1e-9, `${own}`);
+});

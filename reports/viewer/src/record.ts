@@ -431,6 +431,22 @@ export type CalendarDay = {
   date: string | null;
 };
 
+export type ElapsedPart = {
+  name: string;
+  days: number;
+  range_days: Quantiles;
+};
+
+export type GoodputCurve = {
+  restart_s: number;
+  goodput: number[];
+};
+
+export type GoodputCurves = {
+  gpus: number[];
+  curves: GoodputCurve[];
+};
+
 export type RunInputs = {
   failure_rate: RangedNumber;
   detection_s: RangedNumber;
@@ -495,6 +511,8 @@ export type Capacity = {
   frontier: FrontierPoint[];
   risks: Risk[];
   calendar: CalendarDay[];
+  elapsed: ElapsedPart[];
+  goodput_curves: null | GoodputCurves;
   run_inputs: RunInputs;
   assumptions: CapacityAssumption[];
   included: string[];

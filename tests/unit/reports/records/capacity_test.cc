@@ -7,9 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/sections/capacity_charts.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/tables/csv.h"
 #include "reports/text/capacity_text.h"
+#include "reports/text/text.h"
 #include "sim/base/error.h"
 #include "tests/unit/reports/plan_fixture.h"
 #include "tests/unit/reports/schema_check.h"
@@ -76,6 +78,30 @@ TEST(Capacity, PartsOfTheTimeAddUp) {
     EXPECT_NEAR(sum / row.time.elapsed, 1.0, 1e-9);
     EXPECT_LE(row.cost->p10, row.cost->p50);
     EXPECT_EQ(row.cost->currency, "EUR");
+  }
+}
+
+// The waterfall's parts are the row's elapsed time, and each is drawn once.
+TEST(Capacity, TheWaterfallAddsUpToTheElapsedTime) {
+  const Capacity capacity = file_of(question(), false).capacity;
+  const CapacityRow* row = capacity.front();
+  ASSERT_NE(row, nullptr);
+  double days = 0.0;
+  for (const ElapsedPart& part : capacity.elapsed) days += part.days;
+  EXPECT_NEAR(days, row->time.elapsed.value() / 86400.0, 1e-9);
+  EXPECT_EQ(capacity.elapsed.front().name, "productive_steps");
+  const std::string chart = waterfall_chart(capacity);
+  for (const ElapsedPart& part : capacity.elapsed) {
+    EXPECT_THAT(chart, HasSubstr(">" + spoken(part.name) + "</text>"));
+  }
+}
+
+TEST(Capacity, TheGoodputChartHasALineForEachRestart) {
+  const Capacity capacity = file_of(question(), false).capacity;
+  ASSERT_TRUE(capacity.goodput_curves);
+  const std::string chart = goodput_chart(capacity, DeviceKind::gpu);
+  for (const planner::GoodputCurve& curve : capacity.goodput_curves->curves) {
+    EXPECT_THAT(chart, HasSubstr(">restart " + duration_text(curve.restart) + "</text>"));
   }
 }
 
