@@ -156,6 +156,42 @@ std::vector<TimelineWork> events_of(const Window& window, std::vector<std::strin
   return events;
 }
 
+constexpr double kSeenBubble = 5e-3;  // of the step: shorter waits are no bubble that is seen
+
+// When a stage runs nothing: neither compute nor communication of its own. Only what the window
+// shows, and `work` is the place of bubbles among the works.
+std::vector<TimelineWork> bubbles_of(const Trace& trace, int stages, Seconds end,
+                                     const Window& window, int work) {
+  std::vector<std::vector<const TraceSlice*>> busy(static_cast<std::size_t>(stages));
+  for (const TraceSlice& slice : trace.slices) {
+    if (slice.track == kPipelineMessages) continue;
+    busy[static_cast<std::size_t>(slice.process)].push_back(&slice);
+  }
+  std::vector<TimelineWork> bubbles;
+  const auto add = [&](int stage, Seconds from, Seconds to) {
+    if (to - from < end * kSeenBubble) return;
+    bubbles.push_back({.stage = stage, .begin = rounded(from), .end = rounded(to), .work = work});
+  };
+  const bool broken = window.head_end != window.tail_begin;
+  for (int stage = 0; stage < stages; ++stage) {
+    auto& slices = busy[static_cast<std::size_t>(stage)];
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const TraceSlice* a, const TraceSlice* b) { return a->begin < b->begin; });
+    const auto add_shown = [&](Seconds from, Seconds to) {
+      if (!broken) return add(stage, from, to);
+      add(stage, from, std::min(to, window.head_end));
+      add(stage, std::max(from, window.tail_begin), to);
+    };
+    Seconds idle_from;
+    for (const TraceSlice* slice : slices) {
+      add_shown(idle_from, slice->begin);
+      idle_from = std::max(idle_from, slice->end);
+    }
+    add_shown(idle_from, end);
+  }
+  return bubbles;
+}
+
 // Shares of the whole step, even if only a part is shown.
 std::vector<StageShares> shares_of(const Trace& trace, int stages, Seconds end) {
   std::vector<StageShares> shares(static_cast<std::size_t>(stages));
@@ -215,6 +251,11 @@ void fill_timeline(Report& report, const ReportContents& contents) {
   timeline.left_out = {rounded(window.head_end), rounded(window.tail_begin)};
   timeline.stage_shares = shares_of(trace, timeline.stages, end);
   timeline.events = events_of(window, timeline.works);
+  const auto bubble = static_cast<int>(timeline.works.size());
+  const std::vector<TimelineWork> bubbles = bubbles_of(trace, timeline.stages, end, window, bubble);
+  if (bubbles.empty()) return;
+  timeline.works.emplace_back("pipeline_bubble");
+  timeline.events.insert(timeline.events.end(), bubbles.begin(), bubbles.end());
 }
 
 std::string timeline_page(const Report& report) {
@@ -237,7 +278,8 @@ std::string timeline_page(const Report& report) {
           html::figure(
               "timeline",
               "What each pipeline stage does when: compute above, communication below it. The "
-              "axis ends with the step. Zoom with the buttons, or with Ctrl and the wheel.") +
+              "axis ends with the step. Bubbles are grey. Zoom with the buttons, or with Ctrl and "
+              "the wheel.") +
           html::numbers("Shares of the step of each stage", html::table("Shares of the whole step",
                                                                         {{"stage", true},
                                                                          {"compute, %", true},

@@ -317,6 +317,7 @@ test("the timeline ends with the step, has communication, and zooms by wheel and
   const { timeline } = report.record;
   assert.ok(Math.abs(timeline.step_seconds / report.record.summary.step_time_seconds - 1) < 0.02);
   assert.ok(timeline.works.some((work) => work.includes("communication") || work.includes("reduction")), `${timeline.works}`);
+  assert.ok(timeline.works.includes("pipeline_bubble"), `${timeline.works}`);
   await see(page, "timeline");
   const bar = page.locator('figure[data-chart="timeline"] .zoom');
   assert.match(await bar.textContent(), /Ctrl/);
@@ -941,4 +942,11 @@ test("the waterfall and the goodput lines are there without script, and are the 
   assert.equal(await page.locator("#goodput circle").count(), goodput_curves.curves.length * (goodput_curves.gpus.length + 1));
   const own = goodput_curves.curves[2].goodput[goodput_curves.gpus.indexOf(row.gpus)];
   assert.ok(Math.abs(own - row.goodput) < 1e-9, `${own}`);
+});
+
+test("a phone shows bars of where the time goes", async (t) => {
+  const { page } = await opened(t, report.page, { viewport: { width: 390, height: 800 } });
+  await see(page, "step_time");
+  const widths = await chart(page, "step_time").evaluate((canvas) => [...canvas.querySelectorAll("svg path")].map((path) => path.getBBox().width));
+  assert.ok(Math.max(...widths.filter((width) => width < 380)) > 100, `${widths}`);
 });

@@ -83,7 +83,8 @@ export function pareto_chart(report: Report, theme: Theme): Chart | null {
       legend: { ...kLegend, selected: { [kTooLarge]: false } },
       grid: { left: 56, right: 40, top: 12, bottom: 48 },
       brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: { color: "rgba(31,111,180,.15)", borderColor: kDrawing.accent, borderWidth: 1 } },
-      xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true },
+      // Capacity and headroom are always in the picture.
+      xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true, max: (extent: { max: number }) => Math.max(extent.max, capacity_of(report) * 1.02), axisLabel: { color: theme.soft, hideOverlap: true, showMaxLabel: false } },
       yAxis: wide ? { ...step_axis, type: "log" as const, logBase: 2 } : step_axis,
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item) },
       series: [
@@ -96,9 +97,14 @@ export function pareto_chart(report: Report, theme: Theme): Chart | null {
   };
 }
 
+// Of the device, in GiB; 0: no layout fits.
+function capacity_of(report: Report): number {
+  return (report.summary?.memory_capacity_bytes ?? 0) / kGibibyte;
+}
+
 // The device's memory, and what a plan leaves of it by default.
 function memory_lines(report: Report, theme: Theme): object {
-  const capacity = (report.summary?.memory_capacity_bytes ?? 0) / kGibibyte;
+  const capacity = capacity_of(report);
   const line = (at: number, name: string) => ({ xAxis: at, label: { formatter: name, color: theme.soft, position: "insideStartTop" }, lineStyle: { color: kDrawing.limit, type: "dashed" } });
   return {
     type: "line",

@@ -41,7 +41,7 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
     option: {
       ...stacked_bars(theme, {
         names: names.map((lines) => lines.join("\n")),
-        name_label: { width: 420, lineHeight: kLineHeight },
+        name_label: { width: narrow ? 84 : 420, lineHeight: kLineHeight },
         axis: "step time, s",
         tooltip: (index) => tooltip(ranked[index]),
       }),

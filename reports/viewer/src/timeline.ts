@@ -21,10 +21,31 @@ interface Params {
 const kCrowd = 3000; // more pieces of work are drawn on a canvas
 const kCommunication = /communication|message|parameter|reduction|bucket/;
 
+// Places on an axis that is broken where the middle of the step is left out.
+interface BrokenAxis {
+  shown: (time: number) => number;
+  time_at: (place: number) => number;
+}
+
+const kBreakShare = 0.04; // of what is shown
+
+function broken_axis(timeline: Timeline): BrokenAxis {
+  const [from, to] = timeline.left_out_seconds;
+  const left_out = to - from;
+  if (left_out <= 0) return { shown: (time) => time, time_at: (place) => place };
+  const width = kBreakShare * (timeline.step_seconds - left_out);
+  const within = (time: number) => from + ((time - from) / left_out) * width;
+  return {
+    shown: (time) => (time <= from ? time : time >= to ? time - left_out + width : within(time)),
+    time_at: (place) => (place <= from ? place : place >= from + width ? place + left_out - width : from + ((place - from) / width) * left_out),
+  };
+}
+
 export function timeline_chart(report: Report, theme: Theme): Chart | null {
   const timeline = report.timeline;
   if (timeline === null || timeline.events.length === 0) return null;
   const stages = Array.from({ length: timeline.stages }, (_, stage) => `stage ${stage}`);
+  const axis = broken_axis(timeline);
   const row = Math.max(14, Math.min(40, 640 / timeline.stages));
   return {
     crowded: timeline.events.length > kCrowd,
@@ -33,19 +54,19 @@ export function timeline_chart(report: Report, theme: Theme): Chart | null {
       ...base_option(theme),
       legend: kLegend,
       grid: { left: 8, right: 16, top: 6, bottom: 44, containLabel: true },
-      xAxis: { ...value_axis(theme, "time, s"), max: timeline.step_seconds, axisLabel: { color: theme.soft, hideOverlap: true, showMaxLabel: false } },
+      xAxis: { ...value_axis(theme, "time, s"), max: axis.shown(timeline.step_seconds), axisLabel: { color: theme.soft, hideOverlap: true, showMaxLabel: false, formatter: (place: number) => `${Number(axis.time_at(place).toPrecision(3))}` } },
       yAxis: { ...category_axis(theme, stages), inverse: true },
       dataZoom: [{ type: "inside", filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true }],
       tooltip: {
         ...base_option(theme).tooltip,
         formatter: (item: { data: { event: Event } }) => tooltip(item.data.event, timeline),
       },
-      series: [...timeline.works.map((work, index) => lane(timeline, work, index, theme)), ...gap(timeline, theme)],
+      series: [...timeline.works.map((work, index) => lane(timeline, work, index, theme, axis)), ...gap(timeline, theme, axis)],
     },
   };
 }
 
-function lane(timeline: Timeline, work: string, index: number, theme: Theme): object {
+function lane(timeline: Timeline, work: string, index: number, theme: Theme, axis: BrokenAxis): object {
   const events = timeline.events.filter((event) => event[3] === index);
   const { color, decal, pattern } = paint_of(work);
   return {
@@ -54,29 +75,29 @@ function lane(timeline: Timeline, work: string, index: number, theme: Theme): ob
     clip: true,
     itemStyle: { color, decal, pattern },
     encode: { x: [1, 2], y: 0 },
-    data: events.map((event) => ({ value: [event[0], event[1], event[2]], event })),
+    data: events.map((event) => ({ value: [event[0], axis.shown(event[1]), axis.shown(event[2])], event })),
     renderItem: (params: Params, api: Api) => block(params, api, events[params.dataIndex], work, theme),
   };
 }
 
-// What is left out of the middle is said, not drawn as waiting.
-function gap(timeline: Timeline, theme: Theme): object[] {
+// The axis is broken where the middle is left out; the section says from when to when.
+function gap(timeline: Timeline, theme: Theme, axis: BrokenAxis): object[] {
   const [from, to] = timeline.left_out_seconds;
   if (to <= from) return [];
   const renderItem = (params: Params, api: Api) => {
     const { x, y, width, height } = params.coordSys;
-    const left = Math.max(x, api.coord([from, 0])[0]);
-    const right = Math.min(x + width, api.coord([to, 0])[0]);
+    const left = Math.max(x, api.coord([axis.shown(from), 0])[0]);
+    const right = Math.min(x + width, api.coord([axis.shown(to), 0])[0]);
     if (right <= left) return null;
     return {
       type: "rect",
       shape: { x: left, y, width: right - left, height },
       style: { fill: theme.panel, stroke: theme.line, lineDash: [4, 4] },
-      textContent: { style: { text: `not drawn: ${seconds_text(from)} to ${seconds_text(to)}`, fill: theme.text, width: right - left, overflow: "break" } },
+      textContent: { style: { text: "//", fill: theme.text, fontSize: 16 } },
       textConfig: { position: "inside" },
     };
   };
-  return [{ type: "custom", silent: true, tooltip: { show: false }, data: [[from, 0]], encode: { x: 0, y: 1 }, renderItem }];
+  return [{ type: "custom", silent: true, tooltip: { show: false }, data: [[axis.shown(from), 0]], encode: { x: 0, y: 1 }, renderItem }];
 }
 
 function block(params: Params, api: Api, event: Event, work: string, theme: Theme): object | null {
