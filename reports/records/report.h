@@ -10,6 +10,7 @@
 
 #include "planner/accuracy/validation.h"
 #include "planner/questions/size_map.h"
+#include "planner/questions/traffic_matrix.h"
 #include "planner/search/plan.h"
 #include "reports/records/answers.h"
 #include "reports/records/capacity.h"
@@ -148,6 +149,7 @@ struct VolumePart {
   std::vector<PlacedTransfer> transfers{};
   OrdersPart published_orders{};
   std::vector<LinkFacts> links{};
+  planner::TrafficMatrix matrix{};  // of all ranks
 };
 
 struct StageHolds : StageMemory {

@@ -6,12 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
+#include "reports/html/plot.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
 #include "reports/text/text.h"
@@ -93,6 +96,45 @@ const Record<LinkFacts>& link_facts_record() {
   return record;
 }
 
+// A job has thousands of cells: each is a row of numbers.
+Kind<std::vector<planner::TrafficCell>> traffic_cells() {
+  using Cells = std::vector<planner::TrafficCell>;
+  const auto rows = kind::number_rows(3);
+  return {.read =
+              [rows](ObjectReader& reader, const std::string& key, Cells& cells) {
+                std::vector<std::vector<double>> read;
+                rows.read(reader, key, read);
+                cells.clear();
+                for (const std::vector<double>& row : read) {
+                  const auto place = [&row](std::size_t column) {
+                    return static_cast<int>(std::clamp(row[column], 0.0, 1e9));
+                  };
+                  cells.push_back({place(0), place(1), Bytes(row[2])});
+                }
+              },
+          .write =
+              [](Json& json, const std::string& key, const Cells& cells) {
+                Json& list = json[key] = Json::array();
+                for (const planner::TrafficCell& cell : cells) {
+                  list.push_back({cell.from, cell.to, cell.sent.value()});
+                }
+              },
+          .schema = rows.schema};
+}
+
+const Record<planner::TrafficMatrix>& traffic_matrix_record() {
+  static const Record<planner::TrafficMatrix> record = [] {
+    using R = planner::TrafficMatrix;
+    Record<R> r("Bytes that each group of ranks sends to each other in a step.");
+    r.row(&R::ranks_per_group, "ranks_per_group", kind::integer(), "Consecutive ranks.");
+    r.row(&R::groups, "groups", kind::integer(), "");
+    r.row(&R::cells, "cells", traffic_cells(),
+          "Rows of numbers: sender, receiver, bytes; collectives as rings.");
+    return r.named("TrafficMatrix").all_required();
+  }();
+  return record;
+}
+
 const Record<VolumePart>& volume_record() {
   static const Record<VolumePart> record = [] {
     using R = VolumePart;
@@ -103,6 +145,7 @@ const Record<VolumePart>& volume_record() {
     r.row(&R::transfers, "transfers", kind::list(placed_transfer_record), "");
     r.row(&R::published_orders, "published_orders", kind::object(orders_record), "");
     r.row(&R::links, "links", kind::list(link_facts_record), "");
+    r.row(&R::matrix, "matrix", kind::object(traffic_matrix_record), "");
     return r.named("Volume").all_required();
   }();
   return record;
@@ -180,6 +223,7 @@ void fill_volume(Report& report, const ReportContents& contents) {
   for (const Transfer& t : busiest.transfers) {
     volume.transfers.push_back(placed(t, best.layout, plan.cluster));
   }
+  volume.matrix = planner::traffic_matrix(best);
   volume.published_orders = orders_of(published_orders(plan.model, plan.job, best.layout));
   volume.links.push_back(link_facts(Tier::intra_node, plan.cluster.intra_node));
   if (plan.cluster.num_nodes > 1) {
@@ -244,6 +288,85 @@ std::string transfers_table(const VolumePart& volume) {
                      rows);
 }
 
+constexpr double kMatrixSide = 512.0, kMatrixLeft = 70.0, kMatrixTop = 34.0;  // pixels
+constexpr int kShades = 5;  // of a logarithmic scale
+
+// 1 for the smallest amount, kShades for the largest.
+int shade_of(Bytes sent, Bytes least, Bytes most) {
+  if (most <= least) return kShades;
+  const double way = std::log(sent / least) / std::log(most / least);
+  return 1 + std::min(kShades - 1, static_cast<int>(way * kShades));
+}
+
+// Neighbours of one shade are one box, so that the page stays small.
+std::string matrix_cells(const planner::TrafficMatrix& matrix, Bytes least, Bytes most) {
+  const double side = kMatrixSide / matrix.groups;
+  std::array<std::string, kShades> paths;
+  for (std::size_t i = 0; i < matrix.cells.size();) {
+    const planner::TrafficCell& first = matrix.cells[i];
+    const int shade = shade_of(first.sent, least, most);
+    int wide = 1;
+    for (++i; i < matrix.cells.size(); ++i, ++wide) {
+      const planner::TrafficCell& next = matrix.cells[i];
+      const bool continues = next.from == first.from && next.to == first.to + wide &&
+                             shade_of(next.sent, least, most) == shade;
+      if (!continues) break;
+    }
+    paths[static_cast<std::size_t>(shade - 1)] +=
+        fmt::format("M{:.2f} {:.2f}h{:.2f}v{:.2f}h-{:.2f}z", kMatrixLeft + first.to * side,
+                    kMatrixTop + first.from * side, wide * side, side, wide * side);
+  }
+  std::string out;
+  for (int shade = 1; shade <= kShades; ++shade) {
+    const std::string& path = paths[static_cast<std::size_t>(shade - 1)];
+    if (path.empty()) continue;
+    out += fmt::format("<path class=\"cell\" opacity=\"{:.2f}\" d=\"{}\"/>",
+                       static_cast<double>(shade) / kShades, path);
+  }
+  return out;
+}
+
+std::string matrix_frame(const planner::TrafficMatrix& matrix) {
+  const double end_x = kMatrixLeft + kMatrixSide, end_y = kMatrixTop + kMatrixSide;
+  std::string out = html::plot_line(kMatrixLeft, kMatrixTop, end_x, kMatrixTop, "axis") +
+                    html::plot_line(kMatrixLeft, kMatrixTop, kMatrixLeft, end_y, "axis");
+  const int step = std::max(1, matrix.groups / 8);
+  const double side = kMatrixSide / matrix.groups;
+  for (int group = 0; group < matrix.groups; group += step) {
+    const std::string rank = count_text(group * matrix.ranks_per_group);
+    const double middle = (group + 0.5) * side;
+    out += html::plot_text(kMatrixLeft + middle, kMatrixTop - 6.0, "soft", "middle", rank) +
+           html::plot_text(kMatrixLeft - 6.0, kMatrixTop + middle + 4.0, "soft", "end", rank);
+  }
+  return out + html::plot_text(end_x, 12.0, "soft", "end", "receiving rank") +
+         html::plot_text(0.0, 12.0, "soft", "start", "sending rank");
+}
+
+std::string matrix_chart(const planner::TrafficMatrix& matrix) {
+  if (matrix.cells.empty()) return "";
+  const auto [least, most] =
+      std::minmax_element(matrix.cells.begin(), matrix.cells.end(),
+                          [](const auto& a, const auto& b) { return a.sent < b.sent; });
+  const double legend = kMatrixTop + kMatrixSide + 18.0;
+  const std::string scale = fmt::format("{} to {} per cell; a stronger colour is more (logarithmic)",
+                                        traffic_text(least->sent), traffic_text(most->sent));
+  const std::string caption =
+      matrix.ranks_per_group == 1
+          ? std::string(
+                "Bytes that each rank sends to each other rank in a step, with "
+                "collectives as rings.")
+          : fmt::format(
+                "Bytes that each {} consecutive ranks send to each other {} in a step, "
+                "with collectives as rings.",
+                count_text(matrix.ranks_per_group), count_text(matrix.ranks_per_group));
+  return html::plot_figure({.id = "rank-traffic",
+                            .caption = caption,
+                            .width = kMatrixLeft + kMatrixSide + 20.0,
+                            .height = legend + 8.0},
+                           matrix_frame(matrix) + matrix_cells(matrix, least->sent, most->sent) +
+                               html::plot_text(kMatrixLeft, legend, "soft", "start", scale));
+}
+
 std::string traffic_page(const Report& report) {
   if (!report.volume) return "";
   const VolumePart& volume = *report.volume;
@@ -255,6 +378,7 @@ std::string traffic_page(const Report& report) {
                          fmt::format("Bytes that one {} sends per step, by group and link.", noun),
                          group_bars(volume.groups, noun));
   }
+  body += matrix_chart(volume.matrix);
   body += orders_table(volume.published_orders, noun);
   if (!volume.transfers.empty()) body += html::details("Every transfer", transfers_table(volume));
   return html::section("traffic", "Traffic", body);

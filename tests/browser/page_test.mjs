@@ -950,3 +950,14 @@ test("a phone shows bars of where the time goes", async (t) => {
   const widths = await chart(page, "step_time").evaluate((canvas) => [...canvas.querySelectorAll("svg path")].map((path) => path.getBBox().width));
   assert.ok(Math.max(...widths.filter((width) => width < 380)) > 100, `${widths}`);
 });
+
+test("the matrix of ranks holds all that they send, and is there without script", async (t) => {
+  const { page } = await opened(t, report.page, { javaScriptEnabled: false });
+  const { matrix, sent_bytes } = report.record.volume;
+  assert.ok(matrix.groups <= 64 && matrix.cells.length > 0);
+  const sent = matrix.cells.reduce((sum, [, , bytes]) => sum + bytes, 0);
+  // The busiest stage's ranks send most.
+  assert.ok(sent <= sent_bytes * report.record.summary.gpus * 1.000001, `${sent}`);
+  assert.ok(await page.locator("#rank-traffic path.cell").count() > 0);
+  assert.match(await page.textContent("#rank-traffic"), /receiving rank/);
+});

@@ -831,6 +831,12 @@ export type LinkFacts = {
   provenance: "measured" | "interpolated" | "fitted" | "extrapolated" | "datasheet" | "assumed";
 };
 
+export type TrafficMatrix = {
+  ranks_per_group: number;
+  groups: number;
+  cells: number[][];
+};
+
 export type Volume = {
   stage: number;
   sent_bytes: number;
@@ -838,6 +844,7 @@ export type Volume = {
   transfers: PlacedTransfer[];
   published_orders: PublishedOrders;
   links: LinkFacts[];
+  matrix: TrafficMatrix;
 };
 
 export type AxisPlace = {

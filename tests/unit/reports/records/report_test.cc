@@ -38,6 +38,14 @@ const Json& sample_report() {
 
 TEST(ReportRecord, ObeysItsSchema) { EXPECT_EQ(complaint("report", plain(sample_report())), ""); }
 
+// Rank 0 sends 64 x 4,194,304 B to its tensor peer 1 (a ring of two sends 2 x 1/2 of the payload).
+TEST(ReportRecord, RanksSendToTheNextOfTheirRing) {
+  const Json& matrix = sample_report()["volume"]["matrix"];
+  EXPECT_EQ(matrix["ranks_per_group"], 1);
+  EXPECT_EQ(matrix["groups"], 16);
+  EXPECT_EQ(matrix["cells"][0], Json({0.0, 1.0, 268435456.0}));
+}
+
 TEST(ReportRecord, ObeysItsSchemaWithValidationAndProfile) {
   ReportContents contents = sample_contents();
   planner::LayoutComparison run;
