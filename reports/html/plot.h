@@ -38,7 +38,7 @@ std::string plot_point(double x, double y, std::string_view colour, std::string_
 
 struct PlotFigure {
   std::string_view id{};
-  std::string_view caption{};        // one sentence
+  std::string caption{};             // one sentence
   double width = 0.0, height = 0.0;  // pixels
 };
 

@@ -9,6 +9,7 @@
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/records/comparison_text.h"
+#include "reports/sections/comparison_charts.h"
 #include "reports/sections/section_parts.h"
 #include "reports/tables/comparison_tables.h"
 #include "reports/text/text.h"
@@ -97,7 +98,7 @@ std::string ranges() {
 std::string side_by_side(const Comparison& comparison) {
   std::string text;
   for (const Table& each : comparison_tables(comparison)) text += html::table(each);
-  return html::section("changes", "Side by side", text);
+  return html::section("changes", "Side by side", differences_chart(comparison) + text);
 }
 
 std::string reproduce(const Origin& origin) {

@@ -607,6 +607,12 @@ test("any number of reports stand side by side, with intervals and charts", asyn
   const tables = await page.locator("#changes").innerText();
   assert.doesNotMatch(tables, /\/cluster\/|\/job\//);
   assert.match(tables, /time to train, days\s+[\d.]+ \([\d.]+ to [\d.]+\)/);
+  // Differences are bars, as long as the changes of the record.
+  const bars = await page.$$eval("#differences rect", (all) => all.map((bar) => Number(bar.getAttribute("width"))));
+  const changes = comparison.quantities.flatMap((one) => (one.change_percent.some((c) => c !== null && Math.abs(c) >= 0.05) ? one.change_percent.slice(1).filter((c) => c !== null) : []));
+  assert.equal(bars.length, changes.length);
+  const longest = Math.max(...changes.map(Math.abs));
+  bars.forEach((width, index) => assert.ok(Math.abs(width / 180 - Math.abs(changes[index]) / longest) < 0.01, `${width} ${changes[index]}`));
   // The baseline is the reader's choice.
   await page.selectOption('#changes select', "2");
   const gpus = comparison.quantities.find((one) => one.name === "gpus").values;

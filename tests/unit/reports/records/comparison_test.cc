@@ -7,6 +7,7 @@
 #include "reports/page.h"
 #include "reports/records/comparison_text.h"
 #include "reports/records/report.h"
+#include "reports/sections/comparison_charts.h"
 #include "sim/base/error.h"
 #include "tests/unit/reports/capacity_fixture.h"
 #include "tests/unit/reports/plan_fixture.h"
@@ -80,6 +81,14 @@ TEST(Comparison, ObeysItsSchemaForTwoAndForMore) {
   Json broken = three;
   broken["quantities"][0]["values"][0] = "many";
   EXPECT_NE(complaint("comparison", broken), "");
+}
+
+TEST(Comparison, DifferencesAreBarsAgainstTheFirst) {
+  // 0.80 s a step and 1.00 s: 25 % more.
+  const std::string chart = differences_chart(compared({faster_report(), slower_report()}));
+  EXPECT_THAT(chart, HasSubstr("relative to a, in percent"));
+  EXPECT_THAT(chart, HasSubstr(">+25"));
+  EXPECT_EQ(differences_chart(compared({faster_report(), faster_report()})), "");
 }
 
 TEST(Comparison, CountsAreWrittenAsIntegers) {

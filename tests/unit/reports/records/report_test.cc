@@ -43,7 +43,7 @@ TEST(ReportRecord, RanksSendToTheNextOfTheirRing) {
   const Json& matrix = sample_report()["volume"]["matrix"];
   EXPECT_EQ(matrix["ranks_per_group"], 1);
   EXPECT_EQ(matrix["groups"], 16);
-  EXPECT_EQ(matrix["cells"][0], Json({0.0, 1.0, 268435456.0}));
+  EXPECT_EQ(matrix["cells"][0], Json::array({0, 1, 268435456.0}));
 }
 
 TEST(ReportRecord, ObeysItsSchemaWithValidationAndProfile) {
