@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/accuracy/validation.h"
+#include "planner/questions/roofline.h"
 #include "planner/questions/size_map.h"
 #include "planner/questions/traffic_matrix.h"
 #include "planner/search/plan.h"
@@ -328,6 +329,7 @@ struct Report {
   Model model{};
   Job job{};
   ClusterFacts cluster{};
+  std::optional<planner::Roofline> roofline{};  // of layout #1
   int top = 0;  // layouts that were asked for; those after them complete the Pareto set
   std::vector<RankedLayout> ranked{};
   Capacity capacity{};

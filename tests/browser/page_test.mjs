@@ -967,3 +967,23 @@ test("the matrix of ranks holds all that they send, and is there without script"
   assert.ok(await page.locator("#rank-traffic path.cell").count() > 0);
   assert.match(await page.textContent("#rank-traffic"), /receiving rank/);
 });
+
+test("the roofline has a numbered point for each operator of the record", async (t) => {
+  const { page } = await opened(t, report.page, { javaScriptEnabled: false });
+  const { operators, peak_flops_per_second } = report.record.roofline;
+  assert.ok(operators.length > 3);
+  for (const one of operators) assert.ok(one.flops / one.seconds <= peak_flops_per_second, one.name);
+  assert.equal(await page.locator("#roofline circle").count(), operators.length);
+  assert.equal(await page.locator("#roofline line.roof").count(), 2);
+  const names = await page.textContent("#roofline");
+  operators.forEach((one, index) => assert.ok(names.includes(`${index + 1} ${one.name}: `), one.name));
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`static charts keep a phone's page as wide as the phone, in the ${colorScheme} theme`, async (t) => {
+    const { page } = await opened(t, decided_report().page, { colorScheme, viewport: { width: 390, height: 800 } });
+    for (const id of ["waterfall", "goodput", "rank-traffic", "roofline"]) assert.ok(await page.locator(`#${id} svg[role="img"]`).getAttribute("aria-label"), id);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+    assert.deepEqual(await serious_faults(page), []);
+  });
+}

@@ -114,6 +114,19 @@ export type ClusterFacts = {
   num_nodes: number;
 };
 
+export type RooflineOperator = {
+  name: string;
+  flops: number;
+  bytes: number;
+  seconds: number;
+};
+
+export type Roofline = {
+  peak_flops_per_second: number;
+  bandwidth_bytes_per_second: number;
+  operators: RooflineOperator[];
+};
+
 export type Term = {
   name: "forward_compute" | "backward_compute" | "recompute" | "tensor_parallel_communication" | "context_parallel_communication" | "expert_parallel_communication" | "pipeline_communication" | "pipeline_bubble" | "data_parallel_communication" | "optimizer" | "host" | "offload";
   seconds: number;
@@ -1197,6 +1210,7 @@ export type ReportRecord = {
     capacity?: Record<string, unknown>;
   };
   cluster: ClusterFacts;
+  roofline: null | Roofline;
   top: number;
   ranked: RankedLayout[];
   capacity: Capacity;

@@ -38,6 +38,18 @@ const Json& sample_report() {
 
 TEST(ReportRecord, ObeysItsSchema) { EXPECT_EQ(complaint("report", plain(sample_report())), ""); }
 
+// The first product of the MLP is 2,048 tokens x 1,024 x 4,096, half of it on each of two tensor
+// ranks: 2 x 2,048 x 1,024 x 2,048 FLOPs.
+TEST(ReportRecord, TheRooflineHasTheOperatorsOfALayer) {
+  const Json& roofline = sample_report()["roofline"];
+  EXPECT_DOUBLE_EQ(roofline["peak_flops_per_second"].get<double>(), 989e12);
+  bool found = false;
+  for (const Json& op : roofline["operators"]) {
+    found = found || op["flops"].get<double>() == 2.0 * 2048 * 2048 * 1024;
+  }
+  EXPECT_TRUE(found);
+}
+
 // Rank 0 sends 64 x 4,194,304 B to its tensor peer 1 (a ring of two sends 2 x 1/2 of the payload).
 TEST(ReportRecord, RanksSendToTheNextOfTheirRing) {
   const Json& matrix = sample_report()["volume"]["matrix"];
