@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <stdexcept>
 
+#include "app/files/checkpoint_names.h"
 #include "app/files/files.h"
 #include "app/files/inferencex_commands.h"
 #include "app/files/serving_files.h"
@@ -30,9 +31,13 @@ struct Unusable {
 
 class PointRow {
  public:
-  PointRow(const interop::CsvTable& table, std::size_t index) : table_(table), index_(index) {}
+  PointRow(const interop::CsvTable& table, std::size_t index, const StatedService& stated)
+      : table_(table), index_(index), stated_(stated) {}
 
   [[nodiscard]] std::string text(const std::string& column) const {
+    if (const auto said = stated_.cells.find(column); said != stated_.cells.end()) {
+      return said->second;
+    }
     const auto place = std::find(table_.columns.begin(), table_.columns.end(), column);
     const auto& cells = table_.rows[index_];
     const auto at = static_cast<std::size_t>(place - table_.columns.begin());
@@ -56,6 +61,7 @@ class PointRow {
  private:
   const interop::CsvTable& table_;
   std::size_t index_;
+  const StatedService& stated_;
 };
 
 struct GpuCluster {
@@ -78,6 +84,7 @@ constexpr std::array kGpuClusters{GpuCluster{"a100", "a100-80gb-512"},
 std::string cluster_named(const PointRow& row) {
   if (const std::string stated = row.text("cluster"); !stated.empty()) return stated;
   const std::string gpu = row.text("gpu");
+  if (gpu.empty()) throw Unusable{"the GPU is not stated: use --cluster"};
   for (const auto& [name, cluster] : kGpuClusters) {
     if (name == gpu) return std::string(cluster);
   }
@@ -88,6 +95,13 @@ std::string cluster_named(const PointRow& row) {
 std::string model_named(const std::string& name) {
   const std::vector<std::string> shipped = config_names("models");
   if (std::find(shipped.begin(), shipped.end(), name) != shipped.end()) return name;
+  if (name.empty()) throw Unusable{"the model is not stated: use --model"};
+  if (const std::string found = model_of_checkpoint(name); name.find('/') != std::string::npos) {
+    if (found.empty()) {
+      throw Unusable{fmt::format("no shipped model has the shape of \"{}\": use --model", name)};
+    }
+    return found;
+  }
   std::string found;
   for (const std::string& one : shipped) {
     if (!name.empty() && one.starts_with(name + "-")) found = found.empty() ? one : "?";
@@ -100,7 +114,7 @@ std::string model_named(const std::string& name) {
 
 class PointReader {
  public:
-  explicit PointReader(std::string engines) : engines_(std::move(engines)) {}
+  explicit PointReader(const StatedService& stated) : stated_(stated) {}
 
   MeasuredService read(const PointRow& row) {
     MeasuredService point;
@@ -115,7 +129,13 @@ class PointReader {
       throw Unusable{"speculative decoding without a stated acceptance"};
     }
     point.speculation_unknown = row.text("spec_decode") == "not stated";
-    const std::string model = model_named(point.model);
+    const std::string assumed = row.text("assumed");
+    if (!assumed.empty()) point.assumed.push_back(assumed);
+    const std::string model = stated_.model.empty() ? model_named(point.model) : stated_.model;
+    const bool is_checkpoint = point.model.find('/') != std::string::npos;
+    if (point.model.empty() || is_checkpoint) {
+      point.model = std::filesystem::path(model).stem().string();
+    }
     const std::string engine = engine_of(point);
     const std::string cluster = cluster_named(row);
     read_load(row, point);
@@ -126,6 +146,8 @@ class PointReader {
 
  private:
   std::string engine_of(MeasuredService& point) {
+    if (!stated_.engine.empty()) return stated_.engine;
+    if (point.engine.empty()) throw Unusable{"the engine is not stated: use --engine"};
     const std::string kind = point.engine == "trtllm" ? "tensorrt-llm" : point.engine;
     const std::string found = nearest_engine(kind, point.engine_version);
     if (found.empty()) throw Unusable{fmt::format("no engine \"{}\" is shipped", point.engine)};
@@ -138,11 +160,24 @@ class PointReader {
                                                      const std::string& engine) {
     auto& known = scenarios_[model + "|" + cluster + "|" + engine];
     if (known == nullptr) {
-      const std::string file = engines_.empty() ? engine : engines_ + "/" + engine + ".json";
+      const bool shipped = stated_.engines.empty() || !stated_.engine.empty();
+      const std::string file = shipped ? engine : stated_.engines + "/" + engine + ".json";
       known = std::make_shared<const ServingScenario>(
           ServingScenario{load_model(model), load_serving_cluster(cluster), load_engine(file), {}});
     }
     return known;
+  }
+
+  // 0.8 of "uniform 0.8-1.0 of isl and osl".
+  static std::optional<double> least_share_of(const std::string& distribution) {
+    constexpr std::string_view kUniform = "uniform ";
+    if (!distribution.starts_with(kUniform)) return std::nullopt;
+    double share = 0;
+    const auto [end, error] =
+        std::from_chars(distribution.data() + kUniform.size(),
+                        distribution.data() + distribution.size(), share);
+    const bool good = error == std::errc() && share >= 0 && share < 1;
+    return good ? std::optional(share) : std::nullopt;
   }
 
   static void read_load(const PointRow& row, MeasuredService& point) {
@@ -150,6 +185,10 @@ class PointReader {
     const std::string kind = row.text("load");
     const auto users = row.number("concurrency"), rate = row.number("request_rate_rps");
     load.num_requests = row.whole("num_prompts", 0);
+    if (kind.empty() && row.number("kv_tokens")) {
+      point.assumed.emplace_back("load: none; the cache alone is compared");
+      return;
+    }
     if (kind == "closed" && users) {
       load.kind = LoadKind::closed_loop;
       load.concurrency = std::max(1.0, *users);
@@ -157,6 +196,9 @@ class PointReader {
     } else if (kind.starts_with("open") && rate && *rate > 0) {
       load.kind = LoadKind::open_loop;
       load.request_rate = *rate;
+      if (const auto shape = row.number("burstiness"); shape && *shape > 0) {
+        load.burstiness = *shape;
+      }
       if (kind.find("constant") != std::string::npos) load.burstiness = 1e6;
     } else if ((kind == "all at once" || kind == "offline" || kind == "one batch") &&
                (load.num_requests > 0 || users)) {
@@ -170,8 +212,9 @@ class PointReader {
     if (!input || !output || *input < 1 || *output < 1) throw Unusable{"no lengths of requests"};
     load.lengths.input = static_cast<int>(std::lround(*input));
     load.lengths.output = static_cast<int>(std::lround(*output));
-    if (row.text("length_distribution").starts_with("uniform 0.8")) {
+    if (const auto share = least_share_of(row.text("length_distribution"))) {
       load.lengths.kind = LengthKind::uniform;
+      load.lengths.least_share = *share;
     } else if (row.text("length_distribution") == "not stated") {
       // Lengths that are all alike would keep users in step with each other.
       load.lengths.kind = LengthKind::uniform;
@@ -192,7 +235,7 @@ class PointReader {
     ReplicaLayout& layout = pool.options.layout;
     const std::string data = row.text(prefix.empty() ? "dp_attention" : prefix + "dp");
     const int tensor = whole("tp", 0), stages = whole("pp", 1);
-    if (tensor == 0) throw Unusable{"no tensor-parallel size"};
+    if (tensor == 0) throw Unusable{"no tensor-parallel size: use --tp"};
     layout.tensor_parallel_size = tensor;
     layout.pipeline_parallel_size = stages;
     layout.data_parallel_size = std::max(1, whole(prefix.empty() ? "dp_attention" : "dp", 1));
@@ -222,6 +265,7 @@ class PointReader {
 
   static WeightFormat format_of(const PointRow& row, const Model& model) {
     const std::string precision = row.text("precision");
+    if (precision.empty()) throw Unusable{"the weights' format is not stated: use --weights"};
     if (precision == "bf16") return WeightFormat::bf16;
     if (precision == "int4" || precision == "uint4") return WeightFormat::int4;
     if (precision == "fp8") {
@@ -230,6 +274,9 @@ class PointReader {
     }
     if (precision == "fp4") {
       return model.name.starts_with("gpt-oss") ? WeightFormat::mxfp4 : WeightFormat::nvfp4;
+    }
+    for (const auto& [format, name] : kWeightFormatNames) {
+      if (name == precision) return format;
     }
     throw Unusable{fmt::format("precision \"{}\"", precision)};
   }
@@ -308,6 +355,7 @@ class PointReader {
       set(ServingQuantity::e2e_mean, milli("e2e_mean_ms"));
     }
     set(ServingQuantity::output_tps, row.number("output_tps"));
+    set(ServingQuantity::kv_tokens, row.number("kv_tokens"));
     const auto ttft = milli("ttft_mean_ms"), tpot = milli("tpot_mean_ms");
     if (point.load.kind != LoadKind::closed_loop || row.number("output_tps") || !ttft || !tpot) {
       return;
@@ -319,25 +367,19 @@ class PointReader {
     set(ServingQuantity::output_tps, point.load.concurrency * output / e2e);
   }
 
-  std::string engines_;
+  const StatedService& stated_;
   std::map<std::string, std::shared_ptr<const ServingScenario>> scenarios_;
 };
 
 }  // namespace
 
-planner::MeasuredServices load_serving_points(const std::string& path, const std::string& engines) {
-  const interop::CsvTable table = interop::read_csv(read_text_file(path), path);
-  for (const char* column : {"model", "gpu", "engine", "load", "isl", "osl"}) {
-    if (std::find(table.columns.begin(), table.columns.end(), column) == table.columns.end()) {
-      throw InputError(path, "", fmt::format("has no column \"{}\"", column),
-                       "docs/reference/file-formats.md lists the columns");
-    }
-  }
+planner::MeasuredServices points_in_table(const interop::CsvTable& table,
+                                          const StatedService& stated) {
   planner::MeasuredServices set;
-  set.name = std::filesystem::path(path).filename().string();
-  PointReader reader(engines);
+  set.name = std::filesystem::path(table.file).filename().string();
+  PointReader reader(stated);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const PointRow row(table, i);
+    const PointRow row(table, i, stated);
     try {
       set.points.push_back(reader.read(row));
     } catch (const Unusable& unusable) {

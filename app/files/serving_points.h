@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of published serving points, one a row, as `serve backtest` reads it. The header names
-// the columns (docs/reference/file-formats.md); those that are not there, and empty cells, are not
-// stated. What a row must say and does not is assumed aloud, or the row is left out with its
-// reason.
+// Published and measured serving points as `serve backtest` reads them, one a row (point_table.h). The
+// header of a table names the columns (docs/reference/file-formats.md); those that are not there,
+// and empty cells, are not stated. What a row must say and does not is assumed aloud, or the row is
+// left out with its reason.
 #pragma once
 
+#include <map>
 #include <string>
 
+#include "interop/csv.h"
 #include "planner/serving/serving_backtest.h"
 
 namespace meshwright::app {
 
-// `engines`: a folder to take engine files from instead of configs/engines; empty: those.
-planner::MeasuredServices load_serving_points(const std::string& path, const std::string& engines);
+// What the user states of all rows; it stands in place of their own words.
+struct StatedService {
+  std::string model{}, engine{};  // files or names; empty: as the rows say
+  std::string engines{};  // a folder to take engine files from; empty: configs/engines
+  std::map<std::string, std::string> cells{};  // by column
+};
+
+// Throws InputError where a stated model, cluster or engine is no file and no name.
+planner::MeasuredServices points_in_table(const interop::CsvTable& table,
+                                          const StatedService& stated);
 
 }  // namespace meshwright::app

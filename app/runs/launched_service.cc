@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
+#include "app/files/checkpoint_names.h"
 #include "app/files/files.h"
 #include "app/files/serving_files.h"
 #include "interop/serving/read_serving.h"
@@ -22,55 +24,10 @@ void assume(interop::ServingLaunch& launch, const std::string& field, const std:
   launch.assumed.push_back({field, value, why, {}});
 }
 
-// "DeepSeek-V3" of "deepseek-ai/DeepSeek-V3", in lower case.
-std::string last_part(std::string name) {
-  while (name.ends_with('/')) name.pop_back();
-  return lower_case(name.substr(name.rfind('/') + 1));
-}
-
-// Words that a publisher adds to a checkpoint's name and that leave its shape as it is.
-bool is_variant(std::string rest) {
-  constexpr std::array kWords{"instruct", "chat",  "base", "it",   "hf",   "fp8",      "fp4",
-                              "nvfp4",    "mxfp4", "awq",  "gptq", "int4", "int8",     "w4a16",
-                              "dynamic",  "block", "0528", "2507", "0905", "thinking", "v2"};
-  while (!rest.empty()) {
-    if (rest.front() != '-') return false;
-    rest.erase(0, 1);
-    const std::string word = rest.substr(0, rest.find('-'));
-    if (std::find(kWords.begin(), kWords.end(), word) == kWords.end()) return false;
-    rest.erase(0, word.size());
-  }
-  return true;
-}
-
-// The shipped model whose checkpoint has that name, or that name without words of a variant.
-std::string shipped_model(const std::string& named) {
-  const std::string wanted = last_part(named);
-  for (const std::string& name : config_names("models")) {
-    if (name == wanted) return name;
-  }
-  std::string found;
-  std::size_t longest = 0;
-  for (const std::string& name : config_names("models")) {
-    const Json json = read_json_file(find_config(name, "models"));
-    const std::string source = json.contains("source") && json["source"].is_string()
-                                   ? json["source"].get<std::string>()
-                                   : "";
-    for (const std::string& word : split_words(source)) {
-      const std::string published = last_part(word);
-      if (word.find('/') == std::string::npos || published.size() <= longest) continue;
-      if (!wanted.starts_with(published) || !is_variant(wanted.substr(published.size()))) continue;
-      found = name;
-      longest = published.size();
-    }
-  }
-  return found;
-}
-
 std::string model_of(interop::ServingLaunch& launch, const std::string& stated) {
   if (!stated.empty()) return stated;
   const bool known = !launch.model.empty() && !contains(launch.model, "$");
-  const std::string found = known ? shipped_model(launch.model) : "";
+  const std::string found = known ? model_of_checkpoint(launch.model) : "";
   if (found.empty()) {
     throw InputError(
         "--model", "",
@@ -100,7 +57,7 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
     return *format;
   }
   if (launch.weights) return *launch.weights;
-  const std::string name = last_part(launch.model);
+  const std::string name = checkpoint_name(launch.model);
   const auto from_name = [&](WeightFormat format, const char* part) {
     assume(launch, "weights", std::string(name_of(format)),
            fmt::format("the checkpoint's name says {}", part));

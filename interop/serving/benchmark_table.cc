@@ -99,7 +99,7 @@ void add_result(CsvTable& table, const Json& json, const ResultPlace& place) {
   }
 }
 
-bool is_blank(std::string_view line) {
+bool is_blank_line(std::string_view line) {
   return std::all_of(line.begin(), line.end(),
                      [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; });
 }
@@ -108,7 +108,7 @@ bool is_blank(std::string_view line) {
 bool has_lines_of_objects(std::string_view text) {
   int objects = 0;
   for (const std::string& line : split_lines(text)) {
-    if (is_blank(line)) continue;
+    if (is_blank_line(line)) continue;
     const std::string whole = trimmed_right(line);
     if (!whole.starts_with('{') || !whole.ends_with('}')) return false;
     ++objects;
@@ -120,7 +120,7 @@ void add_lines(CsvTable& table, const std::string& text) {
   int number = 0, count = 0;
   for (const std::string& line : split_lines(text)) {
     ++number;
-    if (is_blank(line)) continue;
+    if (is_blank_line(line)) continue;
     const std::string where = fmt::format("{}:{}", table.file, number);
     add_result(table, parse_json(line, where), {where, "", number, ++count});
   }

@@ -28,7 +28,7 @@ constexpr std::array kPointColumns{
     "ttft_p50_ms",  "ttft_p99_ms", "tpot_mean_ms",     "tpot_p99_ms",    "itl_mean_ms",
     "e2e_mean_ms",  "output_tps",  "kv_tokens"};
 
-std::optional<double> number_in(const std::string& text) {
+std::optional<double> stated_number_in(const std::string& text) {
   if (text == "inf" || text == "Infinity") return std::numeric_limits<double>::infinity();
   double value = 0;
   const char* end = text.data() + text.size();
@@ -104,7 +104,7 @@ std::optional<double> ResultObject::number(const char* key) const {
   if (value == nullptr) return std::nullopt;
   std::optional<double> number;
   if (value->is_number()) number = value->get<double>();
-  if (value->is_string()) number = number_in(value->get_ref<const std::string&>());
+  if (value->is_string()) number = stated_number_in(value->get_ref<const std::string&>());
   if (!number || !(*number >= 0)) fail(key, "a number, 0 or more");
   return number;
 }

@@ -22,7 +22,8 @@ enum class ServingQuantity {
   ttft_p99,
   itl_mean,
   e2e_mean,
-  output_tps  // tokens per second of the whole deployment
+  output_tps,  // tokens per second of the whole deployment
+  kv_tokens    // that the cache of one attention group holds
 };
 inline constexpr std::array kServingQuantityNames{
     EnumName{ServingQuantity::tpot_mean, "tpot_mean"},
@@ -32,10 +33,11 @@ inline constexpr std::array kServingQuantityNames{
     EnumName{ServingQuantity::ttft_p99, "ttft_p99"},
     EnumName{ServingQuantity::itl_mean, "itl_mean"},
     EnumName{ServingQuantity::e2e_mean, "e2e_mean"},
-    EnumName{ServingQuantity::output_tps, "output_tps"}};
+    EnumName{ServingQuantity::output_tps, "output_tps"},
+    EnumName{ServingQuantity::kv_tokens, "kv_tokens"}};
 constexpr std::string_view name_of(ServingQuantity v) { return name_in(kServingQuantityNames, v); }
 inline constexpr std::size_t kNumServingQuantities = kServingQuantityNames.size();
-// Seconds, or tokens per second; none: not told, or without meaning under that load.
+// Seconds, tokens per second, or tokens; none: not told, or without meaning under that load.
 using ServingValues = std::array<std::optional<double>, kNumServingQuantities>;
 
 struct MeasuredService {

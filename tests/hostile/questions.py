@@ -12,6 +12,7 @@ from inputs import good_trials
 DATA = pathlib.Path(__file__).resolve().parent / "data"
 ROOT = DATA.parent.parent.parent
 CONFIGS = ROOT / "configs"
+RESULTS = ROOT / "tests/fuzz/corpus/serving_result"
 
 HUGGING_FACE = {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 8,
                 "intermediate_size": 2816, "vocab_size": 32000, "torch_dtype": "bfloat16", "rope_theta": 10000.0}
@@ -114,6 +115,14 @@ READERS = [
     ("engine", "serve simulate --model llama-3-8b --cluster h100-8 --engine FILE --concurrency 4 --format json"),
     ("arrivals", "serve simulate --model llama-3-8b --cluster h100-8 --arrivals FILE --format json"),
     ("serving_points", "serve backtest FILE --format json"),
+    ("vllm_result", "serve backtest FILE --steady --format json"),
+    ("sglang_result", "serve backtest FILE --steady --points-out FOLDER/points.csv --format json"),
+    ("aiperf_result", "serve backtest FILE --steady --cluster h100-8 --engine vllm-0.24 --weights bf16 --tp 1 --format json"),
+    ("inferencex_result", "serve backtest FILE --steady --format csv"),
+    ("engine_log", "serve backtest FILE --cluster h100-8 --format json"),
+    ("model", "serve backtest VLLM_RESULT --steady --model FILE --format json"),
+    ("cluster", "serve backtest VLLM_RESULT --steady --cluster FILE --format json"),
+    ("engine", "serve backtest VLLM_RESULT --steady --engine FILE --format json"),
     ("job", "plan --model quickstart-gpt --cluster h100-8 --job FILE --ranking-only --format json"),
     ("job", "estimate --model quickstart-gpt --cluster h100-8 --job FILE --layout dp=8"),
     ("layout", "estimate --model llama-3-8b --cluster h100-8 --layout FILE --format json"),
@@ -274,6 +283,9 @@ def make_good_artefacts(program, folder):
         "engine": (CONFIGS / "engines/vllm-0.24.json").read_text(),
         "lengths": "input_tokens,output_tokens\n100,20\n400,80\n", "arrivals": "arrival_s,input_tokens,output_tokens\n0,100,20\n0.5,400,80\n",
         "serving_points": "".join((CONFIGS / "datasets/serving-points.csv").read_text().splitlines(keepends=True)[:3]),
+        "vllm_result": (RESULTS / "vllm.json").read_text(), "sglang_result": (RESULTS / "sglang.jsonl").read_text(),
+        "aiperf_result": (RESULTS / "aiperf.json").read_text(), "inferencex_result": (RESULTS / "inferencex.json").read_text(),
+        "engine_log": (RESULTS / "vllm.log").read_text(),
         "csv": (CONFIGS / "datasets/example-runs.csv").read_text(), "map": (CONFIGS / "datasets/example-map.json").read_text(),
     }
     files = {kind: folder / (kind + suffix_of(kind, content)) for kind, content in contents.items()}

@@ -5,6 +5,7 @@
 #include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
 #include "sim/record/json.h"
+#include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 #include "tests/unit/schema_check.h"
 
@@ -87,6 +88,54 @@ TEST(ServeBacktest, ReadsATableOfPoints) {
   EXPECT_NEAR(answer["points"][0]["predicted"]["tpot_mean"].get<double>(), 0.0195, 0.004);
   ASSERT_EQ(answer["unread"].size(), 1U);
   EXPECT_NE(result.err.find("no cluster of GPU \"tpu9\""), std::string::npos) << result.err;
+}
+
+// The result names model, GPU, engine, format and --tp (metadata): nothing is stated beside it.
+TEST(ServeBacktest, ReadsAResultOfVllm) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path("points.csv");
+  const auto result = run_program(
+      {"serve", "backtest",
+       std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/fuzz/corpus/serving_result/vllm.json",
+       "--points-out", out, "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  EXPECT_EQ(test::complaint_of(reports::serving_backtest_record().schema("serve backtest"), answer),
+            "");
+  ASSERT_EQ(answer["points"].size(), 1U);
+  EXPECT_EQ(answer["points"][0]["concurrency"], 64);
+  EXPECT_NEAR(answer["points"][0]["measured"]["ttft_mean"].get<double>(), 0.4205, 1e-9);
+  const auto again = run_program({"serve", "backtest", out, "--format", "json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(Json::parse(again.out)["points"][0]["predicted"], answer["points"][0]["predicted"]);
+}
+
+TEST(ServeBacktest, SaysWhichOptionAResultLacks) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "result.json",
+      R"({"model_id": "meta-llama/Llama-3.1-8B-Instruct", "num_prompts": 40, "completed": 40,
+          "request_rate": "inf", "max_concurrency": 4, "total_input_tokens": 4000,
+          "total_output_tokens": 4000, "output_throughput": 400, "mean_tpot_ms": 9})");
+  const std::vector<std::string> asked{"serve", "backtest", file};
+  EXPECT_NE(run_program(asked).err.find("use --engine"), std::string::npos);
+  const auto result = run_program(
+      with(asked, {"--engine", "vllm-0.19", "--cluster", "h100-8", "--weights", "bf16", "--tp",
+                   "1", "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out)["points"].size(), 1U);
+}
+
+// The cache that vLLM printed, beside the predicted one.
+TEST(ServeBacktest, ComparesTheCacheOfAnEngineLog) {
+  const auto result = run_program(
+      {"serve", "backtest",
+       std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/fuzz/corpus/serving_result/vllm.log",
+       "--cluster", "h100-8", "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json point = Json::parse(result.out)["points"][0];
+  EXPECT_EQ(point["measured"]["kv_tokens"], 1e6);
+  EXPECT_GT(point["predicted"]["kv_tokens"].get<double>(), 0.0);
 }
 
 struct Refused {

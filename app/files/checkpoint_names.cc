@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/files/checkpoint_names.h"
+
+#include <algorithm>
+#include <array>
+
+#include "app/files/files.h"
+#include "sim/base/text.h"
+
+namespace meshwright::app {
+namespace {
+
+// Words that a publisher adds to a checkpoint's name and that leave its shape as it is.
+bool is_checkpoint_variant(std::string rest) {
+  constexpr std::array kWords{"instruct", "chat",  "base", "it",   "hf",   "fp8",      "fp4",
+                              "nvfp4",    "mxfp4", "awq",  "gptq", "int4", "int8",     "w4a16",
+                              "dynamic",  "block", "0528", "2507", "0905", "thinking", "v2"};
+  while (!rest.empty()) {
+    if (rest.front() != '-') return false;
+    rest.erase(0, 1);
+    const std::string word = rest.substr(0, rest.find('-'));
+    if (std::find(kWords.begin(), kWords.end(), word) == kWords.end()) return false;
+    rest.erase(0, word.size());
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string checkpoint_name(std::string name) {
+  while (name.ends_with('/')) name.pop_back();
+  return lower_case(name.substr(name.rfind('/') + 1));
+}
+
+std::string model_of_checkpoint(const std::string& named) {
+  const std::string wanted = checkpoint_name(named);
+  for (const std::string& name : config_names("models")) {
+    if (name == wanted) return name;
+  }
+  std::string found;
+  std::size_t longest = 0;
+  for (const std::string& name : config_names("models")) {
+    const Json json = read_json_file(find_config(name, "models"));
+    const std::string source = json.contains("source") && json["source"].is_string()
+                                   ? json["source"].get<std::string>()
+                                   : "";
+    for (const std::string& word : split_words(source)) {
+      const std::string published = checkpoint_name(word);
+      if (word.find('/') == std::string::npos || published.size() <= longest) continue;
+      if (!wanted.starts_with(published) || !is_checkpoint_variant(wanted.substr(published.size()))) continue;
+      found = name;
+      longest = published.size();
+    }
+  }
+  return found;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of published checkpoints, as launch commands and benchmark results say them.
+#pragma once
+
+#include <string>
+
+namespace meshwright::app {
+
+// "deepseek-v3" of "deepseek-ai/DeepSeek-V3": the last part in lower case.
+std::string checkpoint_name(std::string name);
+// The shipped model whose checkpoint has that name, or that name without words of a variant. Empty:
+// there is none.
+std::string model_of_checkpoint(const std::string& named);
+
+}  // namespace meshwright::app
