@@ -13,7 +13,10 @@
 #include "app/console/terminal.h"
 #include "app/files/files.h"
 #include "app/files/output_file.h"
+#include "app/files/point_table.h"
+#include "app/files/serving_points.h"
 #include "app/options/command.h"
+#include "interop/serving/benchmark_table.h"
 #include "interop/serving/engine_log.h"
 #include "interop/serving/read_serving.h"
 #include "planner/serving/serving_search.h"
@@ -86,11 +89,29 @@ reports::Table better_table(const ServingReviewFile& file) {
   return table;
 }
 
+reports::Table measured_table(const ServingReviewFile& file) {
+  reports::Table table{"measured and predicted",
+                       {{"result", "result", ""},
+                        {"quantity", "quantity", ""},
+                        {"measured", "measured", ""},
+                        {"predicted", "predicted", ""},
+                        {"low", "low", ""},
+                        {"high", "high", ""},
+                        {"error_percent", "error", "%", 3}},
+                       {}};
+  for (const reports::MeasuredLatency& one : file.measured) {
+    table.rows.push_back({one.result, one.quantity, one.measured, one.predicted, one.low, one.high,
+                          (one.predicted / one.measured - 1.0) * 100.0});
+  }
+  return table;
+}
+
 std::vector<reports::Table> tables_of(const ServingReviewFile& file) {
   std::vector<reports::Table> tables;
   const auto add = [&](reports::Table table) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
   };
+  add(measured_table(file));
   add(better_table(file));
   add(words_table("read", file.read));
   add(words_table("assumed", file.assumed));
@@ -163,14 +184,45 @@ void predict(ServingReviewFile& file, const LaunchedService& service, const Serv
   search_better(file, service, load, top);
 }
 
+// Simulates each load of a benchmark's result, and compares what its client measured. Without a
+// stated load, that of the first result is the service's.
+void compare_results(ServingReviewFile& file, LaunchedService& service, const std::string& log) {
+  planner::MeasuredService known;
+  known.scenario = std::make_shared<const ServingScenario>(service.scenario);
+  known.deployment = service.deployment;
+  const planner::MeasuredServices results = results_of_service(read_point_table(log), known);
+  for (const planner::UnreadService& one : results.unread) {
+    file.notes.push_back(fmt::format("{}: {} is not compared: {}.", log, one.id, one.reason));
+  }
+  if (!service.load && !results.points.empty()) service.load = results.points.front().load;
+  const std::vector<planner::PredictedService> said = planner::predicted(results, true);
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    for (const std::string& what : results.points[i].assumed) {
+      file.notes.push_back(fmt::format("{}: {}.", results.points[i].id, what));
+    }
+    for (const auto& [which, name] : planner::kServingQuantityNames) {
+      const auto q = static_cast<std::size_t>(which);
+      const auto &measured = results.points[i].measured[q], &predicted = said[i].values[q];
+      if (!measured || !predicted) continue;
+      const double factor = planner::interval_factor(said[i].spread[q]);
+      file.measured.push_back({results.points[i].id, std::string(name), *measured, *predicted,
+                               *predicted / factor, *predicted * factor});
+    }
+  }
+}
+
 // Memory first; with a load, times too.
-void judge(ServingReviewFile& file, const LaunchedService& service,
-           const ServiceReviewOptions& options) {
+void judge(ServingReviewFile& file, LaunchedService service, const ServiceReviewOptions& options) {
+  // An engine's log says the cache; a result of a benchmark says the load and its times.
+  const std::string log = options.log.empty() ? "" : read_text_file(options.log);
+  const bool is_result =
+      !interop::looks_like_engine_log(log) && interop::looks_like_benchmark_result(log);
   const ServingScenario& s = service.scenario;
   const planner::ServingPool& pool = service.deployment.pool;
   file.deployment = planner::short_name(service.deployment);
   file.device = only_device(s.cluster).name;
   file.gpus = planner::num_gpus(service.deployment);
+  if (is_result) compare_results(file, service, options.log);
   const ServingLoad load = service.load.value_or(ServingLoad{});
   if (std::string why = refusal_of(service, load); !why.empty()) {
     file.verdict = "refused";
@@ -182,12 +234,11 @@ void judge(ServingReviewFile& file, const LaunchedService& service,
   file.kv_tokens = memory.kv_tokens;
   file.largest_batch = admitted_requests(memory, s.engine, pool.options, mean_input(load.lengths),
                                          mean_output(load.lengths));
-  if (!options.log.empty()) {
-    file.measured_kv_tokens =
-        interop::kv_tokens_in_log(read_text_file(options.log), memory.sequence.block_size);
+  if (!options.log.empty() && !is_result) {
+    file.measured_kv_tokens = interop::kv_tokens_in_log(log, memory.sequence.block_size);
     if (!file.measured_kv_tokens) {
       throw InputError(options.log, "", "does not say how many tokens the cache holds",
-                       "give the engine's log from its start");
+                       "give the engine's log from its start, or a result of a benchmark client");
     }
   }
   file.verdict = "fits";

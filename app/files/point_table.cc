@@ -13,8 +13,9 @@ namespace meshwright::app {
 
 interop::CsvTable read_point_table(const std::string& path) {
   const std::string text = read_text_file(path);
-  if (interop::looks_like_benchmark_result(text)) return interop::benchmark_table(text, path);
+  // A line of SGLang's log begins with a bracket, as a list does.
   if (interop::looks_like_engine_log(text)) return interop::engine_log_table(text, path);
+  if (interop::looks_like_benchmark_result(text)) return interop::benchmark_table(text, path);
   interop::CsvTable table = interop::read_csv(text, path);
   for (const char* column : {"model", "gpu", "engine", "load", "isl", "osl"}) {
     if (std::find(table.columns.begin(), table.columns.end(), column) == table.columns.end()) {

@@ -144,6 +144,19 @@ class PointReader {
     return point;
   }
 
+  static MeasuredService read_result(const PointRow& row, MeasuredService service) {
+    service.id = row.text("id");
+    if (const std::string assumed = row.text("assumed"); !assumed.empty()) {
+      service.assumed.push_back(assumed);
+    }
+    if (row.text("spec_decode") == "mtp") {
+      throw Unusable{"speculative decoding without a stated acceptance"};
+    }
+    read_load(row, service);
+    read_measured(row, service);
+    return service;
+  }
+
  private:
   std::string engine_of(MeasuredService& point) {
     if (!stated_.engine.empty()) return stated_.engine;
@@ -373,20 +386,38 @@ class PointReader {
 
 }  // namespace
 
-planner::MeasuredServices points_in_table(const interop::CsvTable& table,
-                                          const StatedService& stated) {
+namespace {
+
+// Rows through a reader; those that it cannot use, with their reason.
+template <typename Read>
+planner::MeasuredServices points_of_rows(const interop::CsvTable& table,
+                                         const StatedService& stated, const Read& read) {
   planner::MeasuredServices set;
   set.name = std::filesystem::path(table.file).filename().string();
-  PointReader reader(stated);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const PointRow row(table, i, stated);
     try {
-      set.points.push_back(reader.read(row));
+      set.points.push_back(read(row));
     } catch (const Unusable& unusable) {
       set.unread.push_back({row.text("id"), unusable.reason, table.lines[i]});
     }
   }
   return set;
+}
+
+}  // namespace
+
+planner::MeasuredServices points_in_table(const interop::CsvTable& table,
+                                          const StatedService& stated) {
+  PointReader reader(stated);
+  return points_of_rows(table, stated, [&](const PointRow& row) { return reader.read(row); });
+}
+
+planner::MeasuredServices results_of_service(const interop::CsvTable& table,
+                                             const planner::MeasuredService& service) {
+  return points_of_rows(table, StatedService{}, [&](const PointRow& row) {
+    return PointReader::read_result(row, service);
+  });
 }
 
 }  // namespace meshwright::app

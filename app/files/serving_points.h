@@ -24,4 +24,9 @@ struct StatedService {
 planner::MeasuredServices points_in_table(const interop::CsvTable& table,
                                           const StatedService& stated);
 
+// The same of a service that is known: load and measured values are the table's, the rest is the
+// service's.
+planner::MeasuredServices results_of_service(const interop::CsvTable& table,
+                                             const planner::MeasuredService& service);
+
 }  // namespace meshwright::app

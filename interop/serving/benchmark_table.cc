@@ -250,12 +250,15 @@ std::string csv_text(const CsvTable& table) {
     if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
     return "\"" + replaced(cell, "\"", "\"\"") + "\"";
   };
+  constexpr std::array<std::string_view, 6> kNeeded{"model", "gpu", "engine", "load", "isl", "osl"};
   std::vector<std::size_t> filled;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const bool any = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
       return i < row.size() && !row[i].empty();
     });
-    if (any) filled.push_back(i);
+    const bool needed =
+        std::find(kNeeded.begin(), kNeeded.end(), table.columns[i]) != kNeeded.end();
+    if (any || needed) filled.push_back(i);
   }
   std::string text;
   const auto add = [&](const std::vector<std::string>& cells) {

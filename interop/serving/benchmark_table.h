@@ -28,7 +28,7 @@ bool looks_like_engine_log(std::string_view text);
 // One row. Throws InputError: the log does not say how many tokens the cache holds.
 CsvTable engine_log_table(const std::string& text, const std::string& file);
 
-// The table as CSV, without columns that no row fills.
+// The table as CSV, without columns that no row fills and that a reader does not ask for.
 std::string csv_text(const CsvTable& table);
 
 }  // namespace meshwright::interop

@@ -37,6 +37,22 @@ const Record<BetterService>& better_service_record() {
   return record;
 }
 
+const Record<MeasuredLatency>& measured_latency_record() {
+  static const Record<MeasuredLatency> record = [] {
+    using M = MeasuredLatency;
+    Record<M> r("A quantity of a benchmark's result, and what is predicted of the same load.");
+    r.row(&M::result, "result", kind::text(), "Name of the result.");
+    r.row(&M::quantity, "quantity", kind::text(),
+          "Which: times in seconds, output_tps in tokens per second.");
+    r.row(&M::measured, "measured", kind::number(), "By the benchmark's client.");
+    r.row(&M::predicted, "predicted", kind::number(), "Said here.");
+    r.row(&M::low, "low", kind::number(), "Lower end of the 90 % interval.");
+    r.row(&M::high, "high", kind::number(), "Upper end.");
+    return r;
+  }();
+  return record;
+}
+
 }  // namespace
 
 const Record<ServingReviewFile>& serving_review_record() {
@@ -74,6 +90,8 @@ const Record<ServingReviewFile>& serving_review_record() {
     r.row(&F::tokens_per_second_per_gpu, "tokens_per_second_per_gpu",
           kind::optional(kind::number()), "Output tokens.");
     r.row(&F::better, "better", kind::list(better_service_record), "Best first.");
+    r.row(&F::measured, "measured", kind::list(measured_latency_record),
+          "Of the benchmark's result.");
     return r;
   }();
   return record;

@@ -25,6 +25,14 @@ struct BetterService {
   double tokens_per_second_per_gpu = 0;
 };
 
+// A quantity of a benchmark's result, and what is predicted of the same load.
+struct MeasuredLatency {
+  std::string result{};    // its name
+  std::string quantity{};  // "ttft_mean": seconds; "output_tps": tokens per second
+  double measured = 0, predicted = 0;
+  double low = 0, high = 0;  // 90 % interval of the prediction
+};
+
 struct ServingReviewFile {
   std::string command{};
   std::vector<std::string> notes{};
@@ -38,6 +46,7 @@ struct ServingReviewFile {
   std::optional<Seconds> ttft{}, tpot{};
   std::optional<double> tokens_per_second_per_gpu{};
   std::vector<BetterService> better{};
+  std::vector<MeasuredLatency> measured{};
 };
 const Record<ServingReviewFile>& serving_review_record();
 

@@ -4,6 +4,7 @@
 
 #include "reports/records/serving_review.h"
 #include "sim/record/json.h"
+#include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 #include "tests/unit/schema_check.h"
 
@@ -57,6 +58,29 @@ TEST(ReviewOfAService, TheLogSaysTheCacheInTokens) {
       {"review", "--from", file, "--cluster", "h100-8", "--log", log, "--format", "json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(Json::parse(result.out)["measured_kv_tokens"], 1e6);
+}
+
+// 64 users, 1,024 + 512 tokens: the load is the result's. The measured TTFT is its 420.5 ms.
+TEST(ReviewOfAService, ComparesAResultOfABenchmark) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("serve.sh", kLaunch);
+  const std::string log =
+      std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/fuzz/corpus/serving_result/vllm.json";
+  const auto result = run_program(
+      {"review", "--from", file, "--cluster", "h100-8", "--log", log, "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  EXPECT_EQ(test::complaint_of(reports::serving_review_record().schema("review"), answer), "");
+  EXPECT_TRUE(answer.contains("tpot_seconds")) << result.out;
+  bool found = false;
+  for (const Json& one : answer["measured"]) {
+    EXPECT_LT(one["low"], one["predicted"]);
+    EXPECT_GT(one["high"], one["predicted"]);
+    if (one["quantity"] != "ttft_mean") continue;
+    found = true;
+    EXPECT_NEAR(one["measured"].get<double>(), 0.4205, 1e-9);
+  }
+  EXPECT_TRUE(found) << result.out;
 }
 
 TEST(ReviewOfAService, OptionsOfAServiceAreRefusedForTraining) {
