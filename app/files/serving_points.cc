@@ -14,6 +14,7 @@
 #include "app/files/checkpoint_names.h"
 #include "app/files/files.h"
 #include "app/files/inferencex_commands.h"
+#include "app/files/point_row.h"
 #include "app/files/serving_files.h"
 #include "interop/csv.h"
 #include "sim/base/error.h"
@@ -23,46 +24,6 @@ namespace {
 
 using planner::MeasuredService;
 using planner::ServingQuantity;
-
-// Why a row is left out; never leaves this file.
-struct Unusable {
-  std::string reason;
-};
-
-class PointRow {
- public:
-  PointRow(const interop::CsvTable& table, std::size_t index, const StatedService& stated)
-      : table_(table), index_(index), stated_(stated) {}
-
-  [[nodiscard]] std::string text(const std::string& column) const {
-    if (const auto said = stated_.cells.find(column); said != stated_.cells.end()) {
-      return said->second;
-    }
-    const auto place = std::find(table_.columns.begin(), table_.columns.end(), column);
-    const auto& cells = table_.rows[index_];
-    const auto at = static_cast<std::size_t>(place - table_.columns.begin());
-    return place == table_.columns.end() || at >= cells.size() ? "" : cells[at];
-  }
-  [[nodiscard]] std::optional<double> number(const std::string& column) const {
-    const std::string cell = text(column);
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (cell.empty() || error != std::errc() || end != cell.data() + cell.size() ||
-        !std::isfinite(value) || value < 0) {
-      return std::nullopt;
-    }
-    return value;
-  }
-  [[nodiscard]] int whole(const std::string& column, int otherwise) const {
-    const auto value = number(column);
-    return value && *value >= 1 && *value < 1e8 ? static_cast<int>(std::lround(*value)) : otherwise;
-  }
-
- private:
-  const interop::CsvTable& table_;
-  std::size_t index_;
-  const StatedService& stated_;
-};
 
 struct GpuCluster {
   std::string_view gpu, cluster;
@@ -84,21 +45,21 @@ constexpr std::array kGpuClusters{GpuCluster{"a100", "a100-80gb-512"},
 std::string cluster_named(const PointRow& row) {
   if (const std::string stated = row.text("cluster"); !stated.empty()) return stated;
   const std::string gpu = row.text("gpu");
-  if (gpu.empty()) throw Unusable{"the GPU is not stated: use --cluster"};
+  if (gpu.empty()) throw UnusablePoint{"the GPU is not stated: use --cluster"};
   for (const auto& [name, cluster] : kGpuClusters) {
     if (name == gpu) return std::string(cluster);
   }
-  throw Unusable{fmt::format("no cluster of GPU \"{}\" is shipped", gpu)};
+  throw UnusablePoint{fmt::format("no cluster of GPU \"{}\" is shipped", gpu)};
 }
 
 // The shipped model of that name, or the only one whose name begins with it.
 std::string model_named(const std::string& name) {
   const std::vector<std::string> shipped = config_names("models");
   if (std::find(shipped.begin(), shipped.end(), name) != shipped.end()) return name;
-  if (name.empty()) throw Unusable{"the model is not stated: use --model"};
+  if (name.empty()) throw UnusablePoint{"the model is not stated: use --model"};
   if (const std::string found = model_of_checkpoint(name); name.find('/') != std::string::npos) {
     if (found.empty()) {
-      throw Unusable{fmt::format("no shipped model has the shape of \"{}\": use --model", name)};
+      throw UnusablePoint{fmt::format("no shipped model has the shape of \"{}\": use --model", name)};
     }
     return found;
   }
@@ -107,7 +68,7 @@ std::string model_named(const std::string& name) {
     if (!name.empty() && one.starts_with(name + "-")) found = found.empty() ? one : "?";
   }
   if (found.empty() || found == "?") {
-    throw Unusable{fmt::format("no model \"{}\" is shipped", name)};
+    throw UnusablePoint{fmt::format("no model \"{}\" is shipped", name)};
   }
   return found;
 }
@@ -126,7 +87,7 @@ class PointReader {
     point.engine = row.text("engine");
     point.engine_version = row.text("engine_version");
     if (row.text("spec_decode") == "mtp") {
-      throw Unusable{"speculative decoding without a stated acceptance"};
+      throw UnusablePoint{"speculative decoding without a stated acceptance"};
     }
     point.speculation_unknown = row.text("spec_decode") == "not stated";
     const std::string assumed = row.text("assumed");
@@ -150,7 +111,7 @@ class PointReader {
       service.assumed.push_back(assumed);
     }
     if (row.text("spec_decode") == "mtp") {
-      throw Unusable{"speculative decoding without a stated acceptance"};
+      throw UnusablePoint{"speculative decoding without a stated acceptance"};
     }
     read_load(row, service);
     read_measured(row, service);
@@ -160,10 +121,10 @@ class PointReader {
  private:
   std::string engine_of(MeasuredService& point) {
     if (!stated_.engine.empty()) return stated_.engine;
-    if (point.engine.empty()) throw Unusable{"the engine is not stated: use --engine"};
+    if (point.engine.empty()) throw UnusablePoint{"the engine is not stated: use --engine"};
     const std::string kind = point.engine == "trtllm" ? "tensorrt-llm" : point.engine;
     const std::string found = nearest_engine(kind, point.engine_version);
-    if (found.empty()) throw Unusable{fmt::format("no engine \"{}\" is shipped", point.engine)};
+    if (found.empty()) throw UnusablePoint{fmt::format("no engine \"{}\" is shipped", point.engine)};
     if (point.engine_version.empty()) point.assumed.push_back("engine version: " + found);
     return found;
   }
@@ -219,10 +180,10 @@ class PointReader {
       if (load.num_requests == 0) load.num_requests = static_cast<int>(*users);
       load.num_requests = std::min(load.num_requests, 3000);
     } else {
-      throw Unusable{fmt::format("load \"{}\" without its users, rate or requests", kind)};
+      throw UnusablePoint{fmt::format("load \"{}\" without its users, rate or requests", kind)};
     }
     const auto input = row.number("isl"), output = row.number("osl");
-    if (!input || !output || *input < 1 || *output < 1) throw Unusable{"no lengths of requests"};
+    if (!input || !output || *input < 1 || *output < 1) throw UnusablePoint{"no lengths of requests"};
     load.lengths.input = static_cast<int>(std::lround(*input));
     load.lengths.output = static_cast<int>(std::lround(*output));
     if (const auto share = least_share_of(row.text("length_distribution"))) {
@@ -248,13 +209,13 @@ class PointReader {
     ReplicaLayout& layout = pool.options.layout;
     const std::string data = row.text(prefix.empty() ? "dp_attention" : prefix + "dp");
     const int tensor = whole("tp", 0), stages = whole("pp", 1);
-    if (tensor == 0) throw Unusable{"no tensor-parallel size: use --tp"};
+    if (tensor == 0) throw UnusablePoint{"no tensor-parallel size: use --tp"};
     layout.tensor_parallel_size = tensor;
     layout.pipeline_parallel_size = stages;
     layout.data_parallel_size = std::max(1, whole(prefix.empty() ? "dp_attention" : "dp", 1));
     int gpus = whole(prefix.empty() ? "num_gpus" : "gpus", 0);
     const int workers = prefix.empty() ? 0 : whole("workers", 0);
-    if (!prefix.empty() && (workers == 0 || gpus == 0)) throw Unusable{"no number of workers"};
+    if (!prefix.empty() && (workers == 0 || gpus == 0)) throw UnusablePoint{"no number of workers"};
     // "yes", or a tensor size that counts data ranks: one group a data rank.
     const int of_worker = workers > 0 ? gpus / workers : gpus;
     const int product = tensor * stages * layout.data_parallel_size;
@@ -270,7 +231,7 @@ class PointReader {
     const int replica = num_gpus(layout);
     if (gpus == 0) gpus = replica;
     if (gpus % replica != 0) {
-      throw Unusable{fmt::format("{} GPUs are no whole number of replicas of {}", gpus, replica)};
+      throw UnusablePoint{fmt::format("{} GPUs are no whole number of replicas of {}", gpus, replica)};
     }
     pool.replicas = workers > 0 ? workers : gpus / replica;
     return pool;
@@ -278,7 +239,7 @@ class PointReader {
 
   static WeightFormat format_of(const PointRow& row, const Model& model) {
     const std::string precision = row.text("precision");
-    if (precision.empty()) throw Unusable{"the weights' format is not stated: use --weights"};
+    if (precision.empty()) throw UnusablePoint{"the weights' format is not stated: use --weights"};
     if (precision == "bf16") return WeightFormat::bf16;
     if (precision == "int4" || precision == "uint4") return WeightFormat::int4;
     if (precision == "fp8") {
@@ -291,7 +252,7 @@ class PointReader {
     for (const auto& [format, name] : kWeightFormatNames) {
       if (name == precision) return format;
     }
-    throw Unusable{fmt::format("precision \"{}\"", precision)};
+    throw UnusablePoint{fmt::format("precision \"{}\"", precision)};
   }
 
   void read_deployment(const PointRow& row, MeasuredService& point, const std::string& model,
@@ -329,7 +290,7 @@ class PointReader {
       }
       point.deployment.pool = with_engine_defaults(pool);
     }
-    if (!has_kv_layout(s.model)) throw Unusable{"the model has no known key-value layout"};
+    if (!has_kv_layout(s.model)) throw UnusablePoint{"the model has no known key-value layout"};
   }
 
   static KvCacheFormat kv_format_of(const PointRow& row, MeasuredService& point,
@@ -398,7 +359,7 @@ planner::MeasuredServices points_of_rows(const interop::CsvTable& table,
     const PointRow row(table, i, stated);
     try {
       set.points.push_back(read(row));
-    } catch (const Unusable& unusable) {
+    } catch (const UnusablePoint& unusable) {
       set.unread.push_back({row.text("id"), unusable.reason, table.lines[i]});
     }
   }
