@@ -224,7 +224,8 @@ void add_run_options(Command& command, LaunchedRunOptions& run) {
   command.reads("--from", run.from,
                 "Launch script, command line or configuration. Default: the arguments in the "
                 "log");
-  command.reads("--log", run.log, "Training log of the run");
+  command.reads("--log", run.log,
+                "Training log of the run; of a service its engine's log or a benchmark's result");
   command.options().add_option(
       "--log-pattern", run.log_pattern,
       "Form of a step's line in a log of other software, for example \"step {step} "
