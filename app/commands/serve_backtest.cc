@@ -131,7 +131,8 @@ void add_stated_service(Command& command, ServeBacktestOptions& o) {
                 "Engine of all points: a file or a name. Default: the version nearest to theirs",
                 "engines");
   CLI::App& app = command.options();
-  app.add_option("--weights", o.cells.weights, "Format of the weights, if the points do not say it");
+  app.add_option("--weights", o.cells.weights,
+                 "Format of the weights, if the points do not say it");
   app.add_option("--kv-cache", o.cells.kv_cache, "Format of the cache: bf16 or fp8");
   const auto count = [&](const char* name, std::optional<int>& value, const char* about) {
     app.add_option(name, value, about)->check(CLI::Range(1, 1'000'000'000).description(""));
@@ -156,8 +157,8 @@ void add_stated_service(Command& command, ServeBacktestOptions& o) {
 
 void add_serve_backtest(Commands& commands, Command& serve) {
   auto options = std::make_shared<ServeBacktestOptions>();
-  Command& command = commands.add_below(serve, "backtest",
-                                        "Compare predictions with measured points of services");
+  Command& command =
+      commands.add_below(serve, "backtest", "Compare predictions with measured points of services");
   command
       .reads("points", options->set,
              "CSV of points (docs/reference/file-formats.md), a result of vllm bench serve, "

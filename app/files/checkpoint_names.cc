@@ -47,7 +47,8 @@ std::string model_of_checkpoint(const std::string& named) {
     for (const std::string& word : split_words(source)) {
       const std::string published = checkpoint_name(word);
       if (word.find('/') == std::string::npos || published.size() <= longest) continue;
-      if (!wanted.starts_with(published) || !is_checkpoint_variant(wanted.substr(published.size()))) continue;
+      if (!wanted.starts_with(published) || !is_checkpoint_variant(wanted.substr(published.size())))
+        continue;
       found = name;
       longest = published.size();
     }

@@ -59,7 +59,8 @@ std::string model_named(const std::string& name) {
   if (name.empty()) throw UnusablePoint{"the model is not stated: use --model"};
   if (const std::string found = model_of_checkpoint(name); name.find('/') != std::string::npos) {
     if (found.empty()) {
-      throw UnusablePoint{fmt::format("no shipped model has the shape of \"{}\": use --model", name)};
+      throw UnusablePoint{
+          fmt::format("no shipped model has the shape of \"{}\": use --model", name)};
     }
     return found;
   }
@@ -124,7 +125,8 @@ class PointReader {
     if (point.engine.empty()) throw UnusablePoint{"the engine is not stated: use --engine"};
     const std::string kind = point.engine == "trtllm" ? "tensorrt-llm" : point.engine;
     const std::string found = nearest_engine(kind, point.engine_version);
-    if (found.empty()) throw UnusablePoint{fmt::format("no engine \"{}\" is shipped", point.engine)};
+    if (found.empty())
+      throw UnusablePoint{fmt::format("no engine \"{}\" is shipped", point.engine)};
     if (point.engine_version.empty()) point.assumed.push_back("engine version: " + found);
     return found;
   }
@@ -147,9 +149,8 @@ class PointReader {
     constexpr std::string_view kUniform = "uniform ";
     if (!distribution.starts_with(kUniform)) return std::nullopt;
     double share = 0;
-    const auto [end, error] =
-        std::from_chars(distribution.data() + kUniform.size(),
-                        distribution.data() + distribution.size(), share);
+    const auto [end, error] = std::from_chars(distribution.data() + kUniform.size(),
+                                              distribution.data() + distribution.size(), share);
     const bool good = error == std::errc() && share >= 0 && share < 1;
     return good ? std::optional(share) : std::nullopt;
   }
@@ -183,7 +184,8 @@ class PointReader {
       throw UnusablePoint{fmt::format("load \"{}\" without its users, rate or requests", kind)};
     }
     const auto input = row.number("isl"), output = row.number("osl");
-    if (!input || !output || *input < 1 || *output < 1) throw UnusablePoint{"no lengths of requests"};
+    if (!input || !output || *input < 1 || *output < 1)
+      throw UnusablePoint{"no lengths of requests"};
     load.lengths.input = static_cast<int>(std::lround(*input));
     load.lengths.output = static_cast<int>(std::lround(*output));
     if (const auto share = least_share_of(row.text("length_distribution"))) {
@@ -231,7 +233,8 @@ class PointReader {
     const int replica = num_gpus(layout);
     if (gpus == 0) gpus = replica;
     if (gpus % replica != 0) {
-      throw UnusablePoint{fmt::format("{} GPUs are no whole number of replicas of {}", gpus, replica)};
+      throw UnusablePoint{
+          fmt::format("{} GPUs are no whole number of replicas of {}", gpus, replica)};
     }
     pool.replicas = workers > 0 ? workers : gpus / replica;
     return pool;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published and measured serving points as `serve backtest` reads them, one a row (point_table.h). The
-// header of a table names the columns (docs/reference/file-formats.md); those that are not there,
-// and empty cells, are not stated. What a row must say and does not is assumed aloud, or the row is
-// left out with its reason.
+// Published and measured serving points as `serve backtest` reads them, one a row (point_table.h).
+// The header of a table names the columns (docs/reference/file-formats.md); those that are not
+// there, and empty cells, are not stated. What a row must say and does not is assumed aloud, or the
+// row is left out with its reason.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace meshwright::app {
 // What the user states of all rows; it stands in place of their own words.
 struct StatedService {
   std::string model{}, engine{};  // files or names; empty: as the rows say
-  std::string engines{};  // a folder to take engine files from; empty: configs/engines
+  std::string engines{};          // a folder to take engine files from; empty: configs/engines
   std::map<std::string, std::string> cells{};  // by column
 };
 

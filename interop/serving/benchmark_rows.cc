@@ -72,8 +72,8 @@ void set_metadata(const ResultObject& result, ResultRow& row) {
                                Metric{"expert_parallel_size", "ep"}};
   for (const auto& [key, column] : kOthers) row.set(column, result.text(key));
   for (const char* column :
-       {"gpu", "num_gpus", "engine", "engine_version", "precision", "kv_format", "spec_decode", "tp",
-        "pp", "ep", "dp_attention", "max_num_seqs", "max_batched_tokens", "mem_fraction"}) {
+       {"gpu", "num_gpus", "engine", "engine_version", "precision", "kv_format", "spec_decode",
+        "tp", "pp", "ep", "dp_attention", "max_num_seqs", "max_batched_tokens", "mem_fraction"}) {
     row.set(column, result.text(column));
   }
 }
@@ -207,8 +207,9 @@ void read_sglang_result(const ResultObject& result, ResultRow& row) {
     row.set("length_distribution",
             *ratio >= 1 ? "fixed" : fmt::format("uniform {}-1.0 of isl and osl", *ratio));
   }
-  set_load(row, {result.number("max_concurrency"), result.number("request_rate"),
-                 result.number("completed"), result.number("max_concurrent_requests"), std::nullopt});
+  set_load(row,
+           {result.number("max_concurrency"), result.number("request_rate"),
+            result.number("completed"), result.number("max_concurrent_requests"), std::nullopt});
   if (const auto accepted = result.number("accept_length"); accepted && *accepted > 1.0) {
     row.set("spec_decode", "mtp");
   }
@@ -252,8 +253,8 @@ void read_aiperf_result(const ResultObject& result, ResultRow& row) {
   row.set("model", first_model(result));
   set_load(row, aiperf_load(result));
   bool alike = true;
-  for (const auto& [name, column] : {Metric{"input_sequence_length", "isl"},
-                                     Metric{"output_sequence_length", "osl"}}) {
+  for (const auto& [name, column] :
+       {Metric{"input_sequence_length", "isl"}, Metric{"output_sequence_length", "osl"}}) {
     const auto metric = metrics.object(name);
     if (!metric) continue;
     row.set(column, metric->number("avg"));

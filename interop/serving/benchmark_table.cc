@@ -34,10 +34,10 @@ std::string python_json(std::string_view text) {
       continue;
     }
     if (c == '"') quoted = !quoted;
-    const auto word = quoted ? kWords.end()
-                             : std::find_if(kWords.begin(), kWords.end(), [&](const Word& one) {
-                                 return text.substr(i).starts_with(one.said);
-                               });
+    const auto word =
+        quoted ? kWords.end() : std::find_if(kWords.begin(), kWords.end(), [&](const Word& one) {
+          return text.substr(i).starts_with(one.said);
+        });
     if (word == kWords.end()) {
       out += c;
     } else {
@@ -148,9 +148,9 @@ std::string stated_word(const std::string& word) { return word == "None" ? "" : 
 
 double whole_argument(std::string_view arguments, const char* name) {
   const std::string word = printed_argument(arguments, name);
-  const bool digits = !word.empty() && word.size() < 7 &&
-                      std::all_of(word.begin(), word.end(),
-                                  [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits =
+      !word.empty() && word.size() < 7 &&
+      std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
   return digits ? std::max(1, std::stoi(word)) : 1;
 }
 
@@ -159,7 +159,8 @@ void set_vllm_arguments(ResultRow& row, std::string_view line) {
   std::string_view version = line.substr(line.find("LLM engine (v") + 12);
   row.set("engine_version", std::string(version.substr(0, version.find(')'))));
   row.set("model", stated_word(printed_argument(line, "model")));
-  row.set("precision", precision_of_quantization(stated_word(printed_argument(line, "quantization"))));
+  row.set("precision",
+          precision_of_quantization(stated_word(printed_argument(line, "quantization"))));
   if (printed_argument(line, "kv_cache_dtype").starts_with("fp8")) row.set("kv_format", "fp8");
   const double tensor = whole_argument(line, "tensor_parallel_size");
   const double stages = whole_argument(line, "pipeline_parallel_size");
@@ -171,7 +172,8 @@ void set_vllm_arguments(ResultRow& row, std::string_view line) {
 void set_sglang_arguments(ResultRow& row, std::string_view line) {
   row.set("engine", "sglang");
   row.set("model", stated_word(printed_argument(line, "model_path")));
-  row.set("precision", precision_of_quantization(stated_word(printed_argument(line, "quantization"))));
+  row.set("precision",
+          precision_of_quantization(stated_word(printed_argument(line, "quantization"))));
   if (printed_argument(line, "kv_cache_dtype").starts_with("fp8")) row.set("kv_format", "fp8");
   const bool attention = printed_argument(line, "enable_dp_attention") == "True";
   const double tensor = whole_argument(line, "tp_size");

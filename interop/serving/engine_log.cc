@@ -32,8 +32,7 @@ double tokens_of_concurrency(std::string_view words) {
   std::string_view times = words.substr(at + kColon.size());
   times.remove_prefix(std::min(times.find_first_not_of(' '), times.size()));
   double concurrency = 0;
-  const auto [end, error] =
-      std::from_chars(times.data(), times.data() + times.size(), concurrency);
+  const auto [end, error] = std::from_chars(times.data(), times.data() + times.size(), concurrency);
   const bool good = error == std::errc() && std::isfinite(concurrency) && concurrency > 0;
   return good ? number_at(words.substr(0, at)) * concurrency : 0;
 }

@@ -16,17 +16,54 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr std::array kPointColumns{
-    "id",           "group",       "source",           "dataset",        "assumed",
-    "model",        "gpu",         "num_gpus",         "engine",         "engine_version",
-    "precision",    "kv_format",   "spec_decode",      "mode",           "tp",
-    "pp",           "ep",          "dp_attention",     "prefill_workers", "prefill_tp",
-    "prefill_ep",   "prefill_dp",  "prefill_gpus",     "decode_workers", "decode_tp",
-    "decode_ep",    "decode_dp",   "decode_gpus",      "isl",            "osl",
-    "length_distribution", "load", "concurrency",      "request_rate_rps", "burstiness",
-    "num_prompts",  "max_num_seqs", "max_batched_tokens", "mem_fraction", "ttft_mean_ms",
-    "ttft_p50_ms",  "ttft_p99_ms", "tpot_mean_ms",     "tpot_p99_ms",    "itl_mean_ms",
-    "e2e_mean_ms",  "output_tps",  "kv_tokens"};
+constexpr std::array kPointColumns{"id",
+                                   "group",
+                                   "source",
+                                   "dataset",
+                                   "assumed",
+                                   "model",
+                                   "gpu",
+                                   "num_gpus",
+                                   "engine",
+                                   "engine_version",
+                                   "precision",
+                                   "kv_format",
+                                   "spec_decode",
+                                   "mode",
+                                   "tp",
+                                   "pp",
+                                   "ep",
+                                   "dp_attention",
+                                   "prefill_workers",
+                                   "prefill_tp",
+                                   "prefill_ep",
+                                   "prefill_dp",
+                                   "prefill_gpus",
+                                   "decode_workers",
+                                   "decode_tp",
+                                   "decode_ep",
+                                   "decode_dp",
+                                   "decode_gpus",
+                                   "isl",
+                                   "osl",
+                                   "length_distribution",
+                                   "load",
+                                   "concurrency",
+                                   "request_rate_rps",
+                                   "burstiness",
+                                   "num_prompts",
+                                   "max_num_seqs",
+                                   "max_batched_tokens",
+                                   "mem_fraction",
+                                   "ttft_mean_ms",
+                                   "ttft_p50_ms",
+                                   "ttft_p99_ms",
+                                   "tpot_mean_ms",
+                                   "tpot_p99_ms",
+                                   "itl_mean_ms",
+                                   "e2e_mean_ms",
+                                   "output_tps",
+                                   "kv_tokens"};
 
 std::optional<double> stated_number_in(const std::string& text) {
   if (text == "inf" || text == "Infinity") return std::numeric_limits<double>::infinity();
@@ -50,17 +87,17 @@ CsvTable empty_point_table(const std::string& file) {
 
 ResultRow::ResultRow(CsvTable& table, int line) : table_(&table), row_(table.rows.size()) {
   if (row_ >= kMostRows) {
-    throw InputError(table.file, "",
-                     fmt::format("holds more than {} results (expected at most as many)", kMostRows),
-                     "split the file");
+    throw InputError(
+        table.file, "",
+        fmt::format("holds more than {} results (expected at most as many)", kMostRows),
+        "split the file");
   }
   table.rows.emplace_back(table.columns.size());
   table.lines.push_back(line);
 }
 
 bool ResultRow::has_column(std::string_view column) const {
-  return std::find(table_->columns.begin(), table_->columns.end(), column) !=
-         table_->columns.end();
+  return std::find(table_->columns.begin(), table_->columns.end(), column) != table_->columns.end();
 }
 
 void ResultRow::set(std::string_view column, const std::string& text) {

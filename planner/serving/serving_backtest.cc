@@ -103,8 +103,7 @@ PredictedService predicted(const MeasuredService& point, bool simulates) {
     return found;
   }
   const CompiledService service = compiled_service(*point.scenario, point.deployment, point.load);
-  found.values[quantity_place(ServingQuantity::kv_tokens)] =
-      service.replica->memory.kv_tokens;
+  found.values[quantity_place(ServingQuantity::kv_tokens)] = service.replica->memory.kv_tokens;
   found.spread[quantity_place(ServingQuantity::kv_tokens)] = kServingCacheSpread;
   const MeanRequest request = mean_request(point.load, service.replica->rule.block_size);
   found.largest_batch = running_limit(*service.replica, request.input, request.output);

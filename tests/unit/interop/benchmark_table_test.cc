@@ -38,12 +38,22 @@ using Cells = std::vector<std::pair<const char*, const char*>>;
 TEST(BenchmarkTable, ReadsVllmBenchServe) {
   const CsvTable table = result_table("vllm.json");
   ASSERT_EQ(table.rows.size(), 1U);
-  for (const auto& [column, value] :
-       Cells{{"id", "vllm"}, {"model", "meta-llama/Llama-3.1-70B-Instruct"}, {"isl", "1024"},
-        {"osl", "512"}, {"load", "closed"}, {"concurrency", "64"}, {"num_prompts", "640"},
-        {"tp", "4"}, {"gpu", "h100"}, {"engine_version", "0.19.0"}, {"ttft_mean_ms", "420.5"},
-        {"tpot_p99_ms", "31"}, {"itl_mean_ms", "24"}, {"output_tps", "1092.27"},
-        {"length_distribution", "not stated"}, {"spec_decode", "none"}}) {
+  for (const auto& [column, value] : Cells{{"id", "vllm"},
+                                           {"model", "meta-llama/Llama-3.1-70B-Instruct"},
+                                           {"isl", "1024"},
+                                           {"osl", "512"},
+                                           {"load", "closed"},
+                                           {"concurrency", "64"},
+                                           {"num_prompts", "640"},
+                                           {"tp", "4"},
+                                           {"gpu", "h100"},
+                                           {"engine_version", "0.19.0"},
+                                           {"ttft_mean_ms", "420.5"},
+                                           {"tpot_p99_ms", "31"},
+                                           {"itl_mean_ms", "24"},
+                                           {"output_tps", "1092.27"},
+                                           {"length_distribution", "not stated"},
+                                           {"spec_decode", "none"}}) {
     EXPECT_EQ(cell(table, 0, column), value) << column;
   }
 }
@@ -54,9 +64,15 @@ TEST(BenchmarkTable, ReadsBothLinesOfSglang) {
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.lines, (std::vector<int>{1, 2}));
   for (const auto& [column, value] :
-       Cells{{"id", "first"}, {"tp", "2"}, {"dp_attention", "4"}, {"num_gpus", "8"},
-        {"load", "closed"}, {"concurrency", "32"}, {"max_batched_tokens", ""},
-        {"length_distribution", "uniform 0.5-1.0 of isl and osl"}, {"itl_mean_ms", ""}}) {
+       Cells{{"id", "first"},
+             {"tp", "2"},
+             {"dp_attention", "4"},
+             {"num_gpus", "8"},
+             {"load", "closed"},
+             {"concurrency", "32"},
+             {"max_batched_tokens", ""},
+             {"length_distribution", "uniform 0.5-1.0 of isl and osl"},
+             {"itl_mean_ms", ""}}) {
     EXPECT_EQ(cell(table, 0, column), value) << column;
   }
   EXPECT_NE(cell(table, 0, "assumed").find("chunks of several tokens"), std::string::npos);
@@ -69,10 +85,13 @@ TEST(BenchmarkTable, ReadsBothLinesOfSglang) {
 // Its inter-token latency is (latency - TTFT) / (O - 1); 4.4 s are 4,400 ms.
 TEST(BenchmarkTable, ReadsAiperf) {
   const CsvTable table = result_table("aiperf.json");
-  for (const auto& [column, value] :
-       Cells{{"tpot_mean_ms", "8.5"}, {"itl_mean_ms", ""}, {"e2e_mean_ms", "4400"},
-        {"ttft_p99_ms", "140"}, {"concurrency", "16"}, {"length_distribution", "fixed"},
-        {"output_tps", "1800"}}) {
+  for (const auto& [column, value] : Cells{{"tpot_mean_ms", "8.5"},
+                                           {"itl_mean_ms", ""},
+                                           {"e2e_mean_ms", "4400"},
+                                           {"ttft_p99_ms", "140"},
+                                           {"concurrency", "16"},
+                                           {"length_distribution", "fixed"},
+                                           {"output_tps", "1800"}}) {
     EXPECT_EQ(cell(table, 0, column), value) << column;
   }
 }
@@ -82,23 +101,33 @@ TEST(BenchmarkTable, ReadsAiperf) {
 TEST(BenchmarkTable, ReadsInferencex) {
   const CsvTable table = result_table("inferencex.json");
   ASSERT_EQ(table.rows.size(), 2U);
-  for (const auto& [column, value] :
-       Cells{{"gpu", "b200"}, {"engine", "trtllm"}, {"tp", "8"}, {"output_tps", "2400"},
-        {"ttft_mean_ms", "310"}, {"itl_mean_ms", ""}, {"num_prompts", "640"}}) {
+  for (const auto& [column, value] : Cells{{"gpu", "b200"},
+                                           {"engine", "trtllm"},
+                                           {"tp", "8"},
+                                           {"output_tps", "2400"},
+                                           {"ttft_mean_ms", "310"},
+                                           {"itl_mean_ms", ""},
+                                           {"num_prompts", "640"}}) {
     EXPECT_EQ(cell(table, 0, column), value) << column;
   }
-  for (const auto& [column, value] :
-       Cells{{"gpu", "gb200"}, {"mode", "disagg"}, {"decode_gpus", "8"},
-        {"prefill_gpus", "8"}, {"decode_dp", "yes"}, {"output_tps", "800"}}) {
+  for (const auto& [column, value] : Cells{{"gpu", "gb200"},
+                                           {"mode", "disagg"},
+                                           {"decode_gpus", "8"},
+                                           {"prefill_gpus", "8"},
+                                           {"decode_dp", "yes"},
+                                           {"output_tps", "800"}}) {
     EXPECT_EQ(cell(table, 1, column), value) << column;
   }
 }
 
 TEST(BenchmarkTable, ReadsTheArgumentsOfAnEngineLog) {
   const CsvTable table = engine_log_table(result_text("vllm.log"), "vllm.log");
-  for (const auto& [column, value] :
-       Cells{{"engine", "vllm"}, {"engine_version", "v0.19.0"}, {"tp", "4"},
-        {"precision", "fp8"}, {"kv_format", "fp8"}, {"kv_tokens", "1000000"}}) {
+  for (const auto& [column, value] : Cells{{"engine", "vllm"},
+                                           {"engine_version", "v0.19.0"},
+                                           {"tp", "4"},
+                                           {"precision", "fp8"},
+                                           {"kv_format", "fp8"},
+                                           {"kv_tokens", "1000000"}}) {
     EXPECT_EQ(cell(table, 0, column), value) << column;
   }
 }

@@ -119,9 +119,9 @@ TEST(ServeBacktest, SaysWhichOptionAResultLacks) {
           "total_output_tokens": 4000, "output_throughput": 400, "mean_tpot_ms": 9})");
   const std::vector<std::string> asked{"serve", "backtest", file};
   EXPECT_NE(run_program(asked).err.find("use --engine"), std::string::npos);
-  const auto result = run_program(
-      with(asked, {"--engine", "vllm-0.19", "--cluster", "h100-8", "--weights", "bf16", "--tp",
-                   "1", "--format", "json"}));
+  const auto result =
+      run_program(with(asked, {"--engine", "vllm-0.19", "--cluster", "h100-8", "--weights", "bf16",
+                               "--tp", "1", "--format", "json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(Json::parse(result.out)["points"].size(), 1U);
 }
