@@ -17,7 +17,6 @@
 #include "app/files/point_row.h"
 #include "app/files/serving_files.h"
 #include "interop/csv.h"
-#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {
@@ -347,10 +346,6 @@ class PointReader {
   const StatedService& stated_;
   std::map<std::string, std::shared_ptr<const ServingScenario>> scenarios_;
 };
-
-}  // namespace
-
-namespace {
 
 // Rows through a reader; those that it cannot use, with their reason.
 template <typename Read>
