@@ -17,6 +17,11 @@ double cache_tokens(const ServingReplica& replica) {
   // A window's layers keep W tokens and a block; a request of many tokens is mostly full layers.
   return sequence.full_token.value() > 0 ? replica.memory.kv_cache / sequence.full_token : 1e18;
 }
+// Whole blocks only, where these are counted.
+double whole_capacity(const ServingReplica& replica) {
+  const double tokens = cache_tokens(replica), block = replica.rule.block_size;
+  return replica.rule.whole_blocks ? std::floor(tokens / block) * block : tokens;
+}
 // Tokens of full layers that a request's windows are worth.
 double window_tokens(const ServingReplica& replica) {
   const SequenceCache& sequence = replica.memory.sequence;
@@ -34,7 +39,7 @@ ReplicaSimulation::ReplicaSimulation(const ServingReplica& replica, ServingRun& 
       rule_(replica.rule),
       run_(run),
       groups_(static_cast<std::size_t>(replica.cost.data_ranks)),
-      capacity_(cache_tokens(replica)),
+      capacity_(whole_capacity(replica)),
       waste_((replica.rule.block_size - 1) / 2.0 + window_tokens(replica)) {}
 
 void ReplicaSimulation::enqueue(const QueuedRequest& request) {
@@ -70,12 +75,35 @@ std::optional<Seconds> ReplicaSimulation::next_start() const {
   return start;
 }
 
-double ReplicaSimulation::used(const Group& group) const {
-  return group.context + group.cached + requests_in(group) * waste_;
+double ReplicaSimulation::held(double tokens) const {
+  return rule_.whole_blocks ? in_blocks(tokens, rule_.block_size) : tokens + waste_;
+}
+
+double ReplicaSimulation::context_of(const Group& group, const Running& one) const {
+  return one.context + group.decode_steps * rule_.tokens_per_step;
+}
+
+double ReplicaSimulation::used(const Group& group, double more) const {
+  if (rule_.whole_blocks) {
+    double sum = 0;
+    for (const Running& one : group.running) sum += held(context_of(group, one) + more);
+    for (const Prompt& one : group.prompts) sum += held(one.request.input);
+    for (const Arriving& one : group.arriving) sum += held(one.request.input);
+    return sum;
+  }
+  const double running = static_cast<double>(group.running.size());
+  return group.context + group.cached + requests_in(group) * waste_ + running * more;
 }
 
 double ReplicaSimulation::requests_in(const Group& group) const {
   return static_cast<double>(group.running.size() + group.prompts.size() + group.arriving.size());
+}
+
+std::vector<int> ReplicaSimulation::decodes_of(std::size_t group) const {
+  std::vector<int> requests;
+  if (groups_[group].step.decode_sequences == 0.0) return requests;
+  for (const Running& one : groups_[group].running) requests.push_back(one.request.index);
+  return requests;
 }
 
 // Tokens that a request must find free, beyond its prompt.
@@ -88,7 +116,7 @@ bool ReplicaSimulation::has_room(const Group& group, const QueuedRequest& next) 
   if (requests == 0) return true;
   if (requests + 1.0 > rule_.max_sequences) return false;
   const double promised = used(group) + group.reserved;
-  return promised + next.input + waste_ + limit_of(next) <= capacity_;
+  return promised + held(next.input) + limit_of(next) <= capacity_;
 }
 
 void ReplicaSimulation::take_in(Group& group, const QueuedRequest& request) {
@@ -96,8 +124,9 @@ void ReplicaSimulation::take_in(Group& group, const QueuedRequest& request) {
   group.cached += request.input;
 }
 
+// A step that had to make room admits nobody (vLLM v1/core/sched/scheduler.py).
 bool ReplicaSimulation::admit(Group& group, Seconds decision) {
-  if (group.waiting.empty()) return false;
+  if (group.waiting.empty() || !group.thrown_out.empty()) return false;
   const QueuedRequest next = group.waiting.front();
   if (next.moved || next.enqueued > decision || !has_room(group, next)) return false;
   take_in(group, next);
@@ -143,7 +172,10 @@ void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decisi
       take = left;
     }
     const double cached = prompt.request.input - prompt.request.computed;
-    if (take > 0.0) group.step = group.step + prefill_step(1, take, cached + prompt.done);
+    if (take > 0.0) {
+      group.step = group.step + prefill_step(1, take, cached + prompt.done);
+      group.parts.push_back({prompt.request.index, cached + prompt.done, take, take >= left});
+    }
     prompt.done += take;
     budget -= take;
     if (take >= left) group.finished.push_back(at);
@@ -151,28 +183,47 @@ void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decisi
   }
 }
 
-// The newest that runs gives its place back until the rest can grow by a step.
+// The newest gives its place back until the rest can grow by a step: of those that run, and where
+// one is left, of the prompts beside it.
 void ReplicaSimulation::make_room(Group& group) {
-  while (group.running.size() > 1 &&
-         used(group) + static_cast<double>(group.running.size()) * rule_.tokens_per_step >
-             capacity_) {
-    const auto newest = std::max_element(
-        group.running.begin(), group.running.end(),
-        [](const Running& a, const Running& b) { return a.request.enqueued < b.request.enqueued; });
-    QueuedRequest request = newest->request;
-    const double context = newest->context + group.decode_steps * rule_.tokens_per_step;
-    request.remaining =
-        std::max(1.0, (newest->last_step - group.decode_steps) * rule_.tokens_per_step);
-    request.input = request.computed = context;
-    request.has_first = true;
-    group.context -= context;
-    group.reserved -= reserved_share(rule_.full_cache) * (newest->last_step - group.decode_steps) *
-                      rule_.tokens_per_step;
-    group.running.erase(newest);
-    std::make_heap(group.running.begin(), group.running.end(), kLater);
-    group.waiting.push_front(request);
+  while (used(group, rule_.tokens_per_step) > capacity_) {
+    if (group.running.size() > 1) {
+      throw_out_newest(group);
+    } else if (!group.prompts.empty()) {
+      throw_out_prompt(group);
+    } else {
+      return;
+    }
     ++run_.preemptions;
   }
+}
+
+// It is computed again with the tokens that it has, and that pass gives its next one.
+void ReplicaSimulation::throw_out_newest(Group& group) {
+  const auto newest = std::max_element(
+      group.running.begin(), group.running.end(),
+      [](const Running& a, const Running& b) { return a.request.enqueued < b.request.enqueued; });
+  QueuedRequest request = newest->request;
+  const double context = context_of(group, *newest);
+  const double left = (newest->last_step - group.decode_steps) * rule_.tokens_per_step;
+  request.remaining = std::max(0.0, left - 1.0);
+  request.input = request.computed = context;
+  request.has_first = true;
+  group.context -= context;
+  group.reserved -= reserved_share(rule_.full_cache) * left;
+  group.running.erase(newest);
+  std::make_heap(group.running.begin(), group.running.end(), kLater);
+  group.thrown_out.push_back(request.index);
+  group.waiting.push_front(request);
+}
+
+void ReplicaSimulation::throw_out_prompt(Group& group) {
+  const QueuedRequest request = group.prompts.back().request;
+  group.cached -= request.input;
+  group.reserved -= limit_of(request);
+  group.prompts.pop_back();
+  group.thrown_out.push_back(request.index);
+  group.waiting.push_front(request);
 }
 
 bool ReplicaSimulation::any_waits(const Group& group, Seconds decision) const {
@@ -216,6 +267,8 @@ void ReplicaSimulation::compose(Group& group, Seconds decision) {
   group.step = {};
   group.holds = balancing_;
   group.finished.clear();
+  group.parts.clear();
+  group.thrown_out.clear();
   if (!group.running.empty()) make_room(group);
   const double running = static_cast<double>(group.running.size());
   if (!rule_.mixes) {
@@ -236,7 +289,7 @@ void ReplicaSimulation::compose(Group& group, Seconds decision) {
 }
 
 // How many steps of this duration come before anything changes.
-double ReplicaSimulation::steps_alike(Seconds start, Seconds duration, Seconds limit) const {
+double ReplicaSimulation::steps_alike(Seconds duration, Seconds limit) const {
   double steps = kMostStepsAlike;
   for (const Group& group : groups_) {
     if (group.step.prefill_tokens > 0.0 || !group.finished.empty() || group.holds) return 1.0;
@@ -246,18 +299,18 @@ double ReplicaSimulation::steps_alike(Seconds start, Seconds duration, Seconds l
     steps = std::min(steps, std::floor((capacity_ - used(group)) / each));
     if (!group.arriving.empty()) {
       const Seconds there = group.arriving.front().there;
-      if (there > start) limit = std::min(limit, there);
-      if (there <= start && there > last_start_) return 1.0;
+      if (there > start_) limit = std::min(limit, there);
+      if (there <= start_ && there > last_start_) return 1.0;
     }
     // Somebody who waits may become visible.
     if (!group.waiting.empty()) {
       const Seconds seen = group.waiting.front().enqueued;
-      if (seen > start) limit = std::min(limit, seen);
-      if (seen <= start && seen > last_start_) return 1.0;
+      if (seen > start_) limit = std::min(limit, seen);
+      if (seen <= start_ && seen > last_start_) return 1.0;
     }
   }
-  if (start + duration * steps > limit) {
-    steps = std::ceil((limit - start) / duration);
+  if (start_ + duration * steps > limit) {
+    steps = std::ceil((limit - start_) / duration);
   }
   return std::max(1.0, steps);
 }
@@ -325,56 +378,65 @@ void ReplicaSimulation::end_decodes(Group& group, Seconds end, double steps, Sec
   }
 }
 
-void ReplicaSimulation::advance(Seconds limit) {
+void ReplicaSimulation::compose_step(Seconds start) {
   first_tokens_.clear();
   ends_.clear();
-  const Seconds start = std::max(clock_, *next_start());
+  start_ = start;
   const bool idle = was_idle_ || start > clock_;
   const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
-  EngineStep slowest, mean;
+  slowest_ = mean_ = {};
   balancing_ = waits_for_balance(decision);
   for (Group& group : groups_) {
     fetch(group, start);
     begin_arrived(group, decision);
     compose(group, decision);
     const EngineStep& s = group.step;
-    slowest = {std::max(slowest.decode_sequences, s.decode_sequences),
-               std::max(slowest.decode_context, s.decode_context),
-               std::max(slowest.prefill_tokens, s.prefill_tokens),
-               std::max(slowest.prefill_sequences, s.prefill_sequences),
-               std::max(slowest.prefill_pairs, s.prefill_pairs)};
-    mean = mean + s;
+    slowest_ = {std::max(slowest_.decode_sequences, s.decode_sequences),
+                std::max(slowest_.decode_context, s.decode_context),
+                std::max(slowest_.prefill_tokens, s.prefill_tokens),
+                std::max(slowest_.prefill_sequences, s.prefill_sequences),
+                std::max(slowest_.prefill_pairs, s.prefill_pairs)};
+    mean_ = mean_ + s;
   }
   const double share = 1.0 / static_cast<double>(groups_.size());
-  mean = {mean.decode_sequences * share, mean.decode_context * share, mean.prefill_tokens * share,
-          mean.prefill_sequences * share, mean.prefill_pairs * share};
+  mean_ = {mean_.decode_sequences * share, mean_.decode_context * share,
+           mean_.prefill_tokens * share, mean_.prefill_sequences * share,
+           mean_.prefill_pairs * share};
+}
 
-  StepDuration one = step_duration(replica_, slowest, mean);
+void ReplicaSimulation::finish_step(Seconds end) { end_steps({end, 1.0, end - start_, {}}); }
+
+void ReplicaSimulation::end_steps(const Finished& finished) {
+  for (Group& group : groups_) {
+    end_decodes(group, finished.end, finished.steps, finished.each);
+    end_prompts(group, finished.end, finished.prompt_delay);
+  }
+  busy_ += finished.end - start_;
+  run_.steps += static_cast<std::int64_t>(finished.steps);
+  // The step after a run is composed while its last step runs.
+  last_start_ = finished.end - finished.each;
+  clock_ = finished.end;
+  // Nothing could be composed: the decision came before everything that waits.
+  const bool empty = slowest_.decode_sequences == 0.0 && slowest_.prefill_tokens == 0.0;
+  was_idle_ = empty;
+  if (empty && ends_.empty() && first_tokens_.empty()) last_start_ = start_;
+}
+
+void ReplicaSimulation::advance(Seconds limit) {
+  compose_step(std::max(clock_, *next_start()));
+  StepDuration one = step_duration(replica_, slowest_, mean_);
   double steps = 1.0;
-  if (slowest.decode_sequences > 0.0) {
-    steps = steps_alike(start, one.duration, limit);
+  if (slowest_.decode_sequences > 0.0) {
+    steps = steps_alike(one.duration, limit);
     if (steps > 1.0) {
       // Contexts grow: the middle step stands for all.
       const double grown = (steps - 1.0) / 2.0 * rule_.tokens_per_step;
-      slowest.decode_context += grown * slowest.decode_sequences;
-      mean.decode_context += grown * mean.decode_sequences;
-      one = step_duration(replica_, slowest, mean);
+      slowest_.decode_context += grown * slowest_.decode_sequences;
+      mean_.decode_context += grown * mean_.decode_sequences;
+      one = step_duration(replica_, slowest_, mean_);
     }
   }
-  const Seconds end = start + one.duration * steps;
-  for (Group& group : groups_) {
-    end_decodes(group, end, steps, one.duration);
-    end_prompts(group, end, one.prompt_delay);
-  }
-  busy_ += end - start;
-  run_.steps += static_cast<std::int64_t>(steps);
-  // The step after a run is composed while its last step runs.
-  last_start_ = end - one.duration;
-  clock_ = end;
-  // Nothing could be composed: the decision came before everything that waits.
-  const bool empty = slowest.decode_sequences == 0.0 && slowest.prefill_tokens == 0.0;
-  was_idle_ = empty;
-  if (empty && ends_.empty() && first_tokens_.empty()) last_start_ = start;
+  end_steps({start_ + one.duration * steps, steps, one.duration, one.prompt_delay});
 }
 
 }  // namespace meshwright

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One replica's queues and steps, the part of simulation.h that an engine is.
+//
+// The scheduler has two clocks. advance() runs a step in the time that it is predicted to take. An
+// engine that really runs calls compose_step(), runs what it says, and calls finish_step() with the
+// time at which it was done.
 #pragma once
 
 #include <deque>
@@ -28,13 +32,21 @@ struct StepEvent {
   Seconds when{};
 };
 
+// What a step computes of one prompt.
+struct PromptPart {
+  int index = 0;      // of the load
+  double begin = 0;   // tokens of it that are in the cache already
+  double tokens = 0;  // behind them
+  bool last = false;  // the prompt is whole with them, and gives a token
+};
+
 class ReplicaSimulation {
  public:
   // Records gaps into `run`.
   ReplicaSimulation(const ServingReplica& replica, ServingRun& run);
 
   // Whether a request fits into an idle replica.
-  [[nodiscard]] bool could_hold(double tokens) const { return tokens + waste_ <= capacity_; }
+  [[nodiscard]] bool could_hold(double tokens) const { return held(tokens) <= capacity_; }
   void enqueue(const QueuedRequest& request);
   // When the next step may start; none: nothing to do.
   [[nodiscard]] std::optional<Seconds> next_start() const;
@@ -44,6 +56,21 @@ class ReplicaSimulation {
   [[nodiscard]] const std::vector<StepEvent>& first_tokens() const { return first_tokens_; }
   [[nodiscard]] const std::vector<StepEvent>& ends() const { return ends_; }
   [[nodiscard]] Seconds busy() const { return busy_; }
+
+  // The next step, which starts at `start`, not before next_start().
+  void compose_step(Seconds start);
+  // The step that was composed last is over. Its first tokens and ends are known from now on.
+  void finish_step(Seconds end);
+  // Of the step that was composed last, on one attention group: its sizes, the requests that
+  // decode, and the parts of prompts. Those that lost their place in the cache before it.
+  [[nodiscard]] const EngineStep& step_of(std::size_t group) const { return groups_[group].step; }
+  [[nodiscard]] std::vector<int> decodes_of(std::size_t group) const;
+  [[nodiscard]] const std::vector<PromptPart>& prompts_of(std::size_t group) const {
+    return groups_[group].parts;
+  }
+  [[nodiscard]] const std::vector<int>& thrown_out(std::size_t group) const {
+    return groups_[group].thrown_out;
+  }
 
  private:
   struct Running {
@@ -77,9 +104,22 @@ class ReplicaSimulation {
     // Of the step that is being made.
     EngineStep step{};
     std::vector<std::size_t> finished{};  // places in prompts
+    std::vector<PromptPart> parts{};
+    std::vector<int> thrown_out{};
+  };
+  // A step that is over, or so many equal ones.
+  struct Finished {
+    Seconds end{};
+    double steps = 1;
+    Seconds each{};
+    Seconds prompt_delay{};
   };
 
-  [[nodiscard]] double used(const Group& group) const;
+  // Tokens of the cache that a request with so many takes.
+  [[nodiscard]] double held(double tokens) const;
+  // That the group's requests take, once each that runs has `more` tokens.
+  [[nodiscard]] double used(const Group& group, double more = 0.0) const;
+  [[nodiscard]] double context_of(const Group& group, const Running& one) const;
   [[nodiscard]] double limit_of(const QueuedRequest& request) const;
   [[nodiscard]] double requests_in(const Group& group) const;
   [[nodiscard]] bool has_room(const Group& group, const QueuedRequest& request) const;
@@ -93,10 +133,13 @@ class ReplicaSimulation {
   [[nodiscard]] bool waits_for_balance(Seconds decision);
   void take_prompts(Group& group, double budget, Seconds decision);
   void make_room(Group& group);
+  void throw_out_newest(Group& group);
+  void throw_out_prompt(Group& group);
   void start_decoding(Group& group, const QueuedRequest& request, Seconds now);
   void end_prompts(Group& group, Seconds end, Seconds delay);
   void end_decodes(Group& group, Seconds end, double steps, Seconds each);
-  [[nodiscard]] double steps_alike(Seconds start, Seconds duration, Seconds limit) const;
+  void end_steps(const Finished& finished);
+  [[nodiscard]] double steps_alike(Seconds duration, Seconds limit) const;
 
   const ServingReplica& replica_;
   const SchedulerRule& rule_;
@@ -106,7 +149,8 @@ class ReplicaSimulation {
   double unbalanced_steps_ = 0, balanced_steps_ = 0;  // that prompts of data ranks were held back
   bool balancing_ = false;                            // in this step
   double capacity_ = 0, waste_ = 0;  // tokens of a group's cache; of a request's blocks
-  Seconds clock_{}, last_start_{}, busy_{};
+  Seconds clock_{}, start_{}, last_start_{}, busy_{};
+  EngineStep slowest_{}, mean_{};  // of the groups, in the step that is being made
   bool was_idle_ = true;
   std::vector<StepEvent> first_tokens_, ends_;
 };

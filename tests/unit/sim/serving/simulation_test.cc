@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/serving/replica_simulation.h"
 #include "tests/unit/sim/serving/plain_replica.h"
 
 namespace meshwright {
@@ -127,6 +128,77 @@ TEST(SimulateServing, ThrowsOutTheNewestFromAFullCache) {
   EXPECT_GT(kept->requests[2].ttft(), kept->requests[1].ttft() * 2.0);
   // A request that is longer than the cache is never served.
   EXPECT_FALSE(simulate_serving(replica, 1, closed(1, 300, 50, 1)).has_value());
+}
+
+// An engine's clock in place of the predicted one: steps of the predicted times give the same run.
+TEST(SimulateServing, AnotherClockRunsTheSameSchedule) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01), 330);
+  replica.rule.token_budget = 60;
+  const ServingLoad load = closed(3, 100, 20, 6);
+  const auto predicted = simulate_serving(replica, 1, load);
+  ASSERT_TRUE(predicted.has_value());
+
+  ServingRun run;
+  ReplicaSimulation engine(replica, run);
+  std::vector<RequestTiming> timings(6);
+  int next = 0;
+  const auto ask = [&](Seconds arrival) {
+    timings[static_cast<std::size_t>(next)].arrival = arrival;
+    engine.enqueue({next++, arrival, 100, 100, 19, false, false});
+  };
+  for (int user = 0; user < 3; ++user) ask({});
+  Seconds clock;
+  while (engine.next_start()) {
+    engine.compose_step(clock);
+    double prompts = 0;
+    for (const PromptPart& part : engine.prompts_of(0)) prompts += part.tokens;
+    EXPECT_EQ(engine.step_of(0).prefill_tokens, prompts);
+    EXPECT_EQ(engine.step_of(0).decode_sequences, static_cast<double>(engine.decodes_of(0).size()));
+    clock += step_duration(replica, engine.step_of(0), engine.step_of(0)).duration;
+    engine.finish_step(clock);
+    for (const StepEvent& e : engine.first_tokens()) {
+      timings[static_cast<std::size_t>(e.index)].first_token = e.when;
+    }
+    for (const StepEvent& e : engine.ends()) {
+      timings[static_cast<std::size_t>(e.index)].end = e.when;
+      if (next < 6) ask(e.when);
+    }
+  }
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    EXPECT_NEAR(timings[i].first_token.value(), predicted->requests[i].first_token.value(), 1e-9);
+    EXPECT_NEAR(timings[i].end.value(), predicted->requests[i].end.value(), 1e-9);
+  }
+}
+
+// Blocks of 16: two requests of 33 tokens take 3 each. Of 6 blocks none is left for their 49th
+// token, so that the newer one loses its place, and is computed again with what it has.
+TEST(ReplicaSimulation, CountsWholeBlocks) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0), 100);
+  replica.rule.block_size = 16;
+  replica.rule.whole_blocks = true;
+  ServingRun run;
+  ReplicaSimulation engine(replica, run);
+  EXPECT_TRUE(engine.could_hold(96));  // 100 tokens are 6 whole blocks
+  EXPECT_FALSE(engine.could_hold(97));
+  engine.enqueue({0, seconds(0), 33, 33, 30, false, false});
+  engine.enqueue({1, seconds(0.5), 33, 33, 30, false, false});
+  Seconds clock = seconds(1);
+  double left_out_at = 0;
+  int tokens = 0;
+  while (engine.next_start()) {
+    engine.compose_step(clock);
+    if (!engine.thrown_out(0).empty()) {
+      EXPECT_EQ(engine.thrown_out(0), std::vector<int>{1});
+      left_out_at = engine.step_of(0).decode_context;
+    }
+    tokens += static_cast<int>(engine.decodes_of(0).size());
+    for (const PromptPart& part : engine.prompts_of(0)) tokens += part.last ? 1 : 0;
+    clock += seconds(1);
+    engine.finish_step(clock);
+  }
+  EXPECT_EQ(run.preemptions, 1);
+  EXPECT_EQ(left_out_at, 48);  // of the one that stays, at its last token of three blocks
+  EXPECT_EQ(tokens, 2 * 31);   // one pass gives each of them, computed again or not
 }
 
 TEST(SimulateServing, ReplicasShareTheRequests) {
