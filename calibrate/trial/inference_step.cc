@@ -23,6 +23,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
       seed_(options.seed),
       decode_tokens_(decode_tokens),
       capacity_(job.seq_length + decode_tokens) {
+  context_.force_load_balancing = options.moe_router_force_load_balancing;
   if (model_.position_embedding == PositionEmbedding::rope) {
     rotary_ = rotary_table(arena_, compute_, first_positions(capacity_), rotary_width(model_));
     context_.rotary_table = rotary_.data();

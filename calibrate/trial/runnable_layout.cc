@@ -337,6 +337,9 @@ std::string inference_unsupported(const Model& model, const Job& job, const Layo
   if (model.vocab_size == 0 || model.num_attention_heads == 0) {
     return "the trial does not run inference without a vocabulary and attention";
   }
+  if (model.mla && decode_tokens > 0) {
+    return "the trial decodes latent attention only when it serves";
+  }
   if (decode_tokens >= job.seq_length) {
     return fmt::format("the trial does not decode {} of {} positions: a prompt comes first",
                        decode_tokens, job.seq_length);

@@ -3,6 +3,7 @@
 
 #include "sim/collective/collective_model.h"
 #include "sim/serving/weights.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
@@ -115,18 +116,18 @@ std::vector<ServingTransfer> step_volume(const Model& model, const ServingCluste
                 .payload = activation,
                 .formula = "rows*h*2"});
   };
-  all_reduce("embedding all-reduce", 1);
+  all_reduce(transfer_names::kEmbeddingAllReduce, 1);
   if (model.parallel_attention_mlp) {
     all_reduce("layer output all-reduce", model.num_layers);
   } else {
-    all_reduce("attention output all-reduce", model.num_layers);
-    all_reduce("MLP output all-reduce", dense_layers);
-    all_reduce("expert output all-reduce", exchanges ? 0.0 : expert_layers);
+    all_reduce(transfer_names::kAttention.output_all_reduce, model.num_layers);
+    all_reduce(transfer_names::kMlp.output_all_reduce, dense_layers);
+    all_reduce(transfer_names::kExpertOutputAllReduce, exchanges ? 0.0 : expert_layers);
   }
   add_token_exchange(ledger, model, options, rows, expert_layers);
   add_context_exchange(ledger, model, options, decodes);
   ledger.add(
-      {.name = "logits all-gather",
+      {.name = transfer_names::kLogitsAllGather,
        .group = Group::tensor,
        .collective = Collective::all_gather,
        .group_size = tp,

@@ -121,6 +121,9 @@ inline constexpr std::string_view kSharedGroupsAllGather =
 inline constexpr std::string_view kSharedGroupsReduceScatter =
     "query-key-value gradient reduce-scatter of shared groups";
 
+// Of inference, where every tensor rank has all tokens.
+inline constexpr std::string_view kExpertOutputAllReduce = "expert output all-reduce";
+inline constexpr std::string_view kLogitsAllGather = "logits all-gather";
 inline constexpr std::string_view kEmbeddingReduceScatter = "embedding reduce-scatter";
 inline constexpr std::string_view kEmbeddingAllReduce = "embedding all-reduce";
 inline constexpr std::string_view kEmbeddingGradientAllGather = "embedding gradient all-gather";

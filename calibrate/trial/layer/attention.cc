@@ -8,10 +8,9 @@
 #include "calibrate/trial/layer/product.h"
 
 namespace meshwright::calibrate {
-namespace {
 
-const Parameter* sinks_of(const TrialContext& context, ParameterStore& store,
-                          const std::string& name) {
+const Parameter* attention_sinks(const TrialContext& context, ParameterStore& store,
+                                 const std::string& name) {
   if (!context.model.attention_sinks) return nullptr;
   Parameter p;
   p.name = name + ".sinks";
@@ -22,14 +21,12 @@ const Parameter* sinks_of(const TrialContext& context, ParameterStore& store,
   return &store.add(p);
 }
 
-}  // namespace
-
 Attention::Attention(const TrialContext& context, ParameterStore& store, const std::string& name,
                      std::int64_t window)
     : context_(context),
       qkv_(context, store, name + ".qkv"),
       core_(context, {qkv_.groups(), qkv_.queries_of_group(), qkv_.width(), qkv_.width()}, window,
-            sinks_of(context, store, name)),
+            attention_sinks(context, store, name)),
       projection_(context, store, name + ".projection", query_size(context.model),
                   context.model.add_bias_linear,
                   output_names(transfer_names::kAttention, context.layout.sequence_parallel)) {}

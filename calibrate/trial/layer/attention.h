@@ -18,6 +18,10 @@ struct AttentionSaved {
   Tensor merged;  // the projection's input
 };
 
+// A logit for each head of this rank, where the model has them; else null.
+const Parameter* attention_sinks(const TrialContext& context, ParameterStore& store,
+                                 const std::string& name);
+
 class Attention {
  public:
   // window: positions that a query sees; 0: all before it.

@@ -204,6 +204,46 @@ Tensor Experts::forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const
   return combine(compute(saved), saved, phase);
 }
 
+void Experts::take_own_copies(ExpertsSaved& saved) const {
+  const auto here = static_cast<std::int32_t>(experts_.size());
+  const std::int32_t first = context_.groups.expert.rank() * here;
+  std::vector<std::int32_t> tokens;
+  std::vector<float> probabilities;
+  saved.plan.of_expert.assign(experts_.size(), 0);
+  for (const std::int32_t choice : saved.choices) {
+    const auto i = static_cast<std::size_t>(choice);
+    const std::int32_t expert = saved.routes.experts[i] - first;
+    if (expert < 0 || expert >= here) continue;
+    ++saved.plan.of_expert[static_cast<std::size_t>(expert)];
+    tokens.push_back(choice / moe_.moe_router_topk);
+    probabilities.push_back(saved.routes.probabilities[i]);
+  }
+  saved.plan.copies = static_cast<std::int64_t>(tokens.size());
+  if (tokens.empty()) return;
+  saved.tokens_sent = uploaded(context_, tokens);
+  saved.probabilities = uploaded(context_, probabilities);
+}
+
+Tensor Experts::forward_replicated(const Tensor& x, Tensor shared) const {
+  ExpertsSaved saved;
+  route(x, saved);
+  take_own_copies(saved);
+  Tensor sums;
+  if (saved.plan.copies > 0) {
+    saved.tokens = copies_of_tokens(x, saved);
+    sums = sums_of_copies(compute(saved), saved);
+  } else {
+    sums = context_.tensor(x.count());
+    context_.compute.fill_zero(sums.data(), sums.size());
+  }
+  if (!shared.empty()) {
+    context_.compute.add(sums.data(), shared.data(), sums.data(), sums.count());
+  }
+  context_.groups.tensor.all_reduce(transfer_names::kExpertOutputAllReduce, Phase::forward,
+                                    sums.data(), sums.count());
+  return sums;
+}
+
 template <typename Visit>
 void Experts::for_each_expert(const ExpertsSaved& saved, const Visit& visit) const {
   Rows rows{0, 0};

@@ -50,6 +50,12 @@ class Experts {
   [[nodiscard]] Tensor combine(Tensor out, const ExpertsSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
 
+  // An inference engine's pass: every tensor rank has all tokens, expert ranks are among them, and
+  // one all-reduce sums what each rank's experts, or its pieces of them, put out. `shared`: this
+  // rank's part of the shared expert's output; empty: there is none. The layout's dispatcher is
+  // allgather, so that the router sends nothing.
+  [[nodiscard]] Tensor forward_replicated(const Tensor& x, Tensor shared) const;
+
   // The parts of a backward pass, in this order; the last gives the gradient of x.
   void combine_gradient(const Tensor& dy, const ExpertsSaved& saved, ExpertsBackward& pass) const;
   void compute_backward(ExpertsSaved& saved, ExpertsBackward& pass) const;
@@ -68,6 +74,8 @@ class Experts {
 
   void add_expert(ParameterStore& store, const std::string& name);
   void send_probabilities(ExpertsSaved& saved, Phase phase) const;
+  // Of the copies of all tokens, those of the experts here.
+  void take_own_copies(ExpertsSaved& saved) const;
   // Gathers all tokens, if each rank gets all of them.
   void gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
   [[nodiscard]] std::vector<float> gathered_route_gradients(const ExpertsSaved& saved,

@@ -107,14 +107,16 @@ Tensor Layer::forward(Tensor x, LayerSaved& saved, Phase phase) const {
 }
 
 KeyValueCache Layer::make_cache(std::int64_t capacity) const {
-  return attention_->make_cache(capacity);
+  return latent_ ? KeyValueCache{} : attention_->make_cache(capacity);
 }
 
 Tensor Layer::forward_cached(Tensor x, KeyValueCache& cache) const {
-  LayerSaved saved;  // of the MLP; given back at the end
+  LayerSaved saved;  // of latent attention and the MLP; given back at the end
   NormSaved norm;
   const Tensor normed = attention_norm_->forward(x, norm);
-  const Tensor middle = attention_->forward_cached(normed, cache);
+  const Tensor middle = latent_ ? latent_->forward(normed, saved.latent, Phase::forward)
+                                : attention_->forward_cached(normed, cache);
+  saved.latent = {};
   context_.compute.add(middle.data(), x.data(), middle.data(), middle.count());
   x.release();
   Tensor y = mlp_forward(middle, saved, Phase::forward);

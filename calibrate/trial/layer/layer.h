@@ -73,7 +73,8 @@ class Layer {
   void offload(LayerSaved& saved, bool whole) const;
   void bring_back(LayerSaved& saved, bool whole) const;
 
-  // Inference: keeps nothing but keys and values.
+  // Inference: keeps nothing but keys and values. Latent attention keeps nothing: its passes begin
+  // at the first position.
   [[nodiscard]] KeyValueCache make_cache(std::int64_t capacity) const;
   [[nodiscard]] Tensor forward_cached(Tensor x, KeyValueCache& cache) const;
 

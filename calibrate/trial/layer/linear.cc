@@ -115,11 +115,14 @@ RowParallelLinear::RowParallelLinear(const TrialContext& context, ParameterStore
   bias_ = &store.add(std::move(p));
 }
 
+Tensor RowParallelLinear::partial(const Tensor& x) const {
+  Tensor y = context_.tensor(context_.rows() * context_.hidden());
+  forward_product(context_, context_.rows(), x.data(), weight_, y.data());
+  return y;
+}
+
 Tensor RowParallelLinear::forward(const Tensor& x, Phase phase) const {
-  Tensor partial = context_.tensor(context_.rows() * context_.hidden());
-  forward_product(context_, context_.rows(), x.data(), weight_, partial.data());
-  Tensor y =
-      reduce_sequence(context_, std::move(partial), context_.hidden(), names_.forward, phase);
+  Tensor y = reduce_sequence(context_, partial(x), context_.hidden(), names_.forward, phase);
   if (bias_ != nullptr) {
     context_.compute.add_bias(y.data(), bias_->weight, context_.local_rows(), context_.hidden());
   }

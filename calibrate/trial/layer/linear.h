@@ -59,6 +59,8 @@ class RowParallelLinear {
   RowParallelLinear(const TrialContext& context, ParameterStore& store, const std::string& name,
                     std::int64_t rows, bool bias, LinearNames names);
 
+  // rows x hidden: this rank's part of the sum over the tensor ranks, without bias.
+  [[nodiscard]] Tensor partial(const Tensor& x) const;
   // local_rows x hidden with bias, from rows x the rank's share of the input.
   [[nodiscard]] Tensor forward(const Tensor& x, Phase phase) const;
   // The gradient of x; adds to the weight's and bias's.

@@ -82,6 +82,12 @@ Tensor Mlp::forward(const Tensor& x, MlpSaved& saved, Phase phase) const {
   return fc2_forward(saved, phase);
 }
 
+Tensor Mlp::partial(const Tensor& x) const {
+  MlpSaved saved;
+  fc1_forward(x, saved, Phase::forward);
+  return fc2_.partial(saved.activation);
+}
+
 Tensor Mlp::backward(const Tensor& dy, const Tensor& x, MlpSaved& saved) const {
   fc2_backward(dy, saved);
   return fc1_backward(x, saved);

@@ -28,6 +28,8 @@ class Mlp {
       std::int64_t ffn_hidden_size, bool bias, const transfer_names::BlockNames& names);
 
   [[nodiscard]] Tensor forward(const Tensor& x, MlpSaved& saved, Phase phase) const;
+  // Rows of this rank's part of the output, without fc2's bias; the caller sums the tensor ranks'.
+  [[nodiscard]] Tensor partial(const Tensor& x) const;
   // The gradient of x.
   [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x, MlpSaved& saved) const;
 

@@ -4,7 +4,9 @@
 // Columns are Megatron-LM's: for each query group its r = heads / groups queries, one key, one
 // value. With fewer groups than ranks the linear's columns are still split evenly; the products are
 // gathered and each rank picks its queries and its group's key and value, whose gradients the
-// reduce-scatter sums (core/transformer/attention.py).
+// reduce-scatter sums (core/transformer/attention.py). An inference engine repeats them instead:
+// each rank has the columns of its queries and of its group's key and value (vLLM
+// QKVParallelLinear), and nothing is gathered.
 //
 // By heads: (groups of this rank, batch, r + 2, positions, width), so that the queries of a group
 // are one matrix of r * positions rows for one key matrix.
@@ -12,6 +14,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "calibrate/trial/layer/linear.h"
 #include "calibrate/trial/layer/norm.h"
@@ -24,9 +27,13 @@ struct HeadNormsSaved {
   NormSaved query_norm, key_norm;
 };
 
+// Where there are fewer groups than ranks. Repeated groups have no backward pass.
+enum class SharedGroups { gathered, repeated };
+
 class QueryKeyValue {
  public:
-  QueryKeyValue(const TrialContext& context, ParameterStore& store, const std::string& name);
+  QueryKeyValue(const TrialContext& context, ParameterStore& store, const std::string& name,
+                SharedGroups shared = SharedGroups::gathered);
 
   [[nodiscard]] std::int64_t width() const { return width_; }
   [[nodiscard]] std::int64_t groups() const { return groups_; }             // of this rank
@@ -47,7 +54,18 @@ class QueryKeyValue {
   struct Run {
     std::int64_t piece, from, to, cols;
   };
+  // Weight and bias (null: none) of some of the fused columns, in the order of a rank's own.
+  struct OwnColumns {
+    Parameter *weight, *bias;
+    std::int64_t cols;
+  };
   [[nodiscard]] bool shares_groups() const;
+  [[nodiscard]] bool has_bias() const;
+  void add_own_columns(ParameterStore& store, const std::string& name, std::int64_t first,
+                       std::int64_t cols);
+  // Row by row this rank's queries, key and value of each of its groups.
+  [[nodiscard]] Tensor projected(const Tensor& x, Phase phase) const;
+  [[nodiscard]] Tensor repeated(const Tensor& x) const;
   [[nodiscard]] std::vector<Run> own_runs() const;
   [[nodiscard]] Tensor pick(Tensor fused, Phase phase) const;
   [[nodiscard]] Tensor put_back(Tensor own) const;
@@ -60,7 +78,8 @@ class QueryKeyValue {
 
   const TrialContext& context_;
   std::int64_t width_, groups_, queries_;
-  ColumnParallelLinear linear_;
+  std::optional<ColumnParallelLinear> linear_;
+  std::vector<OwnColumns> own_columns_;  // where groups are repeated, instead
   std::optional<Norm> query_norm_, key_norm_;
 };
 

@@ -37,8 +37,13 @@ void Embedding::update_positions() {
     const auto row = static_cast<std::int64_t>(i);
     ids[i] = static_cast<std::int32_t>(context_.position(row / context_.layout.micro_batch_size));
   }
-  position_ids_ = context_.tensor(context_.rows());
-  context_.compute.upload(position_ids_.data(), ids.data(), position_ids_.size());
+  set_positions(ids);
+}
+
+void Embedding::set_positions(const std::vector<std::int32_t>& positions) {
+  if (positions_ == nullptr) return;
+  position_ids_ = context_.tensor(static_cast<std::int64_t>(positions.size()));
+  context_.compute.upload(position_ids_.data(), positions.data(), position_ids_.size());
   context_.compute.synchronize();
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "calibrate/trial/ranks/context.h"
 #include "calibrate/trial/states/parameters.h"
@@ -21,6 +22,8 @@ class Embedding {
   [[nodiscard]] Parameter& words() const { return words_; }
   // After the context's positions have changed.
   void update_positions();
+  // Of rows that follow no order: the place in its sequence of each row of the next passes.
+  void set_positions(const std::vector<std::int32_t>& positions);
   // tokens: rows() ids on the device.
   [[nodiscard]] Tensor forward(const Tensor& tokens) const;
   void backward(const Tensor& dy, const Tensor& tokens) const;

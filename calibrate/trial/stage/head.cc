@@ -31,7 +31,8 @@ Tensor LanguageModelHead::gathered_logits(const Tensor& x) const {
   CountedGroup& group = context_.groups.tensor;
   if (group.size() == 1) return own;
   Tensor all = context_.tensor(own.count() * group.size());
-  group.all_gather("logits all-gather", Phase::forward, own.data(), all.data(), own.count());
+  group.all_gather(transfer_names::kLogitsAllGather, Phase::forward, own.data(), all.data(),
+                   own.count());
   return all;
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causal attention of a tensor rank's heads over a paged cache: each sequence of a pass attends to
+// what it has cached and to its new rows, and caches these. A pass has rows of many sequences:
+// those that decode have one, a prompt has a chunk.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/trial/layer/linear.h"
+#include "calibrate/trial/layer/query_key_value.h"
+#include "calibrate/trial/serving/paged_cache.h"
+
+namespace meshwright::calibrate {
+
+// Keys are taken by so many: libraries prepare every new size of a product (attention.cc).
+inline constexpr std::int64_t kPagedKeys = 64;
+constexpr std::int64_t paged_keys(std::int64_t seen) {
+  return (seen + kPagedKeys - 1) / kPagedKeys * kPagedKeys;
+}
+
+class PagedAttention {
+ public:
+  // window: positions that a query sees; 0: all before it.
+  PagedAttention(const TrialContext& context, ParameterStore& store, const std::string& name,
+                 std::int64_t window);
+
+  [[nodiscard]] PageShape page_shape(int block_size) const;
+  // x: rows x hidden. The sequences' rows are all rows of x.
+  [[nodiscard]] Tensor forward(const Tensor& x, const std::vector<SequenceRows>& sequences,
+                               const PagedCache& cache, std::size_t layer) const;
+
+ private:
+  void attend(const Tensor& heads, const SequenceRows& sequence, const PagedCache& cache,
+              std::size_t layer, const Tensor& out) const;
+
+  const TrialContext& context_;
+  QueryKeyValue qkv_;
+  std::int64_t window_;
+  const Parameter* sinks_;
+  RowParallelLinear projection_;
+};
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-latent attention (DeepSeek-V2, arXiv 2405.04434, 2.1) of a tensor rank's heads over a paged
+// cache of latents, which every tensor rank holds whole. Keys and values are never made: the key's
+// up projection is applied to queries, and the value's to what attention puts out (absorbed, as
+// engines decode: vLLM v1/attention/backends/mla).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/trial/layer/linear.h"
+#include "calibrate/trial/layer/norm.h"
+#include "calibrate/trial/serving/paged_cache.h"
+
+namespace meshwright::calibrate {
+
+class PagedLatentAttention {
+ public:
+  PagedLatentAttention(const TrialContext& context, ParameterStore& store, const std::string& name,
+                       std::int64_t window);
+
+  [[nodiscard]] PageShape page_shape(int block_size) const;
+  // x: rows x hidden. The sequences' rows are all rows of x.
+  [[nodiscard]] Tensor forward(const Tensor& x, const std::vector<SequenceRows>& sequences,
+                               const PagedCache& cache, std::size_t layer) const;
+
+ private:
+  [[nodiscard]] Tensor query_of(const Tensor& x) const;
+  // Columns from `at` on of each of `rows` rows, without gaps.
+  [[nodiscard]] Tensor columns(const float* from, std::int64_t stride, std::int64_t rows,
+                               std::int64_t cols) const;
+  // The last columns of `rows` x `groups` vectors of `width`.
+  void rotate(const Tensor& x, std::int64_t groups, std::int64_t width) const;
+  // By heads: of each its columns of the up projection.
+  [[nodiscard]] Tensor up_columns(std::int64_t at, std::int64_t cols) const;
+  void attend(const Tensor& query, const SequenceRows& sequence, const PagedCache& cache,
+              std::size_t layer, const Tensor& out) const;
+
+  const TrialContext& context_;
+  const LatentAttention& mla_;
+  std::int64_t heads_, key_width_, window_;
+  ColumnParallelLinear query_up_;
+  Parameter& key_value_down_;
+  Norm key_value_norm_;
+  Parameter& key_value_up_;
+  RowParallelLinear projection_;
+  Parameter* query_down_ = nullptr;
+  std::optional<Norm> query_norm_;
+};
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/serving/serving_engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "calibrate/launch/rank_progress.h"
+#include "calibrate/measure/measurement.h"
+#include "calibrate/trial/stage/batch.h"
+#include "sim/base/error.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+// The rank is seen to go on while nobody asks.
+constexpr double kLongestSleep = 0.5;
+
+std::size_t at_place(int index) { return static_cast<std::size_t>(index); }
+std::int64_t whole_tokens(double tokens) { return static_cast<std::int64_t>(tokens); }
+
+// The scheduler's view of the engine that runs: it counts blocks one by one, composes a step when
+// the one before it is over, and needs no time before it sees a request.
+ServingReplica scheduled_replica(const ServingScenario& scenario,
+                                 const ServingModelOptions& options) {
+  ServingReplica replica;
+  replica.rule = scheduler_rule(scenario.engine, scenario.options);
+  replica.rule.block_size = options.block_size;
+  replica.rule.whole_blocks = true;
+  replica.rule.overlapped = false;
+  replica.rule.request = {};
+  replica.memory.sequence.full_token = bytes(1);
+  replica.memory.sequence.block_size = options.block_size;
+  replica.memory.kv_cache = bytes(static_cast<double>(options.blocks * options.block_size));
+  return replica;
+}
+
+}  // namespace
+
+ServingEngine::ServingEngine(const ServingScenario& scenario, Compute& compute, Communicator& ranks,
+                             const ServingModelOptions& options)
+    : scenario_(scenario),
+      ranks_(ranks),
+      seed_(options.seed),
+      precision_(options.precision),
+      pool_(options.blocks, options.block_size),
+      model_(scenario.model, scenario.options.layout, compute, ranks, options),
+      replica_(scheduled_replica(scenario, options)) {}
+
+ServingEngine::Served& ServingEngine::served(int request) {
+  return served_[(at_place(request) - share_.first) / share_.stride];
+}
+
+const std::vector<std::int32_t>& ServingEngine::tokens_of(int request) const {
+  return served_[(at_place(request) - share_.first) / share_.stride].tokens;
+}
+
+void ServingEngine::start(const ServingLoad& load, ServedShare share) {
+  load_ = load;
+  share_ = share;
+  asked_ = requests_of(load);
+  next_ = share.first;
+  scheduled_ = {};
+  scheduler_.emplace(replica_, scheduled_);
+  account_.emplace(scenario_, precision_);
+  served_.clear();
+  steps_.clear();
+  indices_.clear();
+  run_ = {};
+  runs_step_ = false;
+  for (std::size_t i = share.first; i < asked_.size(); i += share.stride) {
+    const ServingRequest& one = asked_[i];
+    invariant(scheduler_->could_hold(one.input + one.output), "the cache holds each request");
+    indices_.push_back(static_cast<int>(i));
+    Served& made = served_.emplace_back();
+    made.tokens = token_ids(scenario_.model, 1, one.input, static_cast<std::int64_t>(i), 0, seed_);
+    made.timing.input = one.input;
+    made.timing.output = one.output;
+  }
+  ranks_.barrier();
+  begin_ = steady_clock_seconds();
+}
+
+// The first rank's, on every rank: all schedulers see the same times.
+Seconds ServingEngine::shared_clock() {
+  double now = steady_clock_seconds() - begin_;
+  ranks_.host_broadcast(&now, sizeof now, 0);
+  return seconds(now);
+}
+
+void ServingEngine::ask(Seconds arrival) {
+  served(static_cast<int>(next_)).timing.arrival = arrival;
+  QueuedRequest request;
+  request.index = static_cast<int>(next_);
+  request.enqueued = arrival;
+  request.input = request.computed = asked_[next_].input;
+  request.remaining = asked_[next_].output - 1.0;
+  scheduler_->enqueue(request);
+  next_ += share_.stride;
+}
+
+void ServingEngine::ask_arrived(Seconds now) {
+  if (load_.kind == LoadKind::closed_loop) return;
+  while (next_ < asked_.size() && asked_[next_].arrival <= now) ask(asked_[next_].arrival);
+}
+
+// Waits where nothing is to be done before the next request comes; false: this was the last.
+bool ServingEngine::wait_for_work(Seconds now) {
+  const std::optional<Seconds> start = scheduler_->next_start();
+  if (start && *start <= now) return true;
+  if (!start && next_ >= asked_.size()) return false;
+  const Seconds until = start ? *start : asked_[next_].arrival;
+  begin_operation({.name = "wait for the next request", .slow = seconds(kLongestSleep)});
+  if (ranks_.rank() == 0) {
+    const double rest = std::min(kLongestSleep, (until - now).value());
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::max(0.0, rest)));
+  }
+  return true;
+}
+
+void ServingEngine::run(const ServingLoad& load, ServedShare share) {
+  start(load, share);
+  if (load.kind == LoadKind::closed_loop) {
+    const auto users = static_cast<std::size_t>(std::max(1.0, load.concurrency));
+    while (next_ < std::min(users, asked_.size())) ask({});
+  }
+  for (;;) {
+    const Seconds now = shared_clock();
+    finish_step(now);
+    ask_arrived(now);
+    if (!wait_for_work(now)) break;
+    const std::optional<Seconds> next = scheduler_->next_start();
+    if (next && *next <= now) run_step(now);
+  }
+  for (const Served& one : served_) {
+    run_.requests.push_back(one.timing);
+    run_.duration = std::max(run_.duration, one.timing.end);
+  }
+  run_.steps = scheduled_.steps;
+  run_.preemptions = scheduled_.preemptions;
+  run_.busy_share = run_.duration > seconds(0) ? scheduler_->busy() / run_.duration : 0.0;
+}
+
+// The sequences of the step that was composed: those that decode, then parts of prompts.
+std::vector<SequenceInput> ServingEngine::inputs() {
+  std::vector<SequenceInput> sequences;
+  given_.clear();
+  const auto add = [&](int request, std::int64_t count, bool gives) {
+    Served& one = served(request);
+    pool_.hold(one.blocks, one.cached + count);
+    sequences.push_back({one.tokens.data() + one.cached, count, one.cached, &one.blocks});
+    given_.push_back({request, count, gives ? std::optional<std::int32_t>{0} : std::nullopt});
+  };
+  for (const int request : scheduler_->decodes_of(0)) add(request, 1, true);
+  for (const PromptPart& part : scheduler_->prompts_of(0)) {
+    invariant(whole_tokens(part.begin) == served(part.index).cached,
+              "a prompt goes on where it stopped");
+    add(part.index, whole_tokens(part.tokens), part.last);
+  }
+  return sequences;
+}
+
+void ServingEngine::run_step(Seconds begin) {
+  scheduler_->compose_step(begin);
+  for (const int request : scheduler_->thrown_out(0)) {
+    pool_.give_back(served(request).blocks);
+    served(request).cached = 0;
+  }
+  const std::vector<SequenceInput> sequences = inputs();
+  runs_step_ = true;
+  if (sequences.empty()) return;
+  model_.recorder().begin_step();
+  const std::vector<std::int32_t> tokens = model_.pass(sequences);
+  model_.recorder().end_step();
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (given_[i].token) given_[i].token = tokens[i];
+  }
+  record_step(begin);
+}
+
+void ServingEngine::record_step(Seconds begin) {
+  ObservedServingStep made;
+  made.begin = begin;
+  made.step = scheduler_->step_of(0);
+  made.kv_blocks = static_cast<double>(pool_.used());
+  made.bytes_as_said = account_->add(made.step, model_.recorder());
+  made.sent = account_->sent();
+  steps_.push_back(made);
+}
+
+void ServingEngine::give_tokens(Seconds now) {
+  for (const Given& given : given_) {
+    Served& one = served(given.request);
+    one.cached += given.computed;
+    if (!given.token) continue;
+    one.tokens.push_back(*given.token);
+    const bool first = static_cast<int>(one.tokens.size()) == one.timing.input + 1;
+    if (first) {
+      one.timing.first_token = now;
+    } else {
+      run_.gaps.push_back({now - one.last_token, 1.0});
+    }
+    one.last_token = now;
+  }
+}
+
+void ServingEngine::finish_step(Seconds end) {
+  if (!runs_step_) return;
+  runs_step_ = false;
+  if (!given_.empty()) steps_.back().time = end - steps_.back().begin;
+  give_tokens(end);
+  scheduler_->finish_step(end);
+  for (const StepEvent& event : scheduler_->ends()) {
+    Served& one = served(event.index);
+    invariant(static_cast<int>(one.tokens.size()) == one.timing.input + one.timing.output,
+              "a request ends with its last token");
+    one.timing.end = end;
+    pool_.give_back(one.blocks);
+    if (load_.kind == LoadKind::closed_loop && next_ < asked_.size()) ask(end);
+  }
+}
+
+}  // namespace meshwright::calibrate

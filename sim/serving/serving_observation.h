@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Result of a service that was really run: its requests, its steps, and what its ranks moved.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/job.h"
+#include "sim/serving/simulation.h"
+#include "sim/serving/step.h"
+#include "sim/volume/volume.h"
+
+namespace meshwright {
+
+// One step of one replica.
+struct ObservedServingStep {
+  int replica = 0;
+  Seconds begin{};  // since the run's
+  Seconds time{};
+  EngineStep step{};
+  double kv_blocks = 0;       // of the cache, in use
+  Bytes sent{};               // by one rank
+  bool bytes_as_said = true;  // every transfer is the ledger's (step_volume.h)
+};
+
+// A transfer of one rank over all steps of a run, beside the ledger's.
+struct ServedTransfer {
+  Transfer counted{};  // payload: mean of a call
+  double said_calls = 0;
+  Bytes said_payload{};  // of all calls
+  Seconds time{};        // of all calls, waits included
+};
+
+struct ServingObservation {
+  ReplicaOptions options{};            // of the replicas
+  int replicas = 1, run_replicas = 1;  // of the deployment, and those that ran
+  int ranks = 0;
+  Precision precision = Precision::fp32;  // of products, activations and messages
+  std::int64_t kv_blocks = 0;             // of a replica's cache
+  Bytes kv_cache{};                       // of one rank
+  Bytes peak_memory{};                    // of the rank that used most
+  std::string device{};                   // "cpu", "cuda"
+  std::vector<std::string> not_run{};     // parts that were not executed, in words
+  std::string failure{};                  // empty, or why nothing ran
+  std::vector<int> requests{};            // places in the load of those that ran
+  ServingRun run{};                       // timings in that order
+  std::vector<ObservedServingStep> steps{};
+  std::vector<ServedTransfer> transfers{};  // of the first replica
+};
+
+// Median time of the steps that only decode; 0 of none.
+Seconds median_decode_step(const ServingObservation& o);
+
+}  // namespace meshwright

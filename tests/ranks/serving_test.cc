@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serving on real ranks: the tokens of many requests that share steps and a paged cache are those
+// that one rank gives to each alone without a cache; bytes are the ledger's; no transfer can be
+// left out unseen.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/trial/inference_step.h"
+#include "calibrate/trial/serving/serving_engine.h"
+#include "calibrate/trial/serving/serving_trial.h"
+#include "sim/serving/kv_cache.h"
+#include "tests/ranks/omitting_communicator.h"
+#include "tests/ranks/same_step.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::uint64_t kServedSeed = 7;
+constexpr int kHeadsOfEach = 4;  // of the models: 8 ranks are two groups of four, which do the same
+
+std::unique_ptr<Communicator> serving_group() {
+  const int rank = machine().world->rank();
+  return machine().world->split(rank / kHeadsOfEach, rank % kHeadsOfEach);
+}
+
+// Prompts and answers of different lengths; 15 positions at most.
+ServingLoad some_requests() {
+  ServingLoad load;
+  load.kind = LoadKind::closed_loop;
+  load.concurrency = 3;
+  load.num_requests = 6;
+  load.lengths.kind = LengthKind::list;
+  load.lengths.list = {{7, 5}, {9, 1}, {3, 6}, {8, 7}, {1, 4}};
+  return load;
+}
+
+ServingScenario scenario_of(const Model& model, int tensor, int experts = 1) {
+  ServingScenario s;
+  s.model = model;
+  s.cluster.gpus_per_node = 8;
+  s.cluster.device.memory = gibibytes(1);
+  s.options.layout.tensor_parallel_size = tensor;
+  s.options.layout.expert_parallel_size = experts;
+  s.options.max_num_batched_tokens = 8;  // prompts are cut
+  s.options.max_num_seqs = 4;
+  s.options.block_size = 4;
+  return s;
+}
+
+ServingModelOptions model_options(std::int64_t blocks = 16) {
+  return {
+      .blocks = blocks, .block_size = 4, .longest = 16, .seed = kServedSeed, .poison_memory = true};
+}
+
+// The answer to a prompt: each token from the whole sequence before it at once, on one rank.
+class Alone {
+ public:
+  explicit Alone(const Model& model)
+      : rank_(machine().world->split(machine().world->rank(), 0)),
+        step_(model, longest(), one(), *machine().compute, *rank_, options(), 0) {}
+
+  // The prompt is the first `input` of the tokens.
+  std::vector<std::int32_t> answer(std::vector<std::int32_t> tokens, int input, int output) {
+    tokens.resize(static_cast<std::size_t>(input));
+    for (int i = 0; i < output; ++i) {
+      step_.prefill(tokens);
+      tokens.push_back(step_.likeliest().front());
+    }
+    return tokens;
+  }
+
+ private:
+  static Job longest() {
+    Job job = small_job();
+    job.seq_length = 16;
+    return job;
+  }
+  static Layout one() {
+    Layout l;
+    l.micro_batch_size = 1;
+    return l;
+  }
+  static StepOptions options() {
+    StepOptions o = kOptions;
+    o.moe_router_force_load_balancing = false;
+    return o;
+  }
+  std::unique_ptr<Communicator> rank_;
+  InferenceStep step_;
+};
+
+void expect_tokens_alone(const ServingEngine& engine, const Model& model, const std::string& what) {
+  Alone alone(model);
+  for (std::size_t i = 0; i < engine.requests().size(); ++i) {
+    const int request = engine.requests()[i];
+    const RequestTiming& t = engine.observed().requests[i];
+    const std::vector<std::int32_t>& tokens = engine.tokens_of(request);
+    EXPECT_EQ(tokens, alone.answer(tokens, t.input, t.output))
+        << model.name << ", " << what << ", request " << request;
+  }
+}
+
+void expect_ledger(const ServingEngine& engine, const std::string& what) {
+  EXPECT_FALSE(engine.steps().empty());
+  for (const ObservedServingStep& step : engine.steps()) {
+    EXPECT_TRUE(step.bytes_as_said) << what << ", at " << step.begin.value();
+  }
+}
+
+void expect_serves(const ServingScenario& scenario, const std::string& what,
+                   std::int64_t blocks = 16, bool full = false) {
+  const auto ranks = serving_group();
+  ServingEngine engine(scenario, *machine().compute, *ranks, model_options(blocks));
+  engine.run(some_requests());
+  EXPECT_EQ(engine.blocks_used(), 0) << what;
+  EXPECT_EQ(engine.observed().preemptions > 0, full) << what;
+  expect_tokens_alone(engine, scenario.model, what);
+  expect_ledger(engine, what);
+}
+
+int tensor_size() { return std::min(kHeadsOfEach, machine().world->size()); }
+
+std::vector<Model> dense_models() {
+  Model sinks = small_window();
+  sinks.attention_sinks = true;
+  return {small_model(), small_llama(), small_multi_query(), small_qwen(), sinks};
+}
+
+TEST(Serving, TokensAreThoseOfOneRankWithoutACache) {
+  for (const Model& model : dense_models()) {
+    expect_serves(scenario_of(model, tensor_size()), "decode first");
+  }
+}
+
+TEST(Serving, ExpertsOnTheTensorRanksGiveTheSameTokens) {
+  for (const Model& model : {small_moe(), small_gpt_oss()}) {
+    for (int experts = 1; experts <= tensor_size(); experts *= 2) {
+      expect_serves(scenario_of(model, tensor_size(), experts), fmt::format("ep{}", experts));
+    }
+  }
+}
+
+// Keys and values are never made: queries are taken into the latents' space, and outputs back.
+TEST(Serving, LatentAttentionGivesTheSameTokens) {
+  Model direct = small_mla();
+  direct.mla->q_lora_rank = 0;
+  for (const Model& model : {small_mla(), direct}) {
+    expect_serves(scenario_of(model, tensor_size()), "latent");
+  }
+}
+
+TEST(Serving, EveryRuleGivesTheSameTokens) {
+  ServingScenario s = scenario_of(small_llama(), tensor_size());
+  s.engine.order = SchedulerOrder::prefill_first;
+  s.engine.mixes_prefill_and_decode = false;
+  s.engine.full_cache = FullCache::retract;
+  expect_serves(s, "prefill first");
+  s.engine.order = SchedulerOrder::in_flight;
+  s.engine.mixes_prefill_and_decode = true;
+  s.engine.chunked_prefill = false;
+  s.engine.full_cache = FullCache::no_evict;
+  expect_serves(s, "in flight");
+}
+
+// Three requests of up to 15 tokens, and blocks for 24: some lose their place and are computed
+// again.
+TEST(Serving, RequestsThatLoseTheirPlaceGiveTheSameTokens) {
+  expect_serves(scenario_of(small_llama(), tensor_size()), "full cache", 6, true);
+}
+
+// In 16 bits activations and messages are as wide as the ledger's.
+TEST(Serving, BytesAreTheLedgersInSixteenBits) {
+  const auto ranks = serving_group();
+  const ServingScenario scenario = scenario_of(small_moe(), ranks->size());
+  ServingModelOptions options = model_options();
+  options.precision = Precision::bf16;
+  ServingEngine engine(scenario, *machine().compute, *ranks, options);
+  engine.run(some_requests());
+  expect_ledger(engine, "bf16");
+}
+
+// 2 rows of 32 numbers of 4 bytes = 256 bytes: the embedding, and two of each of 4 layers. Logits
+// of 2 sequences x 128 padded entries x 4 bytes = 1024.
+TEST(Serving, TransfersAreTwoALayerAndTheVocabularys) {
+  const auto ranks = serving_group();
+  if (ranks->size() == 1) GTEST_SKIP() << "one rank moves nothing";
+  ServingModel model(small_model(), scenario_of(small_model(), ranks->size()).options.layout,
+                     *machine().compute, *ranks, model_options());
+  BlockTable first{0}, second{1};
+  const std::vector<std::int32_t> tokens{5, 6};
+  model.recorder().begin_step();
+  model.pass({{tokens.data(), 1, 0, &first}, {tokens.data() + 1, 1, 0, &second}});
+  model.recorder().end_step();
+  double calls = 0, payload = 0;
+  for (const Transfer& t : model.recorder().transfers()) {
+    calls += t.times_per_step;
+    payload += t.payload_per_step().value();
+  }
+  EXPECT_EQ(calls, 2 * 4 + 1 + 1);
+  EXPECT_EQ(payload, (2 * 4 + 1) * 256.0 + 1024.0);
+}
+
+// The ledger's bytes of a token have numbers of two bytes, the cache here those of four.
+TEST(Serving, TheCacheTakesTheBytesOfItsBlocks) {
+  const auto ranks = serving_group();
+  for (const Model& model : {small_llama(), small_multi_query(), small_moe(), small_mla()}) {
+    const ServingScenario s = scenario_of(model, ranks->size());
+    ServingModel served(model, s.options.layout, *machine().compute, *ranks, model_options(10));
+    const Bytes token = kv_rank_layer_bytes(model, s.options) * model.num_layers;
+    EXPECT_EQ(served.cache_size(), token * (2.0 * 10 * 4)) << model.name;
+    ServingModel larger(model, s.options.layout, *machine().compute, *ranks, model_options(20));
+    EXPECT_EQ(larger.used_memory() - served.used_memory(), served.cache_size()) << model.name;
+  }
+}
+
+// Two passes over a paged cache: two prompts, then a token of each.
+std::vector<float> logits_of_two_passes(const ServingScenario& s, Communicator& ranks,
+                                        const std::function<void()>& begin) {
+  ServingModel model(s.model, s.options.layout, *machine().compute, ranks, model_options());
+  begin();
+  BlockTable first{0, 1}, second{2, 3};
+  const std::vector<std::int32_t> tokens{11, 52, 33, 74, 5, 66, 17, 28, 39};
+  model.pass({{tokens.data(), 4, 0, &first}, {tokens.data() + 4, 3, 0, &second}});
+  std::vector<float> logits = model.logits();
+  model.pass({{tokens.data() + 7, 1, 4, &first}, {tokens.data() + 8, 1, 3, &second}});
+  logits.insert(logits.end(), model.logits().begin(), model.logits().end());
+  return logits;
+}
+
+bool differ(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size()) return true;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(d <= 1e-5)) return true;
+  }
+  return false;
+}
+
+void expect_every_transfer_noticed(const ServingScenario& s) {
+  const auto ranks = serving_group();
+  const std::vector<float> whole = logits_of_two_passes(s, *ranks, [] {});
+  Omission counted;
+  {
+    OmittingCommunicator counting(nullptr, *ranks, counted, -1);
+    logits_of_two_passes(s, counting, [&] { counted.begin({.split = -2}); });
+  }
+  int calls = 0;
+  for (const auto& [call, made] : counted.made) {
+    for (int n = 0; n < made; ++n) {
+      Omission omission;
+      OmittingCommunicator omitting(nullptr, *ranks, omission, -1);
+      TransferCall left_out = call;
+      left_out.n = n;
+      const auto logits = logits_of_two_passes(s, omitting, [&] { omission.begin(left_out); });
+      EXPECT_GT(machine().world->host_max(differ(logits, whole) ? 1.0 : 0.0), 0.0)
+          << s.model.name << " group " << call.split << " call " << n;
+      ++calls;
+    }
+  }
+  // Two passes of an embedding, two a layer, and logits.
+  EXPECT_EQ(calls, 2 * (1 + 2 * s.model.num_layers + 1));
+}
+
+TEST(Serving, EachTransferThatIsLeftOutIsNoticed) {
+  const int ranks = tensor_size();
+  if (ranks == 1) GTEST_SKIP() << "one rank moves nothing";
+  expect_every_transfer_noticed(scenario_of(small_llama(), ranks));
+  expect_every_transfer_noticed(scenario_of(small_moe(), ranks, ranks));
+  expect_every_transfer_noticed(scenario_of(small_mla(), ranks));
+}
+
+// Each replica is half of the ranks, or the one there is; requests go round.
+TEST(ServingTrial, ReplicasServeTheirSharesOfTheLoad) {
+  const int ranks = tensor_size();
+  const int tensor = std::max(1, ranks / 2);
+  ServingLoad load = some_requests();
+  load.kind = LoadKind::open_loop;
+  load.request_rate = 200;
+  const ServingScenario s = scenario_of(small_llama(), tensor);
+  const ServingObservation o = run_serving_trial(s, 2, load, *machine().compute, *machine().world,
+                                                 {.seed = kServedSeed, .warmup_requests = 1});
+  ASSERT_EQ(o.failure, "");
+  EXPECT_EQ(o.run_replicas, ranks == 1 ? 1 : 2);
+  EXPECT_EQ(o.not_run.size(), ranks == 1 ? 2U : 1U);  // fp32 in place of bf16, too
+  const std::vector<int> all =
+      ranks == 1 ? std::vector<int>{0, 2, 4} : std::vector<int>{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(o.requests, all);
+  const std::vector<ServingRequest> asked = requests_of(load);
+  double gaps = 0;
+  for (std::size_t i = 0; i < o.requests.size(); ++i) {
+    const RequestTiming& t = o.run.requests[i];
+    const ServingRequest& request = asked[static_cast<std::size_t>(o.requests[i])];
+    EXPECT_EQ(t.arrival, request.arrival);
+    EXPECT_GT(t.first_token, t.arrival);
+    EXPECT_GE(t.end, t.first_token);
+    gaps += t.output - 1;
+  }
+  EXPECT_EQ(static_cast<double>(o.run.gaps.size()), gaps);
+  EXPECT_EQ(static_cast<std::int64_t>(o.steps.size()), o.run.steps);
+  for (const ObservedServingStep& step : o.steps) EXPECT_GT(step.time, seconds(0));
+  EXPECT_GT(o.run.busy_share, 0.0);
+  EXPECT_LE(o.run.busy_share, 1.0);
+}
+
+TEST(ServingTrial, SaysWhatItDoesNotServe) {
+  ServingScenario s = scenario_of(small_llama(), 1);
+  EXPECT_EQ(serving_unsupported(s, some_requests()), "");
+  s.options.layout.pipeline_parallel_size = 2;
+  EXPECT_EQ(serving_unsupported(s, some_requests()), "the trial does not serve pipeline stages");
+  EXPECT_EQ(serving_unsupported(scenario_of(small_moe(), 4, 2), some_requests()), "");
+  Model wide = small_llama();
+  wide.num_attention_heads = wide.num_query_groups = 16;
+  const ServingObservation o = run_serving_trial(scenario_of(wide, 16), 1, some_requests(),
+                                                 *machine().compute, *machine().world, {});
+  EXPECT_EQ(o.failure,
+            fmt::format("a replica needs 16 ranks, {} are here", machine().world->size()));
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate
