@@ -28,6 +28,7 @@
 #include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
 #include "reports/records/serving_review.h"
+#include "reports/records/serving_trials.h"
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
@@ -101,6 +102,10 @@ constexpr std::array kFileKinds{
              schema_of<reports::serving_review_record>},
     FileKind{"serve_simulation", "Output of serve simulate --format json",
              schema_of<reports::serving_simulation_record>},
+    FileKind{"serve_trials", "What trial writes of a service",
+             schema_of<reports::serving_trials_record>},
+    FileKind{"serve_validation", "Output of validate of a service",
+             schema_of<reports::serving_validation_record>},
     FileKind{"trace", "Output of estimate --trace and trial --trace", reports::trace_schema},
     FileKind{"trials", "What trial writes", schema_of<reports::trials_record>},
     FileKind{"validation", "Output of validate", schema_of<reports::validation_file_record>},

@@ -168,6 +168,7 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   file.cluster = q.cluster_name;
   file.device = only_device(q.scenario.cluster).name;
   file.engine = q.scenario.engine.name;
+  file.scenario = q.scenario;
   file.load = q.load;
   file.limits = q.limits;
   file.percentile = q.percentile;

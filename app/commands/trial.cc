@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/commands/commands.h"
+#include "app/commands/trial_serving.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
@@ -116,10 +118,8 @@ calibrate::Profile profile_of(const reports::PlanFile& plan, const std::string& 
   return profile;
 }
 
-TrialRun describe_trial(TrialOptions& options, const Call& call) {
-  reports::Origin origin = call.origin();
-  const reports::PlanFile plan =
-      reports::plan_file_record().read(read_input("plan", options.plan, origin), options.plan);
+TrialRun describe_trial(TrialOptions& options, const Json& json, const reports::Origin& origin) {
+  const reports::PlanFile plan = reports::plan_file_record().read(json, options.plan);
   if (plan.ranked.empty()) {
     throw InputError(options.plan, "/ranked", "holds no layout",
                      "has no layout that fits; its rejections give the reasons");
@@ -187,11 +187,37 @@ std::optional<Precision> precision_of(const std::string& text) {
                    "fp32, bf16 or, on GPUs, fp16");
 }
 
+// A service is its load; options of steps would be ignored.
+void refuse_options_of_steps(const TrialOptions& options) {
+  const calibrate::TrialOptions defaults;
+  const std::pair<const char*, bool> given[] = {
+      {"--mode", options.trial.mode != defaults.mode},
+      {"--steps", options.trial.steps != defaults.steps},
+      {"--decode-tokens", options.trial.decode_tokens != defaults.decode_tokens},
+      {"--profile", !options.profile.empty()},
+      {"--trace", !options.trace.empty()}};
+  for (const auto& [name, is_given] : given) {
+    if (!is_given) continue;
+    throw InputError(name, "", "does not apply to a plan of a service",
+                     "the load of the plan is run, once for each deployment");
+  }
+}
+
 int run_trial(TrialOptions options, const Call& call) {
   options.trial.mode = mode_of(options.mode);
   options.trial.precision = precision_of(options.precision);
+  reports::Origin origin = call.origin();
+  const Json plan = read_input("plan", options.plan, origin);
+  if (is_serving_plan(plan)) {
+    refuse_options_of_steps(options);
+    return run_serving_trial_command(
+        plan,
+        {options.plan, options.out, options.top, options.trial.time_limit_seconds,
+         options.trial.precision, options.trial.seed, options.ranks},
+        origin, call);
+  }
   const auto place = calibrate::find_rank_place(calibrate::process_environment());
-  const TrialRun described = describe_trial(options, call);
+  const TrialRun described = describe_trial(options, plan, origin);
   if (place) return run_trial_rank(described, *place);
   check_backend(options.ranks.backend);
   return start_trial(options, described, call);
@@ -203,7 +229,8 @@ void add_trial(Commands& commands) {
   auto options = std::make_shared<TrialOptions>();
   Command& command = commands.add(
       "trial", "Run the best layouts of a plan on this machine's ranks and measure them");
-  command.reads("plan", options->plan, "Plan, a file from meshwright plan")->required();
+  command.reads("plan", options->plan, "Plan, a file from meshwright plan or serve --format json")
+      ->required();
   command.writes("--out", options->out, "Trials to write. Default: trials.json");
   const auto positive = CLI::Range(1, 1'000'000).description("");
   command.options()

@@ -8,6 +8,8 @@
 #include <memory>
 
 #include "app/commands/commands.h"
+#include "app/commands/trial_serving.h"
+#include "app/commands/validate_serving.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
@@ -205,12 +207,26 @@ Cluster cluster_for(const reports::PlanFile& plan, const std::string& name) {
   return cluster;
 }
 
+int validate_service(const ValidateOptions& options, const Json& plan, const Json& trials,
+                     const reports::Origin& origin) {
+  if (!options.refit_out.empty()) {
+    throw InputError("--refit-out", "", "does not fit services", "use it with a plan of training");
+  }
+  ServingValidationQuestion question{options.plan, options.trials, options.cluster,
+                                     {},           options.force,  options.output};
+  if (!options.max_error.empty()) {
+    question.max_error = share_of("--max-error", options.max_error);
+  }
+  return run_serving_validation(plan, trials, question, origin);
+}
+
 int run_validate(const ValidateOptions& options, const Call& call) {
   if (!options.max_error.empty()) share_of("--max-error", options.max_error);
   reports::Origin origin = call.origin();
-  const reports::PlanFile plan =
-      reports::plan_file_record().read(read_input("plan", options.plan, origin), options.plan);
+  const Json plan_json = read_input("plan", options.plan, origin);
   const Json trials = read_input("trials", options.trials, origin);
+  if (is_serving_plan(plan_json)) return validate_service(options, plan_json, trials, origin);
+  const reports::PlanFile plan = reports::plan_file_record().read(plan_json, options.plan);
   const std::string caution = caution_about(trials, options.trials, origin, options.force);
   const std::vector<Observation> observations = observations_from_json(trials, options.trials);
   const Cluster cluster = cluster_for(plan, options.cluster);
@@ -247,7 +263,8 @@ void add_validate(Commands& commands) {
   options->fit = {"gemm_time_factor", "kernel_time_factor", "collective_time_factor"};
   Command& command = commands.add(
       "validate", "Compare predicted and measured steps of a trial, and fail above an error limit");
-  command.reads("plan", options->plan, "Plan, a file from meshwright plan")->required();
+  command.reads("plan", options->plan, "Plan, a file from meshwright plan or serve --format json")
+      ->required();
   command.reads("trials", options->trials, "Trials, a file from meshwright trial")->required();
   command.reads("--cluster", options->cluster,
                 "Cluster or profile to predict with, instead of the plan's", "clusters");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/serving_plan.h"
 
+#include "sim/json/input_records.h"
 #include "sim/json/serving_records.h"
 
 namespace meshwright::reports {
@@ -10,6 +11,47 @@ using planner::Deployment;
 
 const auto kPlainSeconds = [] { return kind::base_amount<Seconds>(); };
 
+Kind<std::vector<Seconds>> seconds_list() {
+  const auto numbers = kind::numbers(kNotNegative);
+  return {.read =
+              [numbers](ObjectReader& reader, const std::string& key, std::vector<Seconds>& value) {
+                std::vector<double> read;
+                numbers.read(reader, key, read);
+                value.clear();
+                for (const double one : read) value.push_back(seconds(one));
+              },
+          .write =
+              [numbers](Json& json, const std::string& key, const std::vector<Seconds>& value) {
+                std::vector<double> written;
+                for (const Seconds one : value) written.push_back(one.value());
+                numbers.write(json, key, written);
+              },
+          .schema = numbers.schema};
+}
+
+Kind<std::uint64_t> seed_number() {
+  const auto count = kind::count();
+  return {.read =
+              [count](ObjectReader& reader, const std::string& key, std::uint64_t& value) {
+                std::int64_t read = 0;
+                count.read(reader, key, read);
+                value = static_cast<std::uint64_t>(read);
+              },
+          .write = [](Json& json, const std::string& key,
+                      const std::uint64_t& value) { json[key] = value; },
+          .schema = count.schema};
+}
+
+const Record<RequestLength>& request_length_record() {
+  static const Record<RequestLength> record = [] {
+    Record<RequestLength> r("Tokens of a prompt and of its answer.");
+    r.row(&RequestLength::input, "input_tokens", kind::integer(), "Of the prompt.");
+    r.row(&RequestLength::output, "output_tokens", kind::integer(), "Of the answer.");
+    return r.all_required();
+  }();
+  return record;
+}
+
 const Record<ServingLoad>& serving_load_record() {
   static const Record<ServingLoad> record = [] {
     using L = ServingLoad;
@@ -18,13 +60,31 @@ const Record<ServingLoad>& serving_load_record() {
     r.row(&L::concurrency, "concurrency", kind::number(), "Closed loop: users.");
     r.row(&L::request_rate, "request_rate", kind::number(), "Open loop: requests a second.");
     r.row(&L::burstiness, "burstiness", kind::number(), "Open loop: shape of the gaps.");
-    r.derived<std::string>("lengths", kind::text(), "fixed, uniform or list.", [](const L& l) {
-      return std::string(name_in(kLengthKindNames, l.lengths.kind));
-    });
+    r.row_at<LengthKind>(
+        [](auto& l) -> auto& { return l.lengths.kind; }, "lengths", kind::choice(kLengthKindNames),
+        "fixed, uniform or list.");
     r.derived<double>("mean_input_tokens", kind::number(), "Tokens of a prompt.",
                       [](const L& l) { return mean_input(l.lengths); });
     r.derived<double>("mean_output_tokens", kind::number(), "Tokens of an answer.",
                       [](const L& l) { return mean_output(l.lengths); });
+    r.row_at<int>(
+        [](auto& l) -> auto& { return l.lengths.input; }, "input_tokens", kind::integer(),
+        "Of fixed prompts, and of the longest of uniform ones.");
+    r.row_at<int>(
+        [](auto& l) -> auto& { return l.lengths.output; }, "output_tokens", kind::integer(),
+        "Of fixed answers, and of the longest of uniform ones.");
+    r.row_at<double>(
+        [](auto& l) -> auto& { return l.lengths.least_share; }, "least_share", kind::fraction(true),
+        "Uniform: the shortest over the longest.");
+    r.row_at<std::vector<RequestLength>>(
+        [](auto& l) -> auto& { return l.lengths.list; }, "length_list",
+        kind::list(request_length_record), "Of a list: tokens of prompts and answers, in turn.");
+    r.omitted_at_default();
+    r.row(&L::arrivals, "arrival_seconds", seconds_list(), "Times of arrivals.");
+    r.omitted_at_default();
+    r.row(&L::num_requests, "num_requests", kind::integer({.low = 0}),
+          "Of a simulation; 0: ten of each user, 1,000 at least else.");
+    r.row(&L::seed, "seed", seed_number(), "Of lengths and gaps.");
     r.row(&L::acceptance, "acceptance", kind::number(), "Share of drafts that are accepted.");
     r.row(&L::prefix_hit_rate, "prefix_hit_rate", kind::number(),
           "Share of a prompt in the cache.");
@@ -77,6 +137,8 @@ const Record<Percentiles>& percentiles_record() {
   return record;
 }
 
+}  // namespace
+
 const Record<ServingMetrics>& serving_metrics_record() {
   static const Record<ServingMetrics> record = [] {
     using M = ServingMetrics;
@@ -92,6 +154,29 @@ const Record<ServingMetrics>& serving_metrics_record() {
     r.row(&M::output_tokens_per_second, "output_tokens_per_second", kind::number(), "Answers.");
     r.row(&M::total_tokens_per_second, "total_tokens_per_second", kind::number(),
           "Prompts and answers.");
+    return r;
+  }();
+  return record;
+}
+
+namespace {
+
+// What a trial needs to run the choices. Each has its own options.
+const Record<ServingScenario>& serving_scenario_record() {
+  static const Record<ServingScenario> record = [] {
+    using S = ServingScenario;
+    struct ClusterOf {
+      Cluster& operator()(S& s) const { return s.cluster; }
+      const Cluster& operator()(const S& s) const { return s.cluster; }
+    };
+    Record<S> r("Model, cluster and engine, whole.");
+    r.row(&S::model, "model", kind::object(model_record), "The model.").required();
+    r.row_at<Cluster>(ClusterOf{}, "cluster", kind::object(cluster_record), "The cluster.");
+    r.required();
+    r.row_at<InferenceRates>(
+        [](auto& s) -> auto& { return s.cluster.inference; }, "inference",
+        kind::object(inference_rates_record), "Rates of its device's inference kernels.");
+    r.row(&S::engine, "engine", kind::object(engine_record), "The engine.").required();
     return r;
   }();
   return record;
@@ -160,8 +245,10 @@ const Record<planner::ServingChoice>& serving_choice_record() {
     Record<C> r("A deployment under the load.");
     r.row(&C::deployment, "deployment", kind::object(deployment_record), "What runs.");
     r.row(&C::gpus, "gpus", kind::integer(), "GPUs.");
-    r.row(&C::gpus_low, "gpus_low", kind::integer(), "GPUs if steps are fast; 0: not known.");
-    r.row(&C::gpus_high, "gpus_high", kind::integer(), "GPUs if steps are slow; 0: not known.");
+    r.row(&C::gpus_low, "gpus_low", kind::integer({.low = 0}),
+          "GPUs if steps are fast; 0: not known.");
+    r.row(&C::gpus_high, "gpus_high", kind::integer({.low = 0}),
+          "GPUs if steps are slow; 0: not known.");
     r.row(&C::meets, "meets_limits", kind::flag(), "Whether the limits are met.");
     r.row_at<SteadyState>(
         [](auto& c) -> auto& { return c.state.state; }, "steady", kind::object(steady_state_record),
@@ -248,7 +335,7 @@ const Record<planner::ServingWhatIf>& serving_what_if_record() {
     using W = planner::ServingWhatIf;
     Record<W> r("The question with one thing changed.");
     r.row(&W::name, "change", kind::text(), "What is changed.");
-    r.row(&W::gpus, "gpus", kind::integer(), "GPUs; 0: no deployment meets the limits.");
+    r.row(&W::gpus, "gpus", kind::integer({.low = 0}), "GPUs; 0: no deployment meets the limits.");
     r.row(&W::deployment, "deployment", kind::text(), "What runs.");
     r.row(&W::million_output, "million_output_tokens", kind::optional_number(),
           "Price of a million output tokens.");
@@ -289,6 +376,8 @@ const Record<ServingPlanFile>& serving_plan_record() {
     Record<F> r("Deployments of a service, best first.");
     r.file_of({"meshwright.serve_plan/1"}, true);
     add_heading(r);
+    r.row(&F::scenario, "scenario", kind::object(serving_scenario_record),
+          "Model, cluster and engine, for a trial.");
     r.row(&F::limits, "limits", kind::object(latency_limits_record), "Limits of the service.");
     r.row(&F::percentile, "percentile", kind::number(), "Of the limits; 0: means.");
     r.row(&F::currency, "currency", kind::text(), "Of money.");
@@ -308,7 +397,7 @@ const Record<ServingPlanFile>& serving_plan_record() {
           "Decode steps of the first two choices, term by term.");
     r.row(&F::what_ifs, "what_ifs", kind::list(serving_what_if_record), "One thing changed.");
     r.row_at<int>(
-        [](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer(),
+        [](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer({.low = 0}),
         "Valid replicas.");
     return r;
   }();

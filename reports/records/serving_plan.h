@@ -15,6 +15,7 @@ struct ServingPlanFile {
   std::string command{};
   std::vector<std::string> notes{};
   std::string model{}, cluster{}, device{}, engine{};
+  ServingScenario scenario{};  // options: the choices have them
   ServingLoad load{};
   LatencyLimits limits{};
   double percentile = 0;
@@ -23,7 +24,9 @@ struct ServingPlanFile {
   std::vector<planner::ServingTermDifference> explanation{};  // of the first two choices
   std::vector<planner::ServingWhatIf> what_ifs{};
 };
+inline constexpr std::string_view kServingPlanSchema = "meshwright.serve_plan/1";
 const Record<ServingPlanFile>& serving_plan_record();
+const Record<ServingMetrics>& serving_metrics_record();
 
 struct ServingSimulationFile {
   std::string command{};

@@ -6,6 +6,7 @@
 #include "sim/record/record.h"
 #include "sim/serving/engine.h"
 #include "sim/serving/estimate.h"
+#include "sim/serving/serving_observation.h"
 
 namespace meshwright {
 
@@ -16,6 +17,7 @@ const Record<ReplicaOptions>& replica_options_record();
 const Record<ReplicaMemory>& replica_memory_record();
 const Record<StepEstimate>& step_estimate_record();
 const Record<ServingEstimate>& serving_estimate_record();
+const Record<ServingObservation>& serving_observation_record();
 
 Engine engine_from_json(const Json& json, const std::string& file, const std::string& pointer = "");
 InferenceRates inference_rates_from_json(const Json& json, const std::string& file,

@@ -43,6 +43,22 @@ TEST(ServePlan, JsonObeysItsSchema) {
   EXPECT_GT(answer["what_ifs"].size(), 5U);
 }
 
+// A trial reads model, cluster, engine and load back as they were asked.
+TEST(ServePlan, IsReadAsItIsWritten) {
+  const auto result = run_program(
+      with(kPlan, {"--random-range-ratio", "0.5", "--num-prompts", "40", "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json written = Json::parse(result.out);
+  const reports::ServingPlanFile plan = reports::serving_plan_record().read(written, "plan");
+  EXPECT_EQ(plan.scenario.model.name, "llama-3-70b");
+  EXPECT_FALSE(plan.scenario.cluster.inference.decode_attention.empty());
+  EXPECT_EQ(plan.load.num_requests, 40);
+  ASSERT_FALSE(plan.plan.choices.empty());
+  EXPECT_EQ(planner::short_name(plan.plan.choices[0].deployment),
+            written["choices"][0]["deployment"]["name"]);
+  EXPECT_EQ(Json::parse(reports::serving_plan_record().write(plan).dump()), written);
+}
+
 TEST(ServePlan, LimitsThatNothingMeetsAreAnAnswer) {
   const auto result = run_program(with(kPlan, {"--tpot", "1ms"}));
   EXPECT_EQ(result.exit_code, 1);

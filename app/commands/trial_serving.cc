@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/trial_serving.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/output_file.h"
+#include "app/runs/serving_trial_run.h"
+#include "calibrate/backends/backend.h"
+#include "calibrate/launch/launch.h"
+#include "reports/records/serving_plan.h"
+#include "sim/base/error.h"
+
+namespace meshwright::app {
+namespace {
+
+// Beyond the load itself: starting ranks, making weights, warm-up.
+constexpr double kServingSlackSeconds = 300.0;
+constexpr std::size_t kDefaultServices = 3;
+// How much longer than said a load may take.
+constexpr double kSlowerThanSaid = 20.0;
+
+// Deployments that the trial can serve, best first, each once; the others are passed over aloud.
+std::vector<planner::ServingPool> servable_pools(const reports::ServingPlanFile& plan,
+                                                 std::size_t count, std::string& first_reason) {
+  std::vector<planner::ServingPool> pools;
+  for (const planner::ServingChoice& choice : plan.plan.choices) {
+    if (pools.size() == count) break;
+    const planner::ServingPool& pool = choice.deployment.pool;
+    ServingScenario scenario = plan.scenario;
+    scenario.options = pool.options;
+    const std::string reason = choice.deployment.prefill
+                                   ? "the trial does not serve prefill and decode pools"
+                                   : calibrate::serving_unsupported(scenario, plan.load);
+    if (!reason.empty()) {
+      if (first_reason.empty()) first_reason = reason;
+      if (!calibrate::find_rank_place(calibrate::process_environment())) {
+        say("trial: skipping {}: {}\n", planner::short_name(choice.deployment), reason);
+      }
+      continue;
+    }
+    if (std::find(pools.begin(), pools.end(), pool) == pools.end()) pools.push_back(pool);
+  }
+  return pools;
+}
+
+ServingTrialRun described_trial(const Json& json, const ServingTrialQuestion& question,
+                                const reports::Origin& origin) {
+  const reports::ServingPlanFile plan = reports::serving_plan_record().read(json, question.plan);
+  if (plan.plan.choices.empty()) {
+    throw InputError(question.plan, "/choices", "holds no deployment",
+                     "has none that serves the load; its rejections give the reasons");
+  }
+  ServingTrialRun run;
+  std::string reason;
+  const std::size_t count =
+      question.top > 0 ? static_cast<std::size_t>(question.top) : kDefaultServices;
+  run.pools = servable_pools(plan, count, reason);
+  if (run.pools.empty()) {
+    throw InputError(question.plan, "/choices",
+                     "holds no deployment that the trial can run: " + reason);
+  }
+  run.plan = question.plan;
+  run.origin = origin;
+  run.out = question.out;
+  run.backend = question.ranks.backend;
+  run.rank_timeout = seconds(parse_duration("--rank-timeout", question.ranks.timeout));
+  run.scenario = plan.scenario;
+  run.load = plan.load;
+  run.options.seed = question.seed;
+  run.options.precision = question.precision;
+  return run;
+}
+
+int serving_ranks_of(const RankOptions& options, const ServingTrialRun& run) {
+  if (options.ranks > 0) return options.ranks;
+  int needed = 1;
+  for (const planner::ServingPool& pool : run.pools) {
+    needed = std::max(needed, planner::num_gpus(pool));
+  }
+  return std::min(needed, devices_here(options));
+}
+
+}  // namespace
+
+bool is_serving_plan(const Json& plan) {
+  return plan.is_object() && plan.value("schema", Json()) == Json(reports::kServingPlanSchema);
+}
+
+int run_serving_trial_command(const Json& plan, ServingTrialQuestion question,
+                              const reports::Origin& origin, const Call& call) {
+  choose_backend(question.ranks, false);
+  const ServingTrialRun run = described_trial(plan, question, origin);
+  if (const auto place = calibrate::find_rank_place(calibrate::process_environment())) {
+    return run_serving_trial_rank(run, *place);
+  }
+  check_backend(question.ranks.backend);
+  const double each = kSlowerThanSaid * question.time_limit + kServingSlackSeconds;
+  const auto begin = std::filesystem::file_time_type::clock::now();
+  const auto outcome = start_ranks(question.ranks, serving_ranks_of(question.ranks, run),
+                                   rank_program(question.ranks, call.arguments),
+                                   each * static_cast<double>(run.pools.size()));
+  if (outcome.ok()) return kDone;
+  return failed_job(outcome, "trial",
+                    written_since(run.out, begin)
+                        ? fmt::format("the deployments measured before are in {}", run.out)
+                        : "no deployment was measured");
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/validate_serving.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/observations.h"
+#include "app/files/output_file.h"
+#include "app/files/serving_files.h"
+#include "reports/records/serving_plan.h"
+#include "reports/records/serving_trials.h"
+#include "reports/tables/serving_validation_table.h"
+#include "sim/base/number_text.h"
+
+namespace meshwright::app {
+namespace {
+
+void say_services(const planner::ServingValidation& validation) {
+  for (const planner::ServingComparison& one : validation.services) {
+    if (one.observation.not_run.empty()) continue;
+    say("{}: not run: {}\n", short_name(one.observation.options.layout),
+        fmt::join(one.observation.not_run, "; "));
+  }
+  for (const std::string& skipped : validation.skipped) say("skipped {}\n", skipped);
+}
+
+int serving_verdict(const planner::ServingValidation& validation,
+                    const ServingValidationQuestion& question) {
+  if (validation.services.empty()) {
+    say("No trial could be compared.\n");
+    return kGateFailed;
+  }
+  const auto percent = [](double share) { return number_text(100.0 * share, 3); };
+  const auto same = std::count_if(validation.services.begin(), validation.services.end(),
+                                  [](const auto& one) { return one.same_bytes(); });
+  say("step time  median error {} %\n", percent(validation.median_step_error));
+  say("TPOT       median error {} % of the means\n", percent(validation.median_tpot_error));
+  say("TTFT       median error {} % of the medians\n", percent(validation.median_ttft_error));
+  say("choice     the service predicted best gives {} % less than the best one\n",
+      percent(validation.regret));
+  say("bytes      as the ledger in {} of {} services\n", same, validation.services.size());
+  if (!question.max_error) return kDone;
+  const bool passed = validation.median_step_error <= *question.max_error;
+  say("gate: median absolute error of steps {} {} %: {}\n", passed ? "<=" : ">",
+      percent(*question.max_error), passed ? "passed" : "failed");
+  return passed ? kDone : kGateFailed;
+}
+
+}  // namespace
+
+int run_serving_validation(const Json& plan, const Json& trials,
+                           const ServingValidationQuestion& question,
+                           const reports::Origin& origin) {
+  reports::ServingPlanFile file = reports::serving_plan_record().read(plan, question.plan);
+  const std::string caution = caution_about(trials, question.trials, origin, question.force);
+  const reports::ServingTrials served =
+      reports::serving_trials_record().read(trials, question.trials);
+  if (!question.cluster.empty()) file.scenario.cluster = load_serving_cluster(question.cluster);
+  const planner::ServingValidation validation =
+      planner::validate_serving(file.scenario, file.load, served.observations);
+  const std::string json =
+      reports::serving_validation_record().write({origin, validation, caution}).dump(2) + "\n";
+  if (!caution.empty()) say("{}\n", caution);
+  OutputOptions output = question.output;
+  const std::vector<reports::Table> tables{reports::serving_validation_table(validation)};
+  if (output.out != "-") {
+    write_file_atomically(output.out, json);
+    output.out = "-";
+    if (output.format != Format::json) write_output(output, tables, json);
+  } else {
+    write_output(output, tables, json);
+  }
+  say_services(validation);
+  return serving_verdict(validation, question);
+}
+
+}  // namespace meshwright::app

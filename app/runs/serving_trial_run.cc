@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/runs/serving_trial_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/output_file.h"
+#include "app/runs/rank_machine.h"
+#include "reports/records/serving_trials.h"
+#include "reports/tables/table.h"
+#include "reports/tables/table_text.h"
+#include "reports/text/text.h"
+
+namespace meshwright::app {
+namespace {
+
+void write_serving_trials(const ServingTrialRun& run,
+                          const std::vector<ServingObservation>& observations) {
+  const Json json = reports::serving_trials_record().write({run.origin, run.plan, observations});
+  write_file_atomically(run.out, json.dump(1) + "\n");
+}
+
+std::string bytes_text(const ServingObservation& o) {
+  const auto unlike = std::count_if(o.steps.begin(), o.steps.end(),
+                                    [](const auto& step) { return !step.bytes_as_said; });
+  if (unlike == 0) return "as the ledger";
+  return fmt::format("{} of {} steps unlike the ledger", unlike, o.steps.size());
+}
+
+reports::Table serving_trials_table(const ServingTrialRun& run,
+                                    const std::vector<ServingObservation>& observations) {
+  reports::Table table{"Served",
+                       {{"deployment", "deployment", ""},
+                        {"ranks", "ranks", ""},
+                        {"requests", "requests", ""},
+                        {"steps", "steps", ""},
+                        {"decode_step_ms", "decode step", "ms"},
+                        {"ttft_p50_ms", "p50 TTFT", "ms"},
+                        {"tpot_mean_ms", "mean TPOT", "ms"},
+                        {"tokens_per_second", "output tokens", "1/s"},
+                        {"bytes", "bytes", ""},
+                        {"not_run", "not run", ""}},
+                       {}};
+  for (std::size_t i = 0; i < observations.size(); ++i) {
+    const ServingObservation& o = observations[i];
+    const std::string name = pool_name(run.pools[i]);
+    if (!o.failure.empty()) {
+      table.rows.push_back({name, {}, {}, {}, {}, {}, {}, {}, {}, o.failure});
+      continue;
+    }
+    const ServingMetrics m = metrics_of(o.run);
+    const auto ms = [](Seconds s) { return s / milliseconds(1); };
+    table.rows.push_back({name, static_cast<double>(o.ranks), static_cast<double>(m.requests),
+                          static_cast<double>(o.run.steps), ms(median_decode_step(o)),
+                          ms(m.ttft.p50), ms(m.tpot.mean), m.output_tokens_per_second,
+                          bytes_text(o), fmt::format("{}", fmt::join(o.not_run, "; "))});
+  }
+  return table;
+}
+
+void serve_all(const ServingTrialRun& run, RankMachine& machine) {
+  const bool writes = machine.world.rank() == 0;
+  std::vector<ServingObservation> observations;
+  for (std::size_t i = 0; i < run.pools.size(); ++i) {
+    const planner::ServingPool& pool = run.pools[i];
+    if (writes) say("trial: {} of {}: {}\n", i + 1, run.pools.size(), pool_name(pool));
+    ServingScenario scenario = run.scenario;
+    scenario.options = pool.options;
+    observations.push_back(calibrate::run_serving_trial(
+        scenario, pool.replicas, run.load, machine.compute, machine.world, run.options));
+    if (writes && run.out != "-") write_serving_trials(run, observations);
+  }
+  if (!writes) return;
+  if (run.out == "-") return write_serving_trials(run, observations);
+  print("{}\n", reports::table_to_text(serving_trials_table(run, observations), terminal_width()));
+  print("next: meshwright validate {} {}\n", reports::shell_word(run.plan),
+        reports::shell_word(run.out));
+}
+
+}  // namespace
+
+std::string pool_name(const planner::ServingPool& pool) {
+  return planner::short_name(planner::Deployment{pool, {}});
+}
+
+int run_serving_trial_rank(const ServingTrialRun& run, const calibrate::RankPlace& place) {
+  return on_rank_machine(run.backend, place, run.rank_timeout, [&](RankMachine& machine) {
+    serve_all(run, machine);
+    return kDone;
+  });
+}
+
+}  // namespace meshwright::app

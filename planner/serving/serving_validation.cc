@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/serving/serving_validation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/statistics.h"
+#include "sim/serving/scheduler.h"
+
+namespace meshwright::planner {
+namespace {
+
+double absolute_error(double predicted, double measured) {
+  return measured > 0.0 ? std::abs(predicted / measured - 1.0) : 0.0;
+}
+
+ServingReplica replica_as_run(const ServingScenario& scenario, const ServingObservation& o,
+                              const ServingLoad& load) {
+  ServingReplica replica = serving_replica(scenario.model, scenario.cluster, scenario.engine,
+                                           o.options, load.acceptance);
+  replica.rule.overlapped = false;
+  replica.rule.request = {};
+  const SequenceCache& sequence = replica.memory.sequence;
+  const double tokens = static_cast<double>(o.kv_blocks) * o.options.block_size;
+  replica.memory.kv_cache = (sequence.full_token + sequence.window_token) * tokens;
+  return replica;
+}
+
+ServingComparison::Steps compared_steps(const ServingReplica& replica, const ServingObservation& o,
+                                        bool with_prompts, std::vector<double>& errors) {
+  ServingComparison::Steps found;
+  std::vector<double> predicted, measured, own;
+  for (const ObservedServingStep& step : o.steps) {
+    if ((step.step.prefill_tokens > 0.0) != with_prompts) continue;
+    const Seconds said = step_duration(replica, step.step, step.step).duration;
+    predicted.push_back(said.value());
+    measured.push_back(step.time.value());
+    own.push_back(absolute_error(said.value(), step.time.value()));
+  }
+  found.count = static_cast<int>(own.size());
+  if (own.empty()) return found;
+  errors.insert(errors.end(), own.begin(), own.end());
+  found.absolute_error = upper_median(std::move(own));
+  found.predicted = seconds(upper_median(std::move(predicted)));
+  found.measured = seconds(upper_median(std::move(measured)));
+  return found;
+}
+
+// The requests of a run that have these places.
+ServingRun requests_at(const ServingRun& run, const std::vector<int>& places) {
+  ServingRun part = run;
+  part.requests.clear();
+  part.duration = {};
+  for (const int place : places) {
+    part.requests.push_back(run.requests[static_cast<std::size_t>(place)]);
+    part.duration = std::max(part.duration, part.requests.back().end);
+  }
+  return part;
+}
+
+}  // namespace
+
+ServingValidation validate_serving(const ServingScenario& scenario, const ServingLoad& load,
+                                   const std::vector<ServingObservation>& observations) {
+  ServingValidation found;
+  std::vector<double> steps, tpot, ttft;
+  double chosen = 0, said = -1, best = 0;
+  for (const ServingObservation& o : observations) {
+    const std::string name = short_name(o.options.layout);
+    if (!o.failure.empty()) {
+      found.skipped.push_back(name + ": " + o.failure);
+      continue;
+    }
+    const ServingReplica replica = replica_as_run(scenario, o, load);
+    const auto run = simulate_serving(replica, o.replicas, load);
+    if (!run) {
+      found.skipped.push_back(name + ": a request does not fit into the predicted cache");
+      continue;
+    }
+    ServingComparison one;
+    one.observation = o;
+    std::vector<double> errors;
+    one.decode = compared_steps(replica, o, false, errors);
+    one.mixed = compared_steps(replica, o, true, errors);
+    one.step_error = errors.empty() ? 0.0 : upper_median(std::move(errors));
+    one.predicted = metrics_of(requests_at(*run, o.requests));
+    one.measured = metrics_of(o.run);
+    one.tpot_error =
+        absolute_error(one.predicted.tpot.mean.value(), one.measured.tpot.mean.value());
+    one.ttft_error = absolute_error(one.predicted.ttft.p50.value(), one.measured.ttft.p50.value());
+    one.throughput_error = absolute_error(one.predicted.output_tokens_per_second,
+                                          one.measured.output_tokens_per_second);
+    one.unlike_steps = static_cast<int>(
+        std::count_if(o.steps.begin(), o.steps.end(),
+                      [](const ObservedServingStep& step) { return !step.bytes_as_said; }));
+    steps.push_back(one.step_error);
+    tpot.push_back(one.tpot_error);
+    ttft.push_back(one.ttft_error);
+    const double ranks = std::max(1, o.ranks);
+    const double throughput = one.measured.output_tokens_per_second / ranks;
+    best = std::max(best, throughput);
+    if (one.predicted.output_tokens_per_second / ranks > said) {
+      said = one.predicted.output_tokens_per_second / ranks;
+      chosen = throughput;
+    }
+    found.services.push_back(std::move(one));
+  }
+  if (found.services.empty()) return found;
+  found.median_step_error = upper_median(std::move(steps));
+  found.median_tpot_error = upper_median(std::move(tpot));
+  found.median_ttft_error = upper_median(std::move(ttft));
+  found.regret = best > 0 ? 1.0 - chosen / best : 0.0;
+  return found;
+}
+
+}  // namespace meshwright::planner

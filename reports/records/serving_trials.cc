@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/records/serving_trials.h"
+
+#include "reports/records/serving_plan.h"
+#include "sim/json/serving_records.h"
+
+namespace meshwright::reports {
+namespace {
+
+using planner::ServingComparison;
+using planner::ServingValidation;
+
+const Record<ServingTrials>& served_plan_record() {
+  static const Record<ServingTrials> record = [] {
+    Record<ServingTrials> r("The plan whose deployments were run.");
+    r.row(&ServingTrials::plan, "file", kind::text(), "As the user named it.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<ServingComparison::Steps>& compared_steps_record() {
+  static const Record<ServingComparison::Steps> record = [] {
+    using S = ServingComparison::Steps;
+    const auto time = kind::base_amount<Seconds>();
+    Record<S> r("Steps of one kind.");
+    r.named("ComparedSteps");
+    r.row(&S::count, "steps", kind::integer({.low = 0}), "How many.");
+    r.row(&S::predicted, "predicted_seconds", time, "Median.");
+    r.row(&S::measured, "measured_seconds", time, "Median.");
+    r.row(&S::absolute_error, "absolute_error", kind::number(),
+          "Median of |predicted / measured - 1|.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<ServingComparison>& serving_comparison_record() {
+  static const Record<ServingComparison> record = [] {
+    using C = ServingComparison;
+    const auto metrics = kind::object(serving_metrics_record);
+    const auto steps = kind::object(compared_steps_record);
+    Record<C> r("A service that was run, beside its prediction.");
+    r.named("ServingComparison");
+    r.derived<std::string>("name", kind::text(), "Replicas that ran, in short.", [](const C& c) {
+      return std::to_string(c.observation.run_replicas) + " x " +
+             short_name(c.observation.options.layout);
+    });
+    r.derived<int>("ranks", kind::integer({.low = 0}), "Ranks that ran.",
+                   [](const C& c) { return c.observation.ranks; });
+    r.row(&C::predicted, "predicted", metrics, "Of the requests that ran.");
+    r.row(&C::measured, "measured", metrics, "Of the same.");
+    r.row(&C::decode, "decode_steps", steps, "Steps without prompts.");
+    r.row(&C::mixed, "prompt_steps", steps, "Steps with prompts.");
+    r.row(&C::step_error, "step_error", kind::number(), "Median over all steps.");
+    r.row(&C::tpot_error, "tpot_error", kind::number(), "Of the mean.");
+    r.row(&C::ttft_error, "ttft_error", kind::number(), "Of the median.");
+    r.row(&C::throughput_error, "throughput_error", kind::number(), "Of output tokens a second.");
+    r.row(&C::unlike_steps, "unlike_steps", kind::integer({.low = 0}),
+          "Steps whose bytes are not the ledger's.");
+    r.derived<std::vector<std::string>>("not_run", kind::texts(), "What was not run, in words.",
+                                        [](const C& c) { return c.observation.not_run; });
+    return r.all_required();
+  }();
+  return record;
+}
+
+}  // namespace
+
+const Record<ServingTrials>& serving_trials_record() {
+  static const Record<ServingTrials> record = [] {
+    using R = ServingTrials;
+    Record<R> r("Deployments of a service that were run.");
+    r.file_of({"meshwright.serve_trials/1"}, true);
+    r.rows_of(
+        origin_record(), [](auto& trials) -> auto& { return trials.origin; });
+    r.row_at<R>(
+        [](auto& trials) -> auto& { return trials; }, "plan", kind::object(served_plan_record),
+        "The plan whose deployments were run.");
+    r.row(&R::observations, "observations", kind::list(serving_observation_record),
+          "What happened, a deployment each.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<ServingValidationFile>& serving_validation_record() {
+  static const Record<ServingValidationFile> record = [] {
+    using F = ServingValidationFile;
+    const auto number_of = [](auto ServingValidation::*member) {
+      return [member](auto& file) -> auto& { return file.validation.*member; };
+    };
+    Record<F> r("Services that were run, beside their predictions.");
+    r.file_of({"meshwright.serve_validation/1"}, true);
+    r.rows_of(
+        origin_record(), [](auto& file) -> auto& { return file.origin; });
+    r.row(&F::caution, "caution", kind::text(), "What a reader must know; empty: nothing.");
+    r.row_at<std::vector<ServingComparison>>(number_of(&ServingValidation::services), "services",
+                                             kind::list(serving_comparison_record), "Each.");
+    r.row_at<std::vector<std::string>>(number_of(&ServingValidation::skipped), "skipped",
+                                       kind::texts(), "What did not run, and why.");
+    r.row_at<double>(number_of(&ServingValidation::median_step_error), "median_step_error",
+                     kind::number(), "Over services.");
+    r.row_at<double>(number_of(&ServingValidation::median_tpot_error), "median_tpot_error",
+                     kind::number(), "Over services.");
+    r.row_at<double>(number_of(&ServingValidation::median_ttft_error), "median_ttft_error",
+                     kind::number(), "Over services.");
+    r.row_at<double>(number_of(&ServingValidation::regret), "regret", kind::number(),
+                     "Throughput that the service predicted best loses.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+}  // namespace meshwright::reports

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/serving/serving_validation.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/json/serving_records.h"
+#include "sim/serving/scheduler.h"
+#include "tests/unit/sim/serving/shipped.h"
+
+namespace meshwright::planner {
+namespace {
+
+ServingScenario llama_on_h100() {
+  ServingScenario s{test::shipped_model("llama-3-8b"),
+                    test::shipped_cluster("h100-8"),
+                    test::shipped_engine("vllm-0.24"),
+                    {}};
+  s.options = with_defaults(s.options, s.engine, only_device(s.cluster), s.model);
+  return s;
+}
+
+ServingLoad eight_users() {
+  ServingLoad load;
+  load.concurrency = 8;
+  load.num_requests = 16;
+  load.lengths.input = 200;
+  load.lengths.output = 20;
+  return load;
+}
+
+// As if the machine had taken `factor` of the predicted time for everything.
+ServingObservation as_predicted(const ServingScenario& s, const ServingLoad& load, double factor) {
+  ServingObservation o;
+  o.options = s.options;
+  o.ranks = 1;
+  o.kv_blocks = 200;
+  ServingReplica replica =
+      serving_replica(s.model, s.cluster, s.engine, o.options, load.acceptance);
+  replica.rule.overlapped = false;
+  replica.rule.request = {};
+  replica.memory.kv_cache = replica.memory.sequence.full_token * (200.0 * o.options.block_size);
+  o.run = simulate_serving(replica, 1, load).value();
+  for (RequestTiming& t : o.run.requests) {
+    t.arrival = t.arrival * factor;
+    t.first_token = t.first_token * factor;
+    t.end = t.end * factor;
+  }
+  o.run.duration = o.run.duration * factor;
+  for (int i = 0; i < static_cast<int>(o.run.requests.size()); ++i) o.requests.push_back(i);
+  for (const EngineStep& step : {decode_step(8, 210), prefill_step(2, 200)}) {
+    ObservedServingStep made;
+    made.step = step;
+    made.time = step_duration(replica, step, step).duration * factor;
+    o.steps.push_back(made);
+  }
+  return o;
+}
+
+// Measured 1.25 times the prediction: predicted / measured - 1 is -0.2 for every time.
+TEST(ServingValidation, ErrorsAreOfPredictedOverMeasured) {
+  const ServingScenario s = llama_on_h100();
+  const ServingLoad load = eight_users();
+  ServingObservation unlike = as_predicted(s, load, 1.25);
+  unlike.steps[1].bytes_as_said = false;
+  ServingObservation failed;
+  failed.failure = "no room";
+  const ServingValidation found =
+      validate_serving(s, load, {as_predicted(s, load, 1.0), unlike, failed});
+  ASSERT_EQ(found.services.size(), 2U);
+  EXPECT_EQ(found.skipped, std::vector<std::string>{"tp1: no room"});
+  EXPECT_NEAR(found.services[0].step_error, 0.0, 1e-9);
+  EXPECT_NEAR(found.services[0].tpot_error, 0.0, 1e-9);
+  EXPECT_TRUE(found.services[0].same_bytes());
+  const ServingComparison& slow = found.services[1];
+  EXPECT_NEAR(slow.step_error, 0.2, 1e-9);
+  EXPECT_NEAR(slow.tpot_error, 0.2, 1e-9);
+  EXPECT_NEAR(slow.ttft_error, 0.2, 1e-9);
+  EXPECT_NEAR(slow.throughput_error, 0.25, 1e-9);
+  EXPECT_EQ(slow.unlike_steps, 1);
+  EXPECT_EQ(slow.decode.count, 1);
+  EXPECT_EQ(slow.mixed.count, 1);
+  // Both are predicted alike, and the first is the faster one: nothing is lost.
+  EXPECT_DOUBLE_EQ(found.regret, 0.0);
+}
+
+TEST(ServingObservation, IsReadAsItIsWritten) {
+  ServingObservation o = as_predicted(llama_on_h100(), eight_users(), 1.0);
+  ServedTransfer moved;
+  moved.counted.name = "attention output all-reduce";
+  moved.counted.group_size = 2;
+  moved.counted.times_per_step = 64;
+  moved.counted.payload = bytes(8192);
+  o.transfers.push_back(moved);
+  const Json json = serving_observation_record().write(o);
+  const ServingObservation again = serving_observation_record().read(json, "trials");
+  EXPECT_EQ(serving_observation_record().write(again), json);
+  EXPECT_EQ(again.run.requests.size(), o.run.requests.size());
+  EXPECT_EQ(again.steps[1].step.prefill_tokens, 400);
+  EXPECT_EQ(again.transfers[0].counted.payload, bytes(8192));
+}
+
+}  // namespace
+}  // namespace meshwright::planner
