@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A service as a user runs it, on real ranks, small: calibrate, serve, trial, validate; and a trial
+// whose rank is killed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "tests/ranks/rank_process.h"
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+const std::string kServedModel = config("models/quickstart-gpt.json");
+
+ProgramResult calibrate_for_service(const std::string& profile) {
+  return run_program({"calibrate", "--budget", "3s", "--ranks", "2", "--for",
+                      kServedModel + "," + config("jobs/quickstart.json"), "--out", profile});
+}
+
+ProgramResult serve(const std::string& profile, const std::string& prompts,
+                    const std::string& out) {
+  return run_program({"serve",    "--model",       kServedModel, "--cluster", profile,
+                      "--engine", "vllm-trial",    "--isl",      "48",        "--osl",
+                      "12",       "--concurrency", "4",          "--gpus",    "2",
+                      "--tp",     "1,2",           "--pp",       "1",         "--num-prompts",
+                      prompts,    "--format",      "json",       "--out",     out});
+}
+
+TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
+  const std::string trials = folder.path("trials.json");
+  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
+  const ProgramResult planned = serve(profile, "8", plan);
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const ProgramResult tried = run_program({"trial", plan, "--top", "2", "--out", trials});
+  ASSERT_EQ(tried.exit_code, 0) << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("as the ledger"));
+  const Json served = json_of(trials);
+  EXPECT_EQ(served["schema"], "meshwright.serve_trials/1");
+  ASSERT_EQ(served["observations"].size(), 2U);
+  for (const Json& observation : served["observations"]) {
+    EXPECT_EQ(observation["failure"], "");
+    EXPECT_EQ(observation["ranks"], 2);
+    EXPECT_EQ(observation["requests"].size(), 8U);
+    EXPECT_EQ(observation["gap_rows"].size(), 8U * 11);
+  }
+  const ProgramResult validated =
+      run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
+  ASSERT_EQ(validated.exit_code, 0) << validated.err;
+  EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 2 of 2 services"));
+  EXPECT_EQ(json_of(folder.path("validation.json"))["services"].size(), 2U);
+  EXPECT_EQ(run_program({"validate", plan, trials, "--max-error", "0.0001%"}).exit_code, 1);
+}
+
+TEST(ServeJob, AKilledRankEndsTheTrialWithItsName) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
+  const std::string trials = folder.path("trials.json");
+  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
+  ASSERT_EQ(serve(profile, "4000", plan).exit_code, 0);
+  std::future<ProgramResult> trial = std::async(std::launch::async, [&] {
+    return run_program({"trial", plan, "--top", "1", "--out", trials});
+  });
+  int rank_one = 0;
+  for (int i = 0; i < 600 && rank_one == 0; ++i) {
+    std::this_thread::sleep_for(100ms);
+    rank_one = rank_one_of(plan);
+  }
+  ASSERT_NE(rank_one, 0);
+  std::this_thread::sleep_for(1s);
+  const auto killed = std::chrono::steady_clock::now();
+  ASSERT_EQ(::kill(rank_one, SIGKILL), 0);
+  const ProgramResult ended = trial.get();
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, 10s);
+  EXPECT_EQ(ended.exit_code, 3);
+  EXPECT_THAT(ended.err, HasSubstr("rank 1"));
+  EXPECT_THAT(ended.err, HasSubstr("signal 9"));
+}
+
+}  // namespace
+}  // namespace meshwright::test
