@@ -48,6 +48,10 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return gemm_model_for(device, precision).peak;
 }
 
+FlopsPerSecond sixteen_bit_peak(const Device& device) {
+  return peak_rate(device, served_precision(WeightFormat::bf16, device));
+}
+
 Layout layout_of_ranks(int ranks) {
   Layout layout;
   layout.tensor_parallel_size = ranks;
@@ -82,6 +86,21 @@ const AllReduceCurve* measured_curve(int ranks, const Engine& engine,
 }
 
 }  // namespace
+
+Precision served_precision(WeightFormat format, const Device& device) {
+  const Precision precision = product_precision(format);
+  return device.kind == DeviceKind::cpu && precision == Precision::bf16 ? Precision::fp32
+                                                                        : precision;
+}
+
+double served_bytes(const Device& device) {
+  return bytes_per_element(served_precision(WeightFormat::bf16, device));
+}
+
+double read_weight_bytes(const WeightScheme& scheme, const Device& device) {
+  return scheme.format == WeightFormat::bf16 ? served_bytes(device)
+                                             : quantized_weight_bytes(scheme);
+}
 
 DecodeAttentionRate decode_rate(const InferenceRates& rates, EngineKind engine, AttentionForm form,
                                 KvCacheFormat kv_cache) {
@@ -140,7 +159,7 @@ DispatchRate dispatch_rate(const InferenceRates& rates, int nodes) {
 Seconds decode_attention_time(Bytes read, Flops work, const DecodeAttentionRate& rate,
                               const Device& device) {
   const Seconds memory = read / bytes_per_second(streamed(device, rate.bandwidth_fraction));
-  const Seconds compute = work / (peak_rate(device, Precision::bf16) * rate.compute_fraction);
+  const Seconds compute = work / (sixteen_bit_peak(device) * rate.compute_fraction);
   return rate.latency + overlapped(memory, compute);
 }
 
@@ -148,20 +167,31 @@ Seconds prefill_attention_time(Flops work, double mean_keys, double blocks,
                                const PrefillAttentionRate& rate, const Device& device) {
   const double waves = blocks / device.num_multiprocessors;
   const double fill = mean_keys / (mean_keys + rate.ramp_keys) * waves / (waves + rate.tail_waves);
-  return rate.latency + work / (peak_rate(device, Precision::bf16) * (rate.fraction * fill));
+  return rate.latency + work / (sixteen_bit_peak(device) * (rate.fraction * fill));
 }
 
 Seconds expert_time(Bytes moved, Flops work, double rows_per_expert, const ExpertRate& rate,
                     const Device& device) {
   const Seconds memory = moved / bytes_per_second(streamed(device, rate.bandwidth_fraction));
-  const FlopsPerSecond peak = peak_rate(device, product_precision(rate.format));
+  const FlopsPerSecond peak = peak_rate(device, served_precision(rate.format, device));
   const Seconds compute =
       work / (peak * rate.compute_fraction) * (1.0 + rate.ramp_rows / rows_per_expert);
   return rate.latency + overlapped(memory, compute);
 }
 
+Cost expert_products_cost(double experts, const ExpertShape& shape, const WeightScheme& scheme,
+                          const Device& device) {
+  const auto whole = [](double size) {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(size)));
+  };
+  const std::int64_t rows = whole(shape.rows), h = whole(shape.hidden), w = whole(shape.width);
+  const Cost up = linear_cost({1, rows, shape.gated ? 2 * w : w, h}, scheme, device);
+  const Cost down = linear_cost({1, rows, h, w}, scheme, device);
+  return times(up + down, experts);
+}
+
 Cost linear_cost(GemmShape shape, const WeightScheme& scheme, const Device& device) {
-  const Precision precision = product_precision(scheme.format);
+  const Precision precision = served_precision(scheme.format, device);
   if (scheme.format == WeightFormat::bf16) return gemm_cost(shape, precision, device);
   const GemmModel& model = gemm_model_for(device, precision);
   const double stored = quantized_weight_bytes(scheme);

@@ -20,6 +20,14 @@ PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine
 ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format);
 DispatchRate dispatch_rate(const InferenceRates& rates, int nodes);
 
+// Format in which a device multiplies with such weights. Cores run 16-bit models in fp32
+// (calibrate/trial/serving), and hold weights, activations and the cache so.
+Precision served_precision(WeightFormat format, const Device& device);
+// Bytes of one number of an activation, a key or a value that a 16-bit model has: 2; on cores 4.
+double served_bytes(const Device& device);
+// Bytes that a product reads of one weight.
+double read_weight_bytes(const WeightScheme& scheme, const Device& device);
+
 // Decode attention of one layer: latency + norm3(bytes / (share * bandwidth), FLOPs / (share *
 // peak)).
 Seconds decode_attention_time(Bytes read, Flops work, const DecodeAttentionRate& rate,
@@ -32,6 +40,15 @@ Seconds prefill_attention_time(Flops work, double mean_keys, double blocks,
 // * (1 + ramp_rows / rows)).
 Seconds expert_time(Bytes moved, Flops work, double rows_per_expert, const ExpertRate& rate,
                     const Device& device);
+
+// Routed experts of one layer as plain products, one expert after the other, as the trial runs them
+// on cores: `experts` of them get `rows` tokens each, h -> width (twice if gated) -> h.
+struct ExpertShape {
+  double rows = 1, hidden = 1, width = 1;
+  bool gated = false;
+};
+Cost expert_products_cost(double experts, const ExpertShape& shape, const WeightScheme& scheme,
+                          const Device& device);
 
 // A linear whose weights are stored in `scheme`: the device's product in the format that its
 // kernels multiply in, with the weights' own bytes in place of that format's.

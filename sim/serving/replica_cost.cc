@@ -40,8 +40,9 @@ struct ReplicaCompiler {
 
   [[nodiscard]] const Device& device() const { return only_device(cluster); }
   [[nodiscard]] Bytes activation(double rows) const {
-    return bytes(rows * model.hidden_size * 2.0);
+    return bytes(rows * model.hidden_size * served_bytes(device()));
   }
+  [[nodiscard]] bool on_cores() const { return device().kind == DeviceKind::cpu; }
 
   // How the checkpoint stores the weight of this linear.
   [[nodiscard]] WeightScheme scheme_of(const Operator& op) const {
@@ -89,8 +90,10 @@ struct ReplicaCompiler {
         }
         continue;
       }
-      // Residual sums run inside the norms behind them; permutations inside the experts' kernels.
-      const bool fused = op.module == Module::residual || op.module == Module::router;
+      // Residual sums run inside the norms behind them, but on cores; permutations inside the
+      // experts' kernels.
+      const bool summed = op.module == Module::residual && !on_cores();
+      const bool fused = summed || op.module == Module::router;
       if (op.kind != OperatorKind::memory_bound || fused) continue;
       sum.small_kernels =
           sum.small_kernels + times(kernel_cost(op.kernel, op.forward_bytes, device()), times_run);
@@ -111,6 +114,7 @@ struct ReplicaCompiler {
     const WeightScheme scheme = quantized ? options.weights : WeightScheme{};
     const ExpertRate rate = expert_rate(cluster.inference, engine.kind, scheme.format);
     const double ep = l.expert_parallel_size, h = model.hidden_size;
+    const double number = served_bytes(device());
     const double width = static_cast<double>(moe.moe_ffn_hidden_size) / expert_tensor_size(l);
     const double tokens = rows * dp;
     const double touched = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens);
@@ -122,9 +126,14 @@ struct ReplicaCompiler {
     const double all_pairs = tokens * moe.moe_router_topk;
     const double pairs =
         all_pairs / ep * slowest_over_mean(ep, all_pairs / ep, all_pairs / ep * (1.0 - 1.0 / ep));
+    if (on_cores() && cluster.inference.experts.empty()) {
+      return expert_products_cost(hit, {pairs / hit, h, width, is_gated(model.activation)}, scheme,
+                                  device());
+    }
     const double matrices = is_gated(model.activation) ? 3.0 : 2.0;
-    const Bytes weights = bytes(hit * matrices * h * width * quantized_weight_bytes(scheme));
-    const Bytes moved = bytes(pairs * (4.0 * h + 3.0 * width) * 2.0 + tokens * h * 4.0);
+    const Bytes weights = bytes(hit * matrices * h * width * read_weight_bytes(scheme, device()));
+    const Bytes moved =
+        bytes(pairs * (4.0 * h + 3.0 * width) * number + tokens * h * (2.0 * number));
     const Flops work = flops(2.0 * pairs * matrices * h * width);
     return {expert_time(weights + moved, work, pairs / hit, rate, device()), rate.relative_spread,
             rate.provenance};
@@ -150,7 +159,7 @@ struct ReplicaCompiler {
     const double logits = static_cast<double>(rows) * static_cast<double>(served_vocab_size(model));
     sum = sum + kernel_cost(kernel::kSoftmax, bytes(logits * kSamplingBytes), device());
     if (tp > 1) {
-      sum = sum + collective_cost(Collective::all_gather, bytes(logits * 2.0),
+      sum = sum + collective_cost(Collective::all_gather, bytes(logits * served_bytes(device())),
                                   place(Group::tensor, layout, cluster), cluster);
     }
     return sum;
@@ -165,13 +174,14 @@ struct ReplicaCompiler {
     const double query =
         model.mla ? model.mla->kv_lora_rank + model.mla->qk_pos_emb_head_dim : model.kv_channels;
     const double output = model.mla ? model.mla->kv_lora_rank : model.kv_channels;
+    const double number = served_bytes(device());
     Layout ranks;
     ranks.tensor_parallel_size = dcp;
     const Placement placement = place(Group::tensor, ranks, cluster);
-    return collective_cost(Collective::all_gather, bytes(rows * heads * query * 2.0), placement,
+    return collective_cost(Collective::all_gather, bytes(rows * heads * query * number), placement,
                            cluster) +
-           collective_cost(Collective::reduce_scatter, bytes(rows * heads * (output * 2.0 + 4.0)),
-                           placement, cluster);
+           collective_cost(Collective::reduce_scatter,
+                           bytes(rows * heads * (output * number + 4.0)), placement, cluster);
   }
 
   [[nodiscard]] RowCosts at(double exact, const KindCounts& layers) const {
@@ -215,7 +225,9 @@ KindCounts kind_counts(const Model& model) {
 }
 
 void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOptions& options,
-                        const InferenceRates& rates, const Engine& engine) {
+                        const ServingCluster& cluster, const Engine& engine) {
+  const InferenceRates& rates = cluster.inference;
+  const double number = served_bytes(only_device(cluster));
   const AttentionForm form = model.mla ? AttentionForm::latent : AttentionForm::grouped;
   const double tp = options.layout.tensor_parallel_size;
   cost.heads = model.num_attention_heads / tp;
@@ -231,9 +243,10 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   cost.decode_pair = flops(model.mla ? 2.0 * cost.heads * (latent + mla.kv_lora_rank)
                                      : 4.0 * cost.heads * model.kv_channels);
   cost.prefill_pair = flops(2.0 * cost.heads * (key_width + value_width));
-  cost.decode_query =
-      bytes(cost.heads * 2.0 * (model.mla ? latent + mla.kv_lora_rank : 2.0 * model.kv_channels));
+  cost.decode_query = bytes(cost.heads * number *
+                            (model.mla ? latent + mla.kv_lora_rank : 2.0 * model.kv_channels));
   cost.decode_key = kv_rank_layer_bytes(model, options);
+  if (options.kv_cache == KvCacheFormat::bf16) cost.decode_key *= number / 2.0;
   if (mla.dsa_indexer_n_heads > 0) {
     const double share = kv_replication(model, options.layout) / tp;
     cost.index_key = bytes((mla.dsa_indexer_head_dim + 4.0) * share);
@@ -255,6 +268,7 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
   compiler.layout = dense_layout(options.layout);
   compiler.tp = options.layout.tensor_parallel_size;
   compiler.dp = options.layout.data_parallel_size;
+  if (compiler.on_cores()) compiler.numerics.precision = Precision::fp32;
   const KindCounts layers = kind_counts(model);
 
   ReplicaCost cost;
@@ -290,7 +304,7 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
     cost.*kColumns[i].to = RowTable(values[i]);
   }
   const Device& device = only_device(cluster);
-  set_attention_cost(cost, model, options, cluster.inference, engine);
+  set_attention_cost(cost, model, options, cluster, engine);
   const auto set_source = [&](StepTerm term, double spread, Provenance provenance) {
     cost.spread[static_cast<std::size_t>(term)] = spread;
     cost.provenance[static_cast<std::size_t>(term)] = provenance;
@@ -316,7 +330,7 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
   cost.own_spread = engine.relative_spread;
   cost.graphs = engine.graphs;
   cost.pads_to_graph = engine.pads_to_graph;
-  cost.device_peak = gemm_model_for(device, Precision::bf16).peak;
+  cost.device_peak = gemm_model_for(device, served_precision(WeightFormat::bf16, device)).peak;
   cost.memory_bandwidth = device.memory_bandwidth;
   cost.multiprocessors = device.num_multiprocessors;
   return cost;

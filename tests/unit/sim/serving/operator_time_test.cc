@@ -124,6 +124,30 @@ TEST(ExchangeCost, OfLowLatencyIsThePublishedTable) {
             0.0);
 }
 
+// The trial runs 16-bit models in fp32 on cores: 4 bytes a number. Quantized weights keep theirs.
+TEST(ServedPrecision, OfCoresIsFp32) {
+  Device device = round_device();
+  EXPECT_EQ(served_precision(WeightFormat::bf16, device), Precision::bf16);
+  EXPECT_DOUBLE_EQ(served_bytes(device), 2.0);
+  device.kind = DeviceKind::cpu;
+  EXPECT_EQ(served_precision(WeightFormat::bf16, device), Precision::fp32);
+  EXPECT_EQ(served_precision(WeightFormat::fp8, device), Precision::fp8);
+  EXPECT_DOUBLE_EQ(served_bytes(device), 4.0);
+  EXPECT_DOUBLE_EQ(read_weight_bytes({}, device), 4.0);
+}
+
+// 3 experts of 8 tokens: each 32 -> 2 x 64, and 64 -> 32.
+TEST(ExpertProducts, AreTwoProductsOfEachExpert) {
+  Device device = round_device();
+  device.kind = DeviceKind::cpu;
+  device.gemm.front().precision = Precision::fp32;
+  device.kernel_launch = microseconds(2);
+  const Cost one = gemm_cost({1, 8, 128, 32}, Precision::fp32, device);
+  const Cost other = gemm_cost({1, 8, 32, 64}, Precision::fp32, device);
+  const Cost all = expert_products_cost(3, {8, 32, 64, true}, {}, device);
+  EXPECT_NEAR(all.time / (3.0 * (one.time + other.time)), 1.0, 1e-12);
+}
+
 TEST(Rates, OfADeviceWithoutRowsAreThePooledOnes) {
   const DecodeAttentionRate rate =
       decode_rate({}, EngineKind::vllm, AttentionForm::grouped, KvCacheFormat::bf16);

@@ -34,6 +34,17 @@ Replica llama_70b(int tp) {
       {.weights = {.format = WeightFormat::fp8}, .layout = {.tensor_parallel_size = tp}});
 }
 
+// Llama-3-70B, tp 8: one key-value head of 128 a rank. 2 x 128 x 2 bytes a token and layer; on
+// cores 4 bytes a number.
+TEST(ReplicaCost, OfCoresReadsACacheOfFp32) {
+  Replica r = llama_70b(8);
+  EXPECT_EQ(r.cost().decode_key, bytes(512));
+  const Bytes query = r.cost().decode_query;
+  only_device(r.cluster).kind = DeviceKind::cpu;
+  EXPECT_EQ(r.cost().decode_key, bytes(1024));
+  EXPECT_EQ(r.cost().decode_query, query * 2.0);
+}
+
 TEST(RowTable, IsExactAtItsPointsAndStraightBetween) {
   std::array<double, RowTable::kPoints> values{};
   for (int i = 0; i < RowTable::kPoints; ++i) {
