@@ -160,6 +160,12 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   file.notes = serving_notes(o.formats, q.scenario);
   file.notes.emplace_back(
       "TTFT and TPOT are means in closed form; columns with a percentile are simulated.");
+  const auto left_out = planner::left_out_of_space(q.scenario.model, q.scenario.cluster);
+  if (!left_out.empty()) {
+    file.notes.push_back(
+        fmt::format("On CPU cores trial does not serve {}; by default they are not searched.",
+                    fmt::join(left_out, " and ")));
+  }
   if (q.prices.example) {
     file.notes.push_back(fmt::format(
         "Prices are those of {}, an example. Use --prices for your own.", q.prices.name));
@@ -277,9 +283,10 @@ void add_space(Command& command, ServePlanOptions& o) {
   };
   sizes("--tp,--tensor-parallel-size", o.tensor,
         "Tensor-parallel sizes to search. Default: powers of two in the fast domain");
-  sizes("--pp,--pipeline-parallel-size", o.pipeline, "Pipeline stages to search. Default: 1 and 2");
+  sizes("--pp,--pipeline-parallel-size", o.pipeline,
+        "Pipeline stages to search. Default: 1 and 2, on CPU cores 1");
   sizes("--dp,--data-parallel-size", o.data,
-        "Data ranks of attention to search. Default: powers of two with experts");
+        "Data ranks of attention to search. Default: powers of two with experts, on CPU cores 1");
   app.add_option("--gpus", o.gpus, "GPUs of the deployment. Default: as few as the load needs")
       ->check(CLI::Range(1, 1'000'000).description(""));
   app.add_flag("--find-gpus", o.find_gpus,

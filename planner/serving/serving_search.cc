@@ -176,14 +176,22 @@ ServingSpace serving_space(const Model& model, const Cluster& cluster) {
   ServingSpace space;
   const int domain = std::min(cluster.fast_domain(), cluster.num_gpus());
   for (int tensor = 1; tensor <= std::min(domain, 16); tensor *= 2) space.tensor.push_back(tensor);
-  space.pipeline = {1, 2};
-  if (model.moe) {
+  const bool cores = only_device(cluster).kind == DeviceKind::cpu;
+  if (!cores) space.pipeline = {1, 2};
+  if (model.moe && !cores) {
     space.data.clear();
     for (int data = 1; data <= std::min(domain, 16); data *= 2) space.data.push_back(data);
   }
   space.max_num_seqs = {0, 64, 128, 256};
   space.token_budgets = {0, 2048, 8192, 16384};
   return space;
+}
+
+std::vector<std::string> left_out_of_space(const Model& model, const Cluster& cluster) {
+  if (only_device(cluster).kind != DeviceKind::cpu) return {};
+  std::vector<std::string> words{"pipeline stages (--pp)"};
+  if (model.moe) words.emplace_back("data ranks of attention (--dp)");
+  return words;
 }
 
 ServingPlan serving_plan(const ServingQuestion& q) {

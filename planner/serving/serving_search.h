@@ -22,8 +22,12 @@ struct ServingSpace {
   std::vector<int> token_budgets{0};  // max_num_batched_tokens; 0: the engine's default
   int replica_gpus = 16;              // of one replica, at most
 };
-// Powers of two up to what the model and the cluster's fast domain allow.
+// Powers of two up to what the model and the cluster's fast domain allow. On cores only what
+// meshwright trial serves there.
 ServingSpace serving_space(const Model& model, const Cluster& cluster);
+// What the default space of this cluster leaves out, in words: of cores pipeline stages and, of a
+// model with experts, data ranks of attention. Empty on GPUs.
+std::vector<std::string> left_out_of_space(const Model& model, const Cluster& cluster);
 
 struct ServingQuestion {
   ServingScenario scenario{};  // options: formats and limits; the layout is searched

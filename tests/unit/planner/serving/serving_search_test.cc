@@ -63,6 +63,20 @@ TEST(ServingPlan, MeetsTheLimitsWithTheFewestGpus) {
   EXPECT_GE(best.gpus_high, best.gpus);
 }
 
+// The trial on cores has no pipeline stages and no data ranks of attention.
+TEST(ServingSpace, OfCoresHasWhatTheTrialServes) {
+  const Model experts = shipped_model("deepseek-v3");
+  Cluster cluster = shipped_cluster("h100-8");
+  EXPECT_EQ(serving_space(experts, cluster).pipeline, (std::vector{1, 2}));
+  EXPECT_GT(serving_space(experts, cluster).data.size(), 1U);
+  EXPECT_TRUE(left_out_of_space(experts, cluster).empty());
+  only_device(cluster).kind = DeviceKind::cpu;
+  EXPECT_EQ(serving_space(experts, cluster).pipeline, std::vector{1});
+  EXPECT_EQ(serving_space(experts, cluster).data, std::vector{1});
+  EXPECT_EQ(left_out_of_space(experts, cluster).size(), 2U);
+  EXPECT_EQ(left_out_of_space(shipped_model("llama-3-70b"), cluster).size(), 1U);
+}
+
 TEST(ServingPlan, OfMoreLoadOrTighterLimitsNeedsNoFewerGpus) {
   const auto gpus = [](const ServingQuestion& q) { return serving_plan(q).choices.front().gpus; };
   const int some = gpus(llama_question(20));
