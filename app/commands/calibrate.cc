@@ -12,11 +12,13 @@
 #include "app/files/output_file.h"
 #include "app/files/point_journal.h"
 #include "app/files/profile_files.h"
+#include "app/files/serving_files.h"
 #include "app/options/command.h"
 #include "app/options/rank_options.h"
 #include "app/runs/calibration_run.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
+#include "calibrate/service_workload.h"
 #include "calibrate/workload.h"
 #include "planner/search/candidates.h"
 #include "sim/base/error.h"
@@ -63,6 +65,27 @@ calibrate::Workload workload(const Model& model, const Job& job, int ranks) {
   return calibrate::workload_of(model, measured, planner::candidates(model, measured, ranks));
 }
 
+// "MODEL,JOB,ENGINE"; empty: not given.
+struct MeasuredFor {
+  std::string model, job, engine;
+};
+MeasuredFor measured_for(const std::string& names) {
+  const std::size_t first = std::min(names.find(','), names.size());
+  const std::size_t rest = std::min(first + 1, names.size());
+  const std::size_t second = std::min(names.find(',', rest), names.size());
+  return {names.substr(0, first), names.substr(rest, second - rest),
+          names.substr(std::min(second + 1, names.size()))};
+}
+
+// Powers of two that cut the model's heads, up to these ranks.
+std::vector<int> served_tensor_sizes(const Model& model, int ranks) {
+  std::vector<int> sizes;
+  for (int size = 1; size <= ranks; size *= 2) {
+    if (model.num_attention_heads % size == 0) sizes.push_back(size);
+  }
+  return sizes;
+}
+
 // Returns the cluster as the options describe it. The ranks read names and sizes of devices later.
 Cluster known_cluster(const CalibrateOptions& options) {
   Cluster cluster = load_cluster(options.onto);
@@ -86,17 +109,23 @@ CalibrationRun describe_calibration(const CalibrateOptions& options, int ranks, 
   run.options.budget_seconds = parse_duration("--budget", options.budget);
   run.check = options.check;
   run.max_drift = options.max_drift_percent / 100.0;
-  const std::size_t comma = options.model_and_job.find(',');
-  const std::string model = options.model_and_job.substr(0, comma);
+  const auto [model, job_name, engine] = measured_for(options.model_and_job);
   if (!options.onto.empty()) run.options.onto = known_cluster(options);
   run.next = Call{{"cluster", "show", options.out}}.text();
   if (model.empty()) return run;
-  const bool has_job = comma != std::string::npos;
-  const Job job = has_job ? load_job(options.model_and_job.substr(comma + 1)) : Job{};
+  const bool has_job = !job_name.empty();
+  const Job job = has_job ? load_job(job_name) : Job{};
   Call next{{"plan", "--model", model, "--cluster", options.out}};
-  if (has_job) next = next.with({"--job", options.model_and_job.substr(comma + 1)});
+  if (has_job) next = next.with({"--job", job_name});
   run.next = next.text();
-  run.options.workload = workload(load_model(model), job, ranks);
+  const Model measured = load_model(model);
+  run.options.workload = workload(measured, job, ranks);
+  if (engine.empty()) return run;
+  (void)load_engine(engine);  // refuses what is none
+  const double number_bytes = options.ranks.backend == "cpu" ? 4.0 : 2.0;
+  calibrate::add_service(run.options.workload, measured, served_tensor_sizes(measured, ranks),
+                         number_bytes);
+  run.next = Call{{"serve", "--model", model, "--cluster", options.out, "--engine", engine}}.text();
   return run;
 }
 
@@ -184,12 +213,13 @@ void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& option
       ->each([options](const std::string&) { options->has_out = true; });
   command.also_writes("--out", [options] { return outputs_of(*options); });
   command.options().add_option("--for", options->model_and_job,
-                               "Measure the shapes of this model and job first");
+                               "Measure the shapes of MODEL[,JOB[,ENGINE]] first; with an engine "
+                               "those of its service, too");
   command.also_reads("--for", [options] {
-    const std::string& both = options->model_and_job;
-    const std::size_t comma = std::min(both.find(','), both.size());
-    return std::vector{find_config(both.substr(0, comma), "models"),
-                       find_config(both.substr(std::min(comma + 1, both.size())), "jobs")};
+    const MeasuredFor names = measured_for(options->model_and_job);
+    std::vector files{find_config(names.model, "models"), find_config(names.job, "jobs")};
+    if (!names.engine.empty()) files.push_back(find_config(names.engine, "engines"));
+    return files;
   });
   command.reads("--check", options->check,
                 "Measure a tenth of this profile again; exit with 1 if the machine has drifted");

@@ -23,7 +23,8 @@ const std::string kServedModel = config("models/quickstart-gpt.json");
 
 ProgramResult calibrate_for_service(const std::string& profile) {
   return run_program({"calibrate", "--budget", "3s", "--ranks", "2", "--for",
-                      kServedModel + "," + config("jobs/quickstart.json"), "--out", profile});
+                      kServedModel + "," + config("jobs/quickstart.json") + ",vllm-trial", "--out",
+                      profile});
 }
 
 ProgramResult serve(const std::string& profile, const std::string& prompts,
