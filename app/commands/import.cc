@@ -15,9 +15,9 @@
 #include "app/files/measurements.h"
 #include "app/files/output_file.h"
 #include "app/options/command.h"
-#include "interop/csv.h"
-#include "interop/measurement_map.h"
 #include "interop/read_cluster/read_cluster.h"
+#include "interop/tables/csv.h"
+#include "interop/tables/measurement_map.h"
 #include "sim/json/records.h"
 
 namespace meshwright::app {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 
 namespace meshwright::app {
 

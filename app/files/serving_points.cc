@@ -16,7 +16,7 @@
 #include "app/files/inferencex_commands.h"
 #include "app/files/point_row.h"
 #include "app/files/serving_files.h"
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 
 namespace meshwright::app {
 namespace {

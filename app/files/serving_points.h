@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 #include "planner/serving/serving_backtest.h"
 
 namespace meshwright::app {

@@ -12,7 +12,7 @@
 #include "app/files/files.h"
 #include "app/files/serving_files.h"
 #include "app/options/command.h"
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 
 namespace meshwright::interop {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 #include "sim/record/json.h"
 
 namespace meshwright::interop {

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/quadrature.h"
+
 namespace meshwright::reports::html {
 namespace {
 
@@ -29,7 +31,7 @@ PlotBox box_of(const LabelPlaces::Label& label, std::string_view words) {
 }  // namespace
 
 void LabelPlaces::block_line(double x1, double y1, double x2, double y2) {
-  const double length = std::hypot(x2 - x1, y2 - y1);
+  const double length = in_quadrature(x2 - x1, y2 - y1);
   const int boxes = std::max(1, static_cast<int>(std::ceil(length / (2.0 * kLineBox))));
   for (int i = 0; i <= boxes; ++i) {
     const double way = static_cast<double>(i) / boxes;

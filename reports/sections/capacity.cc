@@ -154,8 +154,7 @@ std::string capacity_body(const Capacity& capacity, DeviceKind kind) {
   body += html::table(fmt::format("Elapsed time of {} {}, part by part", count_text(row->gpus),
                                   device_noun(kind, row->gpus)),
                       time_table(row->time, row->days.p50)) +
-          waterfall_chart(capacity) + goodput_chart(capacity, kind) +
-          elapsed_bars(capacity);
+          waterfall_chart(capacity) + goodput_chart(capacity, kind) + elapsed_bars(capacity);
   if (row->phases.size() > 1) {
     body += html::table("Phases of the training", phases_table(row->phases));
   }

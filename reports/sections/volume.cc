@@ -348,8 +348,9 @@ std::string matrix_chart(const planner::TrafficMatrix& matrix) {
       std::minmax_element(matrix.cells.begin(), matrix.cells.end(),
                           [](const auto& a, const auto& b) { return a.sent < b.sent; });
   const double legend = kMatrixTop + kMatrixSide + 18.0;
-  const std::string scale = fmt::format("{} to {} per cell; a stronger colour is more (logarithmic)",
-                                        traffic_text(least->sent), traffic_text(most->sent));
+  const std::string scale =
+      fmt::format("{} to {} per cell; a stronger colour is more (logarithmic)",
+                  traffic_text(least->sent), traffic_text(most->sent));
   const std::string caption =
       matrix.ranks_per_group == 1
           ? std::string(

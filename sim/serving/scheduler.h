@@ -18,9 +18,9 @@ struct SchedulerRule {
   double token_budget = 8192;   // rows of a step
   double max_sequences = 1024;  // of one attention group
   int block_size = 16;
-  bool whole_blocks = false;   // the cache counts the blocks of each request; else their mean waste
-  Seconds request{};           // host time before a request waits in the engine
-  Seconds input_token{};       // and of each token of its prompt
+  bool whole_blocks = false;  // the cache counts the blocks of each request; else their mean waste
+  Seconds request{};          // host time before a request waits in the engine
+  Seconds input_token{};      // and of each token of its prompt
   [[nodiscard]] Seconds host_time(double input) const { return request + input_token * input; }
   double tokens_per_step = 1;  // of a sequence that decodes; more with speculation
   PromptWait wait{};

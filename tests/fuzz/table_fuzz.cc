@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of runs and the map of its columns: the map's JSON, a line of "---", the table.
-#include "interop/measurement_map.h"
+#include "interop/tables/measurement_map.h"
 #include "sim/record/parse.h"
 #include "tests/fuzz/fuzz.h"
 

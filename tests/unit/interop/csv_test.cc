@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/measurement_map.h"
+#include "interop/tables/measurement_map.h"
 
 #include <fmt/format.h>
 

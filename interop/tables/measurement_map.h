@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "interop/csv.h"
+#include "interop/tables/csv.h"
 #include "sim/record/json.h"
 
 namespace meshwright::interop {
