@@ -5,20 +5,10 @@
 
 #include <algorithm>
 
+#include "tests/unit/calibrate/two_layers.h"
+
 namespace meshwright::calibrate {
 namespace {
-
-Model two_layers() {
-  Model model;
-  model.num_layers = 2;
-  model.hidden_size = 64;
-  model.ffn_hidden_size = 256;
-  model.num_attention_heads = 4;
-  model.num_query_groups = 4;
-  model.kv_channels = 16;
-  model.vocab_size = 1024;
-  return model;
-}
 
 double calls_of(const Workload& workload, const GemmShape& shape) {
   double sum = 0;

@@ -3,20 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/calibrate/two_layers.h"
+
 namespace meshwright::calibrate {
 namespace {
-
-Model two_layers() {
-  Model model;
-  model.num_layers = 2;
-  model.hidden_size = 64;
-  model.ffn_hidden_size = 256;
-  model.num_attention_heads = 4;
-  model.num_query_groups = 4;
-  model.kv_channels = 16;
-  model.vocab_size = 1024;
-  return model;
-}
 
 // One layout: 8 sequences in micro-batches of 2 are 4 calls of each product a layer. Two layouts
 // that weigh the same, the other with 8 micro-batches: (4 + 8) / 2.
