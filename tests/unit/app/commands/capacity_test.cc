@@ -113,8 +113,9 @@ TEST(CapacityCommand, InputsOfTheRunAreOptions) {
 // The plan of several counts is that of the recommended one.
 TEST(CapacityCommand, APlanIsOfTheRecommendedCount) {
   const std::vector<std::string> words{
-      "plan",           "--model", "llama-3-8b", "--cluster",    "h100-8",   "--gpus", "8,16",
-      "--train-tokens", "1e11",    "--prices",   "example-2026", "--format", "json"};
+      "plan", "--model",  "llama-3-8b",   "--cluster", "h100-8", "--gpus", "8,16", "--train-tokens",
+      "1e11", "--prices", "example-2026", "--format",  "json",   "--tp",   "2",    "--pp",
+      "1"};
   for (const std::vector<std::string>& limit :
        {std::vector<std::string>{"--deadline", "1000"}, {"--budget", "1e9"}, {"--budget", "1"}}) {
     const Json plan = Json::parse(run_program(with(words, limit)).out);
