@@ -13,7 +13,8 @@
 namespace meshwright::reports {
 namespace {
 
-constexpr double kPlotWidth = 720.0, kNameEnd = 250.0, kBarsEnd = 600.0;  // pixels
+constexpr double kNameEnd = 250.0, kBarsEnd = 600.0;  // pixels
+constexpr double kLetter = 6.8;                       // pixels, mean width
 constexpr double kRowHeight = 24.0, kBarHeight = 15.0;
 constexpr double kSecondsOfADay = 86400.0;
 
@@ -22,6 +23,8 @@ std::string part_words(double days, const planner::Quantiles& range) {
                      duration_text(seconds(range.p10 * kSecondsOfADay)),
                      duration_text(seconds(range.p90 * kSecondsOfADay)));
 }
+
+double width_of(std::string_view words) { return kLetter * static_cast<double>(words.size()); }
 
 // A row of the waterfall: its bar begins where the parts above end, its whisker is P10-P90.
 struct WaterfallRow {
@@ -74,23 +77,24 @@ std::string waterfall_chart(const Capacity& capacity) {
   const html::PlotAxis axis = days_axis(rows);
   const double height = kRowHeight * static_cast<double>(rows.size());
   std::string body = days_grid(axis, height);
-  double y = 4.0;
+  double y = 4.0, words = 0.0;
   for (const WaterfallRow& row : rows) {
     body += waterfall_row(row, y, axis);
+    words = std::max(words, width_of(part_words(row.end - row.begin, row.range)));
     y += kRowHeight;
   }
   return html::plot_figure(
       {.id = "waterfall",
        .caption = "Parts of the elapsed time at the predicted inputs, one after the other; lines "
                   "and parentheses are P10–P90 of each part.",
-       .width = kPlotWidth + 80.0,
+       .width = kBarsEnd + 8.0 + words,
        .height = height + 32.0},
       body);
 }
 
 namespace {
 
-constexpr double kPlotLeft = 50.0, kPlotRight = 590.0, kPlotTop = 14.0, kPlotBottom = 250.0;
+constexpr double kPlotLeft = 50.0, kPlotRight = 590.0, kPlotTop = 28.0, kPlotBottom = 264.0;
 
 struct GoodputPlane {
   html::PlotAxis x, y;
@@ -118,8 +122,12 @@ std::string goodput_frame(const planner::GoodputCurves& curves, const GoodputPla
     out +=
         html::plot_text(plane.x.at(gpus), kPlotBottom + 15.0, "soft", "middle", count_text(gpus));
   }
-  return out + html::plot_text(0.0, 9.0, "soft", "start", "goodput, %") +
+  return out + html::plot_text(0.0, 12.0, "soft", "start", "goodput, %") +
          html::plot_text(kPlotRight, kPlotBottom + 30.0, "soft", "end", nouns);
+}
+
+std::string name_of(const planner::GoodputCurve& curve) {
+  return "restart " + duration_text(curve.restart);
 }
 
 std::string goodput_line(const planner::GoodputCurves& curves, std::size_t place,
@@ -140,7 +148,7 @@ std::string goodput_line(const planner::GoodputCurves& curves, std::size_t place
   const double y = kPlotTop + 14.0 + 16.0 * static_cast<double>(place);
   return fmt::format("<path class=\"curve\" style=\"stroke:{}\" d=\"{}\"/>", colour, path) +
          points + html::plot_point(kPlotRight + 20.0, y - 4.0, colour, restart) +
-         html::plot_text(kPlotRight + 30.0, y, "label", "start", "restart " + restart);
+         html::plot_text(kPlotRight + 30.0, y, "label", "start", name_of(curve));
 }
 
 }  // namespace
@@ -150,14 +158,16 @@ std::string goodput_chart(const Capacity& capacity, DeviceKind kind) {
   const planner::GoodputCurves& curves = *capacity.goodput_curves;
   const GoodputPlane plane = goodput_plane(curves);
   std::string body = goodput_frame(curves, plane, device_noun(kind, 2));
+  double names = 0.0;
   for (std::size_t place = 0; place < curves.curves.size(); ++place) {
     body += goodput_line(curves, place, plane);
+    names = std::max(names, width_of(name_of(curves.curves[place])));
   }
   return html::plot_figure(
       {.id = "goodput",
        .caption = "Goodput of this run on fewer and more devices, with the best save interval of "
                   "each count, for restarts of a quarter to four times the stated time.",
-       .width = kPlotWidth,
+       .width = kPlotRight + 30.0 + names,
        .height = kPlotBottom + 34.0},
       body);
 }

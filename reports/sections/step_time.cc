@@ -12,6 +12,7 @@
 #include "reports/html/drawing.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
+#include "reports/html/label_places.h"
 #include "reports/html/plot.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
@@ -151,6 +152,11 @@ std::string roof_frame(const planner::Roofline& roofs, const RoofPlane& plane) {
 // Points are numbered; the names stand beside the chart.
 std::string roof_points(const planner::Roofline& roofs, const RoofPlane& plane) {
   std::string out;
+  html::LabelPlaces places(kRoofRight);
+  for (const planner::RooflineOperator& op : roofs.operators) {
+    const double x = plane.x.at(op.intensity()), y = plane.y.at(op.rate().value());
+    places.block({x - 5.0, y - 5.0, 10.0, 10.0});
+  }
   for (std::size_t i = 0; i < roofs.operators.size(); ++i) {
     const planner::RooflineOperator& op = roofs.operators[i];
     const double x = plane.x.at(op.intensity()), y = plane.y.at(op.rate().value());
@@ -158,8 +164,10 @@ std::string roof_points(const planner::Roofline& roofs, const RoofPlane& plane) 
     const std::string words =
         fmt::format("{} {}: {}FLOP/s, {} of the roof", number, op.name, si_text(op.rate().value()),
                     percent_text(op.rate() / roofs.attainable(op.intensity())));
+    if (const auto free = places.place(x, y, number)) {
+      out += html::plot_text(free->x, free->y, "label", free->anchor, number);
+    }
     out += html::plot_point(x, y, html::kTints[i % html::kTints.size()].colour, words) +
-           html::plot_text(x + 8.0, y + 4.0, "label", "start", number) +
            html::plot_text(kRoofRight + 14.0, kRoofTop + 10.0 + 16.0 * static_cast<double>(i),
                            "soft", "start", words);
   }

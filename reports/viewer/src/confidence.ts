@@ -30,7 +30,7 @@ export function confidence_chart(report: Report, theme: Theme): Chart | null {
     option: {
       ...base_option(theme),
       grid: { left: 60, right: 24, top: 24, bottom: 62 },
-      xAxis: { ...category_axis(theme, against.map(label_of), "runner-up, and how probably the winner is faster"), nameGap: 44, axisLine: { onZero: false, lineStyle: { color: theme.line } } },
+      xAxis: { ...category_axis(theme, against.map(label_of), "runner-up, and how probably the winner is faster"), nameGap: 44, axisLabel: { color: theme.text, lineHeight: 15 }, axisLine: { onZero: false, lineStyle: { color: theme.line } } },
       yAxis: { ...value_axis(theme, `slower than the winner by, ${unit.name}`), nameGap: 44 },
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item.data.against) },
       series: [

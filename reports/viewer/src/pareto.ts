@@ -15,6 +15,7 @@ import { whiskers } from "./whiskers";
 
 const kUsable = 0.95; // of the memory: plans leave 5 % free by default
 const kCrowd = 1000; // more points are drawn on a canvas, without labels
+const kSlowest = 2; // times the fastest; slower layouts are in the table
 const kTooLarge = "too large for the memory";
 const kShapes: Record<string, string> = { none: "circle", selective: "triangle", full: "rect" };
 
@@ -22,8 +23,8 @@ interface Item {
   data: { layout?: RankedLayout; too_large?: TooLarge };
 }
 
-function series_of(report: Report, size: number, colour: string, theme: Theme): object {
-  const crowded = report.ranked.length > kCrowd;
+function series_of(report: Report, near: RankedLayout[], size: number, colour: string, theme: Theme): object {
+  const crowded = near.length > kCrowd;
   const label = (item: Item) => {
     const layout = item.data.layout;
     return layout !== undefined && layout.rank <= report.top ? `#${layout.rank}` : "";
@@ -35,7 +36,7 @@ function series_of(report: Report, size: number, colour: string, theme: Theme): 
     itemStyle: { color: colour },
     label: { show: !crowded, position: "right", color: theme.soft, formatter: label },
     labelLayout: { hideOverlap: true },
-    data: report.ranked
+    data: near
       .filter((layout) => layout.layout.tensor_parallel_size === size)
       .map((layout) => ({
         value: [layout.peak_memory_bytes / kGibibyte, layout.step_time_seconds],
@@ -64,32 +65,33 @@ function too_large_series(points: TooLarge[], theme: Theme): object {
 export function pareto_chart(report: Report, theme: Theme): Chart | null {
   const ranked = report.ranked;
   if (ranked.length + report.too_large.length < 2) return null;
-  const sizes = [...new Set(ranked.map((layout) => layout.layout.tensor_parallel_size))].sort((a, b) => a - b);
-  const times = ranked.map((layout) => layout.step_time_seconds);
-  const lowest = Math.min(...times.slice(0, kCrowd));
-  // The smallest layouts may be many times slower; a straight axis would press the others together.
-  const wide = times.some((time) => time > 3 * lowest);
-  const step_axis = { ...value_axis(theme, wide ? "step time, s (logarithmic)" : "step time, s"), scale: true, nameGap: 44 };
-  const intervals = ranked.slice(0, 100).map((layout) => ({
+  // The smallest layouts may be many times slower and would press the others together.
+  const fastest = Math.min(...ranked.slice(0, kCrowd).map((layout) => layout.step_time_seconds));
+  const near = ranked.filter((layout) => layout.step_time_seconds <= kSlowest * fastest);
+  const too_large = report.too_large.filter((layout) => ranked.length === 0 || layout.step_time_seconds <= kSlowest * fastest);
+  const sizes = [...new Set(near.map((layout) => layout.layout.tensor_parallel_size))].sort((a, b) => a - b);
+  const slower = ranked.length - near.length;
+  const unseen = slower > 0 ? ` (${slower} of ${ranked.length} are slower than ${kSlowest} times the fastest)` : "";
+  const intervals = near.slice(0, 100).map((layout) => ({
     at: layout.peak_memory_bytes / kGibibyte,
     low: layout.step_time_low_seconds,
     high: layout.step_time_high_seconds,
   }));
   return {
     height: 320,
-    crowded: ranked.length > kCrowd,
+    crowded: near.length > kCrowd,
     option: {
       ...base_option(theme),
       legend: { ...kLegend, selected: { [kTooLarge]: false } },
-      grid: { left: 56, right: 40, top: 12, bottom: 48 },
+      grid: { left: 56, right: 56, top: 24, bottom: 48 },
       brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: { color: "rgba(31,111,180,.15)", borderColor: kDrawing.accent, borderWidth: 1 } },
       // Capacity and headroom are always in the picture.
-      xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true, max: (extent: { max: number }) => Math.max(extent.max, capacity_of(report) * 1.02), axisLabel: { color: theme.soft, hideOverlap: true, showMaxLabel: false } },
-      yAxis: wide ? { ...step_axis, type: "log" as const, logBase: 2 } : step_axis,
+      xAxis: { ...value_axis(theme, `peak memory, GiB${unseen}`), scale: true, max: (extent: { max: number }) => Math.max(extent.max, capacity_of(report) * 1.02), axisLabel: { color: theme.soft, hideOverlap: true, showMaxLabel: false } },
+      yAxis: { ...value_axis(theme, "step time, s"), scale: true, nameGap: 44 },
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item) },
       series: [
-        ...sizes.map((size, index) => series_of(report, size, kSeriesColours[index % kSeriesColours.length], theme)),
-        ...(report.too_large.length > 0 ? [too_large_series(report.too_large, theme)] : []),
+        ...sizes.map((size, index) => series_of(report, near, size, kSeriesColours[index % kSeriesColours.length], theme)),
+        ...(too_large.length > 0 ? [too_large_series(too_large, theme)] : []),
         whiskers(intervals, theme.soft),
         memory_lines(report, theme),
       ],
@@ -105,12 +107,12 @@ function capacity_of(report: Report): number {
 // The device's memory, and what a plan leaves of it by default.
 function memory_lines(report: Report, theme: Theme): object {
   const capacity = capacity_of(report);
-  const line = (at: number, name: string) => ({ xAxis: at, label: { formatter: name, color: theme.soft, position: "insideStartTop" }, lineStyle: { color: kDrawing.limit, type: "dashed" } });
+  const line = (at: number, name: string, align: string) => ({ xAxis: at, label: { formatter: name, color: theme.soft, position: "end", align }, lineStyle: { color: kDrawing.limit, type: "dashed" } });
   return {
     type: "line",
     silent: true,
     data: [],
-    markLine: { silent: true, symbol: "none", data: capacity > 0 ? [line(capacity, "capacity"), line(capacity * kUsable, "5 % free")] : [] },
+    markLine: { silent: true, symbol: "none", data: capacity > 0 ? [line(capacity, "capacity", "left"), line(capacity * kUsable, "5 % free", "right")] : [] },
   };
 }
 
