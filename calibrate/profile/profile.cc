@@ -224,7 +224,8 @@ void set_step_remainders(Device& device, const std::vector<MeasuredPoint>& point
       all.relative_spread = std::max(all.relative_spread, r.relative_spread);
     }
     all.relative_spread = in_quadrature(all.relative_spread, standard_deviation(shares));
-    all.share = mean(shares);
+    // A small pass of a loaded host may take many times its operators.
+    all.share = std::clamp(mean(shares), kLeastRemainderShare, kMostRemainderShare);
     device.step_remainders.push_back(all);
   }
 }

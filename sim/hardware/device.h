@@ -107,6 +107,9 @@ inline constexpr std::array kComputePassNames{EnumName{ComputePass::forward, "fo
                                               EnumName{ComputePass::optimizer, "optimizer"}};
 constexpr std::string_view name_of(ComputePass v) { return name_in(kComputePassNames, v); }
 
+// A pass that takes less or more is not believed.
+inline constexpr double kLeastRemainderShare = -0.9, kMostRemainderShare = 1000.0;
+
 // Time of a whole pass beyond the sum of its operators: dispatch, copies, the allocator, and caches
 // that operators share. Measured with a step of the model that each rank ran alone.
 struct StepRemainder {

@@ -154,7 +154,7 @@ const Record<StepRemainder>& step_remainder_record() {
     r.required();
     r.row(&S::tokens, "tokens", kind::wide_integer(), "Tokens of the micro-batch that was run.");
     r.required();
-    r.row(&S::share, "share", kind::number({-0.9, 10.0}),
+    r.row(&S::share, "share", kind::number({kLeastRemainderShare, kMostRemainderShare}),
           "Remainder over the operators' sum; below 0: the pass took less.");
     r.required();
     r.row(&S::relative_spread, "relative_spread", kind::number(),
