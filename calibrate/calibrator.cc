@@ -12,6 +12,7 @@
 #include "calibrate/calibrated_machine.h"
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/launch/rank_hosts.h"
+#include "calibrate/measure/other_programs.h"
 #include "calibrate/measure/speed_track.h"
 #include "calibrate/measure/subjects.h"
 #include "calibrate/point_measurer.h"
@@ -55,7 +56,12 @@ class Calibrator {
     }
     warn_if_busy(profile.machine);
     start_ = steady_clock_seconds() - options_.used_seconds;
+    OtherPrograms others(world_);
     measure_all(profile);
+    if (const auto other = others.since_last(); other && !is_gpu()) {
+      note(other_program_words(*other) +
+           " while this host was measured; calibrate again when it is idle");
+    }
     compare_ranks(profile);
     finish(profile);
     return profile;

@@ -71,6 +71,16 @@ void StepCheck::run() {
 
 bool StepCheck::has_enough() const { return runs_ >= kWarmUp + kFewest; }
 
+bool StepCheck::is_warm() const { return runs_ >= kWarmUp; }
+
+Seconds StepCheck::last_time() const {
+  Seconds sum;
+  for (const std::vector<double>& pass : samples_) {
+    if (!pass.empty()) sum += seconds(pass.back());
+  }
+  return sum;
+}
+
 std::vector<MeasuredPoint> StepCheck::points() const {
   std::vector<MeasuredPoint> points = step_passes(demand_);
   for (std::size_t p = 0; p < kPasses.size(); ++p) {

@@ -28,6 +28,10 @@ class StepCheck {
   // One step of every rank. The first ones only warm up.
   void run();
   [[nodiscard]] bool has_enough() const;
+  // The next step is the first that counts.
+  [[nodiscard]] bool is_warm() const;
+  // Sum of the last step's passes, each of its slowest rank. 0 before one counted.
+  [[nodiscard]] Seconds last_time() const;
   // Medians over the steps of each pass's slowest rank.
   [[nodiscard]] std::vector<MeasuredPoint> points() const;
 

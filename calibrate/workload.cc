@@ -115,14 +115,9 @@ Model shortened(Model model) {
 
 std::vector<StepDemand> steps_of(const Model& model, const Job& job,
                                  const std::set<int>& micro_batch_sizes) {
-  const Model run = shortened(model);
-  Job alone = with_precision(job, Precision::fp32);
   std::vector<StepDemand> steps;
   for (const int size : micro_batch_sizes) {
-    Layout layout;
-    layout.micro_batch_size = alone.global_batch_size = size;
-    if (step_flops(run, alone, layout) > kLargestStep) break;
-    if (trial_unsupported(run, alone, layout).empty()) steps.push_back({run, alone, layout});
+    if (const auto step = step_alone(model, job, size)) steps.push_back(*step);
   }
   if (steps.size() > kMostSteps) {
     steps = {steps.front(), steps[steps.size() / 2], steps.back()};
@@ -135,6 +130,14 @@ std::vector<StepDemand> steps_of(const Model& model, const Job& job,
 Job as_trials_run_it(Job job) {
   job.attention_kernel = AttentionKernel::unfused;
   return job;
+}
+
+std::optional<StepDemand> step_alone(const Model& model, const Job& job, int micro_batch_size) {
+  StepDemand step{shortened(model), with_precision(job, Precision::fp32), Layout{}};
+  step.layout.micro_batch_size = step.job.global_batch_size = micro_batch_size;
+  if (step_flops(step.model, step.job, step.layout) > kLargestStep) return std::nullopt;
+  if (!trial_unsupported(step.model, step.job, step.layout).empty()) return std::nullopt;
+  return step;
 }
 
 Workload workload_of(const Model& model, const Job& job, const std::vector<LayoutGroup>& groups) {

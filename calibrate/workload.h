@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include <optional>
+
 #include "calibrate/sweep.h"
 #include "sim/base/job.h"
 #include "sim/layout/layout_group.h"
@@ -15,6 +17,10 @@ namespace meshwright::calibrate {
 
 // The job as a trial runs it: attention without a fused kernel.
 Job as_trials_run_it(Job job);
+
+// The step that ranks run alone beside a calibration: a micro-batch of so many sequences through as
+// few layers as have all kinds, in fp32. None if it takes too long or the trial cannot run it.
+std::optional<StepDemand> step_alone(const Model& model, const Job& job, int micro_batch_size);
 
 // The groups weigh the same, and so do the layouts of a group.
 Workload workload_of(const Model& model, const Job& job, const std::vector<LayoutGroup>& groups);

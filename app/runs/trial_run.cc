@@ -17,6 +17,9 @@
 #include "calibrate/backends/backend.h"
 #include "calibrate/host_speed.h"
 #include "calibrate/measure/measurement.h"
+#include "calibrate/measure/other_programs.h"
+#include "calibrate/reference_step.h"
+#include "calibrate/workload.h"
 #include "reports/records/trials.h"
 #include "reports/tables/table.h"
 #include "reports/tables/table_text.h"
@@ -37,8 +40,13 @@ void write_trials(const TrialRun& run, const std::vector<Observation>& observati
 
 // "noisy": median and ranking may be the host's, not the layout's.
 std::string host_text(const Observation& o) {
-  if (is_noisy(o)) return "noisy: " + noise_words(o);
-  return o.host_time_ratio ? "steady, " + host_speed_words(*o.host_time_ratio) : "steady";
+  std::string words = "steady";
+  if (is_noisy(o)) {
+    words = "noisy: " + noise_words(o);
+  } else if (o.host_time_ratio) {
+    words += ", " + host_speed_words(*o.host_time_ratio);
+  }
+  return o.other_program ? words + "; " + other_program_words(*o.other_program) : words;
 }
 
 reports::Table trials_table(const std::vector<Observation>& observations) {
@@ -87,8 +95,23 @@ std::optional<double> between(std::optional<double> before, std::optional<double
 class Trials {
  public:
   Trials(const TrialRun& run, calibrate::Compute& compute, calibrate::Communicator& world)
-      : run_(run), compute_(compute), world_(world), writes_(world.rank() == 0) {
+      : run_(run),
+        options_(run.options),
+        compute_(compute),
+        world_(world),
+        writes_(world.rank() == 0),
+        others_(world) {
     if (!run.profile) return;
+    if (run.options.mode == TrialMode::training) {
+      references_ = calibrate::reference_steps(run.profile->points, run.model,
+                                               calibrate::as_trials_run_it(run.job));
+    }
+    if (!references_.empty() && run.profile->num_ranks == world.size()) {
+      options_.speed_reference = [this](const Layout& layout, auto& device, auto& ranks) {
+        return reference_of(layout, device, ranks);
+      };
+      return;
+    }
     speed_ = std::make_unique<calibrate::HostSpeed>(run.profile->points, compute, world);
     before_ = speed_->time_ratio();
   }
@@ -107,9 +130,22 @@ class Trials {
   }
 
  private:
+  // A reference on fewer ranks than the calibration's would miss what they take from each other.
+  std::unique_ptr<calibrate::SpeedReference> reference_of(const Layout& layout,
+                                                          calibrate::Compute& device,
+                                                          calibrate::Communicator& ranks) const {
+    if (ranks.size() != run_.profile->num_ranks) return nullptr;
+    const calibrate::ReferenceStep* nearest =
+        calibrate::nearest_reference(references_, layout.micro_batch_size);
+    return calibrate::start_reference(*nearest, device, ranks);
+  }
+
   Observation run_once(const Layout& layout) {
+    others_.since_last();
     Observation observation =
-        calibrate::run_trial(run_.model, run_.job, layout, compute_, world_, run_.options);
+        calibrate::run_trial(run_.model, run_.job, layout, compute_, world_, options_);
+    const std::optional<OtherProgram> other = others_.since_last();
+    if (compute_.describe().device_kind() == DeviceKind::cpu) observation.other_program = other;
     if (!speed_) return observation;
     const std::optional<double> after = speed_->time_ratio();
     observation.host_time_ratio = between(before_, after);
@@ -144,9 +180,14 @@ class Trials {
   }
 
   const TrialRun& run_;
+  calibrate::TrialOptions options_;
   calibrate::Compute& compute_;
   calibrate::Communicator& world_;
   bool writes_;
+  calibrate::OtherPrograms others_;
+  // The host's speed: by steps of the model between a layout's own; where the profile has none of
+  // this model and number of ranks, by some of its points around the layout.
+  std::vector<calibrate::ReferenceStep> references_;
   std::unique_ptr<calibrate::HostSpeed> speed_;
   std::optional<double> before_;
   std::vector<Observation> observations_;

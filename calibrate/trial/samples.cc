@@ -85,9 +85,17 @@ double drift_of(const std::vector<double>& steps) {
   return median({steps.end() - half, steps.end()}) / earlier - 1.0;
 }
 
+double host_time_ratio_of(const std::vector<double>& steps, const std::vector<double>& slowdowns) {
+  std::vector<double> as_calibrated;
+  for (std::size_t i = 0; i < steps.size(); ++i) as_calibrated.push_back(steps[i] / slowdowns[i]);
+  return median(steps) / median(std::move(as_calibrated));
+}
+
+// More steps do not make a slower host as fast as it was.
 bool Samples::is_noisy() const {
   Observation o;
   describe(o, 1);
+  o.host_time_ratio.reset();
   return meshwright::is_noisy(o);
 }
 
@@ -99,6 +107,10 @@ void Samples::describe(Observation& o, int passes) const {
   o.step_time_p90 = share(interpolated_quantile(step_, 0.9));
   o.step_time_min = share(*std::min_element(step_.begin(), step_.end()));
   o.step_time_drift = drift_of(step_);
+  if (!slowdowns_.empty() && slowdowns_.size() == step_.size()) {
+    o.host_time_ratio = host_time_ratio_of(step_, slowdowns_);
+    o.host_time_reference = HostTimeReference::model_step;
+  }
   for (std::size_t kind = 0; kind < static_cast<std::size_t>(kNumTerms); ++kind) {
     std::vector<double> values;
     for (const Recorder::Terms& t : terms_) values.push_back(t[kind]);

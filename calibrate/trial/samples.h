@@ -14,12 +14,18 @@ namespace meshwright::calibrate {
 // the halves of an odd number is in neither. 0 of fewer than 4.
 double drift_of(const std::vector<double>& steps);
 
+// How much longer the steps took than at the calibrated speed: their median over the median of each
+// step's time less its slowdown, median(t_i) / median(t_i / s_i). As many slowdowns as steps.
+double host_time_ratio_of(const std::vector<double>& steps, const std::vector<double>& slowdowns);
+
 class Samples {
  public:
   // `at_end`: what it is called that a rank has done its part before the step is over.
   explicit Samples(TermKind at_end = TermKind::host) : at_end_(at_end) {}
   // Collective over `ranks`. `same_calls`: every rank makes the same transfers.
   void add(const Recorder& recorder, Communicator& ranks, bool same_calls);
+  // Time of a reference around the step that was added last, over its calibrated time.
+  void add_slowdown(double slowdown) { slowdowns_.push_back(slowdown); }
   [[nodiscard]] bool empty() const { return step_.empty(); }
   // Tells whether the samples are noisy, by the rule of the observation (sim/step/observation.h).
   [[nodiscard]] bool is_noisy() const;
@@ -32,6 +38,7 @@ class Samples {
  private:
   TermKind at_end_;
   std::vector<double> step_;                    // seconds of the slowest rank
+  std::vector<double> slowdowns_;               // of each step; empty: no reference was run
   std::vector<Recorder::Terms> terms_;          // of the rank that waited least in that step
   std::vector<std::vector<double>> transfers_;  // seconds of each transfer, a step each
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "calibrate/trial/inference_step.h"
@@ -19,23 +20,32 @@ namespace meshwright::calibrate {
 namespace {
 
 // Warm-up and timed steps; as many again, and once more, where they show a noisy host. All ranks
-// stop together: the time that decides is the slowest rank's, and all know all ranks' times.
+// stop together: the time that decides is the slowest rank's, and all know all ranks' times. A
+// reference, if any, runs around each timed step.
 template <typename Step>
 Samples run_steps(Step& step, Communicator& ranks, const TrialOptions& options, bool same_calls,
-                  TermKind at_end) {
+                  TermKind at_end, SpeedReference* reference) {
   Samples samples(at_end);
   double spent = 0.0;
   step.recorder().keep_intervals(options.keep_intervals);
   int steps = options.warmup_steps + options.steps;
   const int most = steps + options.most_repeats * options.steps;
+  double before = 0.0;  // the reference's ratio; 0: not run yet
   for (int i = 0; i < steps; ++i) {
     const bool enough = !samples.empty() && spent > options.time_limit_seconds;
     if (enough) break;
+    const bool warm = i >= options.warmup_steps;
+    if (reference != nullptr && warm && before == 0.0) before = reference->time_ratio();
     ranks.barrier();
     step.run();
     spent += ranks.host_max(step.recorder().step_seconds());
-    if (i >= options.warmup_steps || spent > options.time_limit_seconds) {
+    if (warm || spent > options.time_limit_seconds) {
       samples.add(step.recorder(), ranks, same_calls);
+      if (reference != nullptr) {
+        const double after = reference->time_ratio();
+        samples.add_slowdown(before == 0.0 ? after : 0.5 * (before + after));
+        before = after;
+      }
     }
     const bool last = i + 1 == steps && steps < most;
     if (last && samples.is_noisy()) steps += options.steps;
@@ -45,13 +55,13 @@ Samples run_steps(Step& step, Communicator& ranks, const TrialOptions& options, 
 
 template <typename Step>
 void observe(Step& step, Communicator& ranks, const TrialOptions& options, int passes,
-             Observation& o) {
+             Observation& o, SpeedReference* reference = nullptr) {
   // Stages differ, and so does what falls into a shard of the tensor ranks' replicated gradients.
   const bool same_calls = o.run_layout.pipeline_parallel_size == 1 &&
                           !(shards_by_unit(o.run_layout) && o.run_layout.tensor_parallel_size > 1);
   const bool is_pipeline = o.run_layout.pipeline_parallel_size > 1;
   const TermKind at_end = is_pipeline ? TermKind::pipeline_bubble : TermKind::host;
-  const Samples samples = run_steps(step, ranks, options, same_calls, at_end);
+  const Samples samples = run_steps(step, ranks, options, same_calls, at_end, reference);
   samples.describe(o, passes);
   o.counted = samples.counted(step.recorder().transfers(), passes);
   o.peak_memory = bytes(ranks.host_max(step.peak_memory().value()));
@@ -67,7 +77,9 @@ StepOptions step_options(const TrialOptions& options) {
 void train_on(Communicator& ranks, const Model& model, const Job& job, Compute& compute,
               const TrialOptions& options, Observation& o) {
   TrialStep step(model, job, o.run_layout, compute, ranks, step_options(options));
-  observe(step, ranks, options, 1, o);
+  std::unique_ptr<SpeedReference> reference;
+  if (options.speed_reference) reference = options.speed_reference(o.run_layout, compute, ranks);
+  observe(step, ranks, options, 1, o, reference.get());
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   o.tokens_per_second = tokens / o.step_time.value();
   o.loss = ranks.host_max(step.loss());  // zero away from the last stage and all equal on it

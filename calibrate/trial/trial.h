@@ -11,6 +11,7 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/backends/compute.h"
+#include "calibrate/trial/speed_reference.h"
 #include "sim/step/observation.h"
 
 namespace meshwright::calibrate {
@@ -32,6 +33,8 @@ struct TrialOptions {
   std::optional<Precision> precision{};
   // Megatron-LM --moe-router-force-load-balancing: as what is predicted; else as the router says.
   bool moe_router_force_load_balancing = true;
+  // Run before the first timed step and after each one; empty: the host's speed is not looked at.
+  MakeSpeedReference speed_reference{};
 };
 
 // Properties of the ranks' communicator.

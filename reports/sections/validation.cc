@@ -119,6 +119,10 @@ std::string validation_page(const Report& report) {
       noisy +=
           fmt::format("<li>{}: {} steps, {}</li>\n", planned_name(run), o.steps, noise_words(o));
     }
+    if (o.other_program) {
+      noisy += fmt::format("<li>{}: {}</li>\n", planned_name(run),
+                           html::escape(other_program_words(*o.other_program)));
+    }
     for (const std::string& what : o.not_run) {
       partial += fmt::format("<li>{}: {}</li>\n", planned_name(run), html::escape(what));
     }

@@ -34,6 +34,19 @@ const Record<CountedTransfer>& counted_transfer_record() {
   return record;
 }
 
+const Record<OtherProgram>& other_program_record() {
+  static const Record<OtherProgram> record = [] {
+    Record<OtherProgram> r("Another program that ran on the cores of a trial.");
+    r.named("OtherProgram");
+    r.row(&OtherProgram::name, "name", kind::text(), "");
+    r.row(&OtherProgram::cores, "cores", kind::number(), "Core seconds a second.");
+    r.row(&OtherProgram::core, "core", kind::integer({.low = -1}),
+          "Last seen on; -1: it used several.");
+    return r.all_required();
+  }();
+  return record;
+}
+
 // A time that an older file does not say is the median's.
 void add_step_times(Record<Observation>& r) {
   using O = Observation;
@@ -53,7 +66,12 @@ void add_step_times(Record<Observation>& r) {
   r.derived<double>("step_time_error", kind::number(), "Standard error of the median, as a share.",
                     step_time_error);
   r.row(&O::host_time_ratio, "host_time_ratio", kind::optional_number(),
-        "Time of some kernels around the steps over their time in the device's profile.");
+        "Time of a reference around the steps over its time in the device's profile.");
+  r.row(&O::host_time_reference, "host_time_reference", kind::choice(kHostTimeReferenceNames),
+        "What the ratio was taken with.")
+      .omitted_at_default();
+  r.row(&O::other_program, "other_program", kind::optional(kind::object(other_program_record)),
+        "Program outside the trial that used most of the cores; absent: none used much.");
   r.row(&O::runs, "runs", kind::integer(),
         "2: the first run was noisy; this is the less noisy one.")
       .omitted_at_default();

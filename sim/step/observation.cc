@@ -66,6 +66,14 @@ std::string noise_words(double step_time_error, double step_time_drift,
   return words;
 }
 
+std::string other_program_words(const OtherProgram& program) {
+  if (program.core < 0) {
+    return fmt::format("another program ({}) used {:.1f} cores", program.name, program.cores);
+  }
+  return fmt::format("another program ({}) used {:.0f} % of core {}", program.name,
+                     100.0 * program.cores, program.core);
+}
+
 std::string noise_words(const Observation& o) {
   return noise_words(step_time_error(o), o.step_time_drift, o.host_time_ratio, o.runs);
 }

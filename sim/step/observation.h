@@ -2,10 +2,12 @@
 // Result of an executed layout.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/base/enum_names.h"
 #include "sim/base/job.h"
 #include "sim/base/trial_mode.h"
 #include "sim/base/units.h"
@@ -35,6 +37,23 @@ struct ObservedInterval {
   Seconds begin, end;
 };
 
+// What the host's speed was taken with.
+enum class HostTimeReference {
+  points,      // some products and kernels of the profile, before and after the layout's steps
+  model_step,  // a step of the model that each rank runs alone, between the layout's steps
+};
+inline constexpr std::array kHostTimeReferenceNames{
+    EnumName{HostTimeReference::points, "products_and_kernels"},
+    EnumName{HostTimeReference::model_step, "step_of_the_model"}};
+
+// Another program that ran on the cores of a trial.
+struct OtherProgram {
+  std::string name;
+  double cores = 0.0;  // core seconds a second
+  int core = -1;       // last seen on; -1: it used several
+  bool operator==(const OtherProgram&) const = default;
+};
+
 struct Observation {
   Layout layout;       // the plan's
   Layout run_layout;   // the executed layout; equal to `layout` if the ranks could run all of it
@@ -49,9 +68,11 @@ struct Observation {
   Seconds step_time;  // median over steps of the slowest rank; a prompt, or one decoded position
   Seconds step_time_p10, step_time_p90, step_time_min;
   double step_time_drift = 0.0;  // median of the later half of the steps over the earlier's, less 1
-  // Time of some products and kernels of the device's profile, taken again before and after the
-  // steps, over their time in the profile; none: no profile was at hand.
+  // Time of a reference around the steps over its time in the device's profile; none: no profile
+  // was at hand.
   std::optional<double> host_time_ratio;
+  HostTimeReference host_time_reference = HostTimeReference::points;
+  std::optional<OtherProgram> other_program;  // the one that used most; none: none used much
   int runs = 1;  // 2: the first was noisy, and the calmer of both is this
   std::vector<ObservedTerm> terms;
   std::vector<CountedTransfer> counted;  // by collective
@@ -95,5 +116,7 @@ std::string host_speed_words(double host_time_ratio);
 std::string noise_words(double step_time_error, double step_time_drift,
                         std::optional<double> host_time_ratio, int runs);
 std::string noise_words(const Observation& o);
+// "another program (stress) used 98 % of core 1", "... used 1.6 cores": of `program`.
+std::string other_program_words(const OtherProgram& program);
 
 }  // namespace meshwright

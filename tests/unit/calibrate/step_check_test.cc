@@ -42,6 +42,8 @@ TEST(StepCheck, TimesThePassesOfAStep) {
   EXPECT_GT(points[0].time().value(), 0.0);
   EXPECT_NEAR(points[1].time() / points[0].time(), 2.0, 1e-9);
   EXPECT_EQ(points[2].time().value(), 0.0);
+  // Each step took the same, so that the last one is the median.
+  EXPECT_NEAR(check.last_time() / (points[0].time() + points[1].time()), 1.0, 1e-9);
 }
 
 Cluster cluster_of_one_core() {

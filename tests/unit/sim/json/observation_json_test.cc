@@ -26,6 +26,8 @@ Observation example() {
   o.step_time_min = milliseconds(10.5);
   o.step_time_drift = 0.125;
   o.host_time_ratio = 1.25;
+  o.host_time_reference = HostTimeReference::model_step;
+  o.other_program = OtherProgram{"stress", 0.5, 1};
   o.runs = 2;
   o.terms = {{TermKind::backward_compute, milliseconds(7)},
              {TermKind::pipeline_bubble, milliseconds(1)}};
@@ -50,6 +52,8 @@ TEST(ObservationJson, ReadsBackWhatItWrote) {
   const Observation back = read_observation(to_json(example()));
   EXPECT_EQ(to_json(back).dump(), to_json(example()).dump());
   EXPECT_EQ(back.layout, example().layout);
+  EXPECT_EQ(back.host_time_reference, HostTimeReference::model_step);
+  EXPECT_EQ(back.other_program, example().other_program);
   EXPECT_EQ(back.terms.at(1).kind, TermKind::pipeline_bubble);
   EXPECT_EQ(back.counted.at(0).name, "attention output all-reduce");
   EXPECT_EQ(back.counted.at(0).time, microseconds(300));

@@ -49,6 +49,12 @@ TEST(Observation, AHostThatIsNoLongerAsFastAsCalibratedIsNoisy) {
             "median +-6 %, drift -12 %, host 25 % slower than calibrated, least noisy of 2 runs");
 }
 
+TEST(Observation, NamesAnotherProgramAndItsCore) {
+  EXPECT_EQ(other_program_words({"stress", 0.98, 1}),
+            "another program (stress) used 98 % of core 1");
+  EXPECT_EQ(other_program_words({"make", 1.6, -1}), "another program (make) used 1.6 cores");
+}
+
 // Limits are 5, 10 and 10 %: a drift of -12 % is 1.2, a host 20 % slower 2.
 TEST(Observation, NoiseIsTheLargestOfThreeOverItsLimit) {
   Observation o = run(9, 9.9, 10.0, 10.1);
