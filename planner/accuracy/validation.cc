@@ -171,6 +171,7 @@ void summarise_at_host_speed(Validation& validation) {
   }
   if (errors.empty()) return;
   validation.interval_coverage_at_host_speed = inside / static_cast<double>(errors.size());
+  validation.worst_absolute_error_at_host_speed = *std::max_element(errors.begin(), errors.end());
   validation.median_absolute_error_at_host_speed = median(std::move(errors));
 }
 
@@ -196,17 +197,20 @@ void summarise(Validation& validation) {
 
 }  // namespace
 
-std::optional<TermError> largest_term_error(const Validation& validation) {
-  std::map<TermKind, std::vector<double>> shares;
+std::optional<ErrorCause> largest_error_cause(const Validation& validation) {
+  std::map<std::optional<TermKind>, std::vector<double>> shares;
   for (const LayoutComparison& layout : validation.layouts) {
+    const Seconds step = layout.observation.step_time;
+    const std::optional<double> ratio = layout.observation.host_time_ratio;
+    if (ratio) shares[std::nullopt].push_back((1.0 - *ratio) * (layout.predicted.step_time / step));
     for (const TermComparison& term : layout.terms) {
-      shares[term.kind].push_back((term.predicted - term.measured) / layout.observation.step_time);
+      shares[term.kind].push_back((term.predicted * ratio.value_or(1.0) - term.measured) / step);
     }
   }
-  std::optional<TermError> largest;
-  for (auto& [kind, all] : shares) {
+  std::optional<ErrorCause> largest;
+  for (auto& [term, all] : shares) {
     const double middle = median(std::move(all));
-    if (!largest || std::abs(middle) > std::abs(largest->share_of_step)) largest = {kind, middle};
+    if (!largest || std::abs(middle) > std::abs(largest->share_of_step)) largest = {term, middle};
   }
   return largest;
 }

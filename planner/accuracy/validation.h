@@ -59,16 +59,20 @@ struct Validation {
   double median_absolute_memory_error = 0.0;  // of the peak memory
   double interval_coverage = 0.0;             // share of layouts measured inside their interval
   // Error and coverage of the layouts whose runs measured the host's speed; nothing if no run did.
-  std::optional<double> median_absolute_error_at_host_speed, interval_coverage_at_host_speed;
+  std::optional<double> median_absolute_error_at_host_speed, worst_absolute_error_at_host_speed,
+      interval_coverage_at_host_speed;
 };
 
-// The term that most of the error comes from: the one with the largest median over the layouts of
-// predicted less measured, as a share of the measured step. None without measured terms.
-struct TermError {
-  TermKind kind = TermKind::host;
-  double share_of_step = 0.0;  // above 0: predicted too long
+// What most of the error comes from: a term, or the speed of the host, that has changed since it was
+// calibrated.
+struct ErrorCause {
+  std::optional<TermKind> term;  // none: the host's speed
+  double share_of_step = 0.0;    // above 0: predicted too long
 };
-std::optional<TermError> largest_term_error(const Validation& validation);
+// The cause with the largest median over the layouts of its part of predicted less measured, as a
+// share of the measured step. With host_time_ratio r the host's part is (1 - r) predicted, and a
+// term's r predicted less measured; without, r is 1. None without measured terms and ratios.
+std::optional<ErrorCause> largest_error_cause(const Validation& validation);
 
 Validation validate(const Scenario& scenario, const std::vector<Observation>& observations);
 

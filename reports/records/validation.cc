@@ -110,6 +110,9 @@ Record<planner::Validation> make_validation_record(RecordOf<LayoutComparison> la
         "Share of layouts measured inside their interval.");
   r.row(&R::median_absolute_error_at_host_speed, "median_absolute_error_at_host_speed",
         kind::nullable(kind::number()), "Null: no run says how fast the host was.");
+  r.row(&R::worst_absolute_error_at_host_speed, "worst_absolute_error_at_host_speed",
+        kind::nullable(kind::number()), "")
+      .absent_in_older_files();
   r.row(&R::interval_coverage_at_host_speed, "interval_coverage_at_host_speed",
         kind::nullable(kind::fraction(true)), "");
   r.row(&R::skipped, "skipped", kind::texts(), "Observations that failed, and why.");

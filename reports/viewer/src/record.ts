@@ -740,6 +740,12 @@ export type CountedTransfer = {
   measured_seconds?: number;
 };
 
+export type OtherProgram = {
+  name: string;
+  cores: number;
+  core: number;
+};
+
 export type Observation = {
   short_name?: string;
   layout: Layout;
@@ -759,6 +765,8 @@ export type Observation = {
   step_time_drift: number;
   step_time_error?: number;
   host_time_ratio?: number;
+  host_time_reference?: "products_and_kernels" | "step_of_the_model";
+  other_program?: OtherProgram;
   runs?: number;
   noisy?: boolean;
   terms: ObservedTerm[];
@@ -797,6 +805,7 @@ export type Validation = {
   median_absolute_memory_error: number;
   interval_coverage: number;
   median_absolute_error_at_host_speed: number | null;
+  worst_absolute_error_at_host_speed: number | null;
   interval_coverage_at_host_speed: number | null;
   skipped: string[];
   layouts: LayoutComparison[];

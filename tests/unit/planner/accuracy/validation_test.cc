@@ -52,11 +52,24 @@ Observation observed(int data, double factor) {
 TEST(Validation, NamesTheTermThatMostOfTheErrorComesFrom) {
   const Validation v =
       validate({small_model(), small_cluster(1, 80), small_job()}, {observed(1, 1.0)});
-  const auto cause = largest_term_error(v);
+  const auto cause = largest_error_cause(v);
   ASSERT_TRUE(cause.has_value());
-  EXPECT_EQ(cause->kind, TermKind::forward_compute);
+  EXPECT_EQ(cause->term, TermKind::forward_compute);
   const Estimate& predicted = v.layouts[0].predicted;
   EXPECT_NEAR(cause->share_of_step, -(predicted.terms[0].cost.time / predicted.step_time), 1e-12);
+}
+
+// The host takes 1.25 times as long, and so do the step and its forward: nothing is left for the
+// term. The host's part: (1 - 1.25) predicted / measured, with measured = 1.25 predicted: -0.2.
+TEST(Validation, NamesTheHostWhereItsSpeedExplainsTheError) {
+  Observation slow = observed(1, 0.8);
+  slow.host_time_ratio = 1.25;
+  slow.terms[0].time = slow.terms[0].time * (1.25 / 2.0);
+  const auto cause =
+      largest_error_cause(validate({small_model(), small_cluster(1, 80), small_job()}, {slow}));
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_FALSE(cause->term.has_value());
+  EXPECT_NEAR(cause->share_of_step, -0.2, 1e-12);
 }
 
 // Measured = predicted / (1 + e): errors +25 %, -20 %, 0: median 20 %, worst 25 %. Predicted is of
@@ -91,6 +104,7 @@ TEST(Validation, AHostSlowerThanCalibratedIsToldFromAWrongPrediction) {
   EXPECT_FALSE(v.layouts[1].at_host_speed.has_value());
   EXPECT_NEAR(*v.median_absolute_error_at_host_speed, 0.0, 1e-12);
   EXPECT_EQ(*v.interval_coverage_at_host_speed, 1.0);
+  EXPECT_NEAR(*v.worst_absolute_error_at_host_speed, 0.0, 1e-12);
   EXPECT_FALSE(validate({small_model(), small_cluster(1, 80), small_job()}, {observed(2, 2.0)})
                    .median_absolute_error_at_host_speed.has_value());
 }
