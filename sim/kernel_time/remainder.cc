@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
+
+#include "sim/base/statistics.h"
 
 namespace meshwright {
 namespace {
@@ -39,6 +43,14 @@ double remainder_share(const Device& device, ComputePass pass, std::int64_t toke
   const Around found = around(device, pass, tokens);
   if (found.below == nullptr) return 0.0;
   return between(found.below->share, found.above->share, found.way);
+}
+
+double movement_of_passes(const Device& device) {
+  std::vector<double> spreads;
+  for (const StepRemainder& r : device.step_remainders) {
+    if (r.pass != ComputePass::optimizer) spreads.push_back(r.relative_spread);
+  }
+  return spreads.empty() ? 0.0 : median(std::move(spreads));
 }
 
 Cost with_remainder(Cost operators, const Device& device, ComputePass pass, std::int64_t tokens) {

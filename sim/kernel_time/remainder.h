@@ -12,6 +12,11 @@ namespace meshwright {
 // outside. 0 without any.
 double remainder_share(const Device& device, ComputePass pass, std::int64_t tokens);
 
+// How much a pass of the model varied while the device was calibrated, one standard deviation,
+// relative: the median over its forward and backward passes. A calibration runs them now and then,
+// so it is how the host's speed moves between then and a run. 0 without any.
+double movement_of_passes(const Device& device);
+
 // time * (1 + share). The spread is that of the measured pass, where there is one.
 Cost with_remainder(Cost operators, const Device& device, ComputePass pass, std::int64_t tokens);
 

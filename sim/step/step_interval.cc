@@ -11,6 +11,7 @@
 #include "sim/base/shipped_spreads.h"
 #include "sim/base/spread.h"
 #include "sim/kernel_time/gemm_model.h"
+#include "sim/kernel_time/remainder.h"
 
 namespace meshwright {
 namespace {
@@ -38,7 +39,14 @@ const RegimeSpread& shipped_spread(IntervalRegime regime, bool experts) {
 
 RegimeSpread step_spread(const Cluster& cluster, bool experts) {
   const bool learnt = cluster.fit_holds() && cluster.fit.learnt_runs > 0;
-  if (!learnt) return shipped_spread(interval_regime(cluster), experts);
+  if (!learnt) {
+    const IntervalRegime regime = interval_regime(cluster);
+    RegimeSpread spread = shipped_spread(regime, experts);
+    if (regime == IntervalRegime::profiled_cores) {
+      spread.own = in_quadrature(spread.own, movement_of_passes(only_device(cluster)));
+    }
+    return spread;
+  }
   const double spread = cluster.fit.relative_spread;
   return {.own = spread, .between_layouts = spread, .sets = 1};
 }

@@ -4,7 +4,7 @@
 // ln(measured / predicted) of a step = bias + shared + own: the regime's mean error; what all runs
 // of one machine and software have in common, one draw a machine; and one draw a run. The spreads
 // are those of published runs that were predicted without what had been learnt from them
-// (configs/spreads/published.json; planner/accuracy/regime_fit.h says how).
+// (configs/spreads/published.json, of cores cores.json; planner/accuracy/regime_fit.h says how).
 #pragma once
 
 #include <optional>
@@ -30,7 +30,8 @@ struct RegimeSpread {
 // The shipped one; models with experts have their own.
 const RegimeSpread& shipped_spread(IntervalRegime regime, bool experts);
 // Spread of a step on this cluster: fitted on its own runs if there are enough, else the shipped
-// one.
+// one. Of calibrated cores the own spread is in quadrature with movement_of_passes(): a run meets
+// another speed of the host than the calibration did.
 RegimeSpread step_spread(const Cluster& cluster, bool experts);
 
 // Spread of the terms in quadrature, relative to the step: terms err independently.

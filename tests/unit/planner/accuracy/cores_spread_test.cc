@@ -2,7 +2,7 @@
 // The shipped spread of calibrated cores is the one of the runs that its file names.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -16,29 +16,42 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr const char* kFitted = "small-cluster-2026-11-23.csv";
-constexpr const char* kLater = "small-cluster-2026-11-24.csv";
+constexpr std::array kFitted{"small-cluster-2026-11-24.csv", "small-cluster-2026-11-26.csv"};
 constexpr double kRounding = 6e-5;  // the file's four decimals
 
-std::vector<SetErrors> small_cluster_sets(const std::string& file) {
+// The set's name ends with the run or with the host.
+std::string host_of(const std::string& set) {
+  for (const char* host : {"EPYC B", "EPYC C", "EPYC", "Xeon"}) {
+    if (set.find(host) != std::string::npos) return host;
+  }
+  return "";
+}
+
+// `together`: what is left out at once.
+enum class LeftOut { set, host };
+
+std::vector<SetErrors> small_cluster_sets(LeftOut together) {
   std::map<std::string, SetErrors> sets;
-  accuracy::for_each_row(std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/datasets/" + file,
-                         [&](const accuracy::Row& row) {
-                           SetErrors& set = sets[row.at("set")];
-                           set.set = set.file = row.at("set");
-                           set.regime = IntervalRegime::profiled_cores;
-                           set.errors.push_back(std::log(std::stod(row.at("measured_ms")) /
-                                                         std::stod(row.at("predicted_ms"))));
-                           set.parts.push_back(0.0);
-                           set.groups.push_back(set.set);
-                         });
+  for (const char* file : kFitted) {
+    accuracy::for_each_row(std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/datasets/" + file,
+                           [&](const accuracy::Row& row) {
+                             SetErrors& set = sets[row.at("set")];
+                             set.set = row.at("set");
+                             set.file = together == LeftOut::host ? host_of(set.set) : set.set;
+                             set.regime = IntervalRegime::profiled_cores;
+                             set.errors.push_back(std::log(std::stod(row.at("measured_ms")) /
+                                                           std::stod(row.at("predicted_ms"))));
+                             set.parts.push_back(0.0);
+                             set.groups.push_back(set.set);
+                           });
+  }
   std::vector<SetErrors> result;
   for (auto& [name, set] : sets) result.push_back(std::move(set));
   return result;
 }
 
 TEST(CoresSpread, IsThatOfTheSmallClustersRuns) {
-  const auto found = regime_spread(small_cluster_sets(kFitted));
+  const auto found = regime_spread(small_cluster_sets(LeftOut::set));
   ASSERT_TRUE(found.has_value());
   for (const bool experts : {false, true}) {
     const RegimeSpread& shipped = shipped_spread(IntervalRegime::profiled_cores, experts);
@@ -51,40 +64,36 @@ TEST(CoresSpread, IsThatOfTheSmallClustersRuns) {
   }
 }
 
-// Each set of runs judged by the interval of the six others, pooled over all layouts.
-TEST(CoresSpread, HoldsNineOfTenRunsOfSetsThatItWasNotMadeFrom) {
-  const std::vector<SetErrors> sets = small_cluster_sets(kFitted);
+// Share of the layouts inside, each judged by the interval of what is not left out with it.
+double share_inside(LeftOut together) {
+  const std::vector<SetErrors> sets = small_cluster_sets(together);
   double inside = 0.0, runs = 0.0;
   for (const SetCoverage& coverage : left_out_coverage(sets)) {
     const auto count = static_cast<double>(sets[coverage.set].errors.size());
     inside += coverage.inside * count;
     runs += count;
   }
-  EXPECT_EQ(runs, 335);
-  EXPECT_GE(inside / runs, 0.85);
-  EXPECT_LE(inside / runs, 0.97);
+  EXPECT_EQ(runs, 681);
+  return inside / runs;
 }
 
-// Eleven sets of a later day that no fit has seen, eight of them on another host: 99.2 % of 507.
-// That is more than nine of ten: a spread of these sets would hold 94 % of each that is left out,
-// but 65 % of either host by the other's.
-TEST(CoresSpread, HoldsLaterRunsAndThoseOfAnotherHost) {
-  const RegimeSpread& shipped = shipped_spread(IntervalRegime::profiled_cores, false);
-  const StepInterval interval = step_interval(seconds(1.0), shipped);
-  std::map<bool, std::vector<bool>> inside;  // by whether on the other host
-  for (const SetErrors& set : small_cluster_sets(kLater)) {
-    for (const double error : set.errors) {
-      const Seconds measured = seconds(std::exp(error));
-      inside[set.set.find("EPYC") != std::string::npos].push_back(interval.low <= measured &&
-                                                                  measured <= interval.high);
-    }
-  }
-  for (const auto& [other_host, runs] : inside) {
-    const auto held = static_cast<double>(std::count(runs.begin(), runs.end(), true));
-    EXPECT_GE(held / static_cast<double>(runs.size()), 0.85);
-  }
-  EXPECT_EQ(inside[false].size(), 155);
-  EXPECT_EQ(inside[true].size(), 352);
+TEST(CoresSpread, HoldsNineOfTenRunsOfSetsThatItWasNotMadeFrom) {
+  EXPECT_GE(share_inside(LeftOut::set), 0.85);
+  EXPECT_LE(share_inside(LeftOut::set), 0.97);
+}
+
+// 573 of 681: less than nine of ten, since four hosts are few. The spread of a profile's own passes,
+// which these files do not have, would be added.
+TEST(CoresSpread, HoldsFewerOfAHostThatItWasNotMadeFrom) {
+  EXPECT_NEAR(share_inside(LeftOut::host), 573.0 / 681.0, 2.0 / 681.0);
+}
+
+// On a host that did not move while it was calibrated.
+TEST(CoresSpread, IsNoWiderThanAFifthOfTheStep) {
+  const StepInterval found =
+      step_interval(seconds(1), shipped_spread(IntervalRegime::profiled_cores, false));
+  EXPECT_GE(found.low.value(), 0.8);
+  EXPECT_LE(found.high.value(), 1.2);
 }
 
 }  // namespace

@@ -125,6 +125,26 @@ TEST(NamedSoftware, IsTheOneThatTheFileAssumes) {
   EXPECT_FALSE(with_named_software(cluster));
 }
 
+// Passes varied by 5, 8 and 12 %, median 8 %; the optimizer does not count. Own spread s becomes
+// sqrt(s^2 + 0.08^2). A calibrated GPU has no such passes.
+TEST(StepSpread, OfCoresHoldsTheMovementOfTheirHost) {
+  Cluster cluster;
+  Device& device = cluster.device;
+  device.kind = DeviceKind::cpu;
+  GemmModel& gemm = device.gemm.emplace_back();
+  gemm.provenance = Provenance::fitted;
+  gemm.points = {{1, 256, 256, 256, milliseconds(1), 0.0}};
+  ASSERT_EQ(interval_regime(cluster), IntervalRegime::profiled_cores);
+  const RegimeSpread quiet = step_spread(cluster, false);
+  EXPECT_EQ(quiet.own, shipped_spread(IntervalRegime::profiled_cores, false).own);
+  device.step_remainders = {{ComputePass::forward, 256, 0.0, 0.05},
+                            {ComputePass::forward, 512, 0.0, 0.12},
+                            {ComputePass::backward, 256, 0.0, 0.08},
+                            {ComputePass::optimizer, 1, 0.0, 0.5}};
+  EXPECT_NEAR(step_spread(cluster, false).own, std::sqrt(quiet.own * quiet.own + 0.0064), 1e-12);
+  EXPECT_EQ(step_spread(cluster, false).shared, quiet.shared);
+}
+
 TEST(StepSpread, OfALearntMachineIsWhatItsRunsLeftOpen) {
   Cluster cluster;
   cluster.framework.name = cluster.fit.framework = "fitted";
