@@ -88,7 +88,7 @@ std::string next_text(const Answers& answers) {
     for (const ProposedRunFacts& run : answers.confidence->proposed_runs) {
       append_to_list(ranks, ", ", fmt::format("{}", run.rank));
     }
-    return fmt::format("Next: run layouts {} with meshwright trial to decide between them.", ranks);
+    return fmt::format("run layouts {} with meshwright trial to decide between them.", ranks);
   }
   for (const SensitivityFacts& s : answers.sensitivity) {
     if (s.provenance == Provenance::measured || s.provenance == Provenance::interpolated) continue;

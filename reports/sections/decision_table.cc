@@ -31,6 +31,7 @@ struct TableStyle {
   std::string device = "GPU";  // or "core"
   std::string of{};            // " per 1 T tokens", where nobody stated the tokens
   std::string example{};       // " (example prices of 2026-11)"
+  bool has_energy = true;      // of some row; the power of CPU cores is not known
 
   [[nodiscard]] std::string days_text(double days) const {
     return short_number(days / days_a_unit);
@@ -52,6 +53,8 @@ TableStyle style_of(const Capacity& capacity, DeviceKind kind) {
                                          [](const auto& row) { return row.cost.has_value(); }),
                    .currency = capacity.currency(),
                    .device = std::string(device_noun(kind, 1))};
+  style.has_energy = std::any_of(rows.begin(), rows.end(),
+                                 [](const auto& row) { return row.energy_mwh.has_value(); });
   if (capacity.prices && capacity.prices->example) {
     style.example = fmt::format(" (example prices of {})", capacity.prices->date);
   }
@@ -124,8 +127,8 @@ std::vector<html::Heading> headings_of(const TableStyle& style) {
     headings.push_back(
         {(style.priced ? style.currency : style.device + "-hours") + " per day saved", true});
   }
-  headings.insert(headings.end(), {{"energy" + style.of, true},
-                                   {"goodput", true},
+  if (style.has_energy) headings.push_back({"energy" + style.of, true});
+  headings.insert(headings.end(), {{"goodput", true},
                                    {"best layout"},
                                    {"step", true},
                                    {"MFU", true},
@@ -140,8 +143,8 @@ TableRow cells_of(const RunFacts& run, const std::string& full_name, const std::
   if (style.dated) cells.emplace_back(run.done ? run.done->p90 : "");
   cells.push_back(cost_cell(run, style));
   if (style.tokens_stated) cells.push_back(day_price);
-  const TableRow rest{energy_cell(run),
-                      share_cell(run.goodput),
+  if (style.has_energy) cells.push_back(energy_cell(run));
+  const TableRow rest{share_cell(run.goodput),
                       html::layout_code(full_name, run.layout),
                       {seconds_text(run.step.mid), run.step.mid.value()},
                       share_cell(run.mfu),

@@ -110,6 +110,9 @@ TEST(Page, AnswersReadWithoutScript) {
   for (const planner::WhatIf& what_if : report.answers->what_ifs) {
     EXPECT_THAT(page, HasSubstr(html::escape(what_if.sentence)));
   }
+  for (const CertaintyItem& item : report.certainty) {
+    EXPECT_FALSE(item.text.starts_with(item.label)) << item.text;  // the page shows both
+  }
   EXPECT_THAT(page, HasSubstr("Layout #1 compared with each runner-up"));
   EXPECT_THAT(page, HasSubstr("<svg class=\"placement\""));
   EXPECT_THAT(page, HasSubstr("rank 15</text>"));

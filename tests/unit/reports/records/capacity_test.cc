@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/sections/capacity_charts.h"
+#include "reports/sections/decision_table.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/tables/csv.h"
 #include "reports/text/capacity_text.h"
@@ -103,6 +104,14 @@ TEST(Capacity, TheGoodputChartHasALineForEachRestart) {
   for (const planner::GoodputCurve& curve : capacity.goodput_curves->curves) {
     EXPECT_THAT(chart, HasSubstr(">restart " + duration_text(curve.restart) + "</text>"));
   }
+}
+
+// Nobody states the power of CPU cores: an empty column would say nothing.
+TEST(Capacity, TheTableHasNoEnergyWherePowerIsNotStated) {
+  Capacity capacity = file_of(question(), false).capacity;
+  EXPECT_THAT(decision_table(capacity, DeviceKind::gpu), HasSubstr(">energy"));
+  for (CapacityRow& row : capacity.rows) row.energy_mwh.reset();
+  EXPECT_THAT(decision_table(capacity, DeviceKind::gpu), testing::Not(HasSubstr(">energy")));
 }
 
 TEST(CapacityText, SaysHowManyWhenAndForHowMuch) {
