@@ -33,9 +33,8 @@ class RunningReference : public SpeedReference {
 std::optional<Seconds> time_in(const std::vector<MeasuredPoint>& points, const StepDemand& step) {
   Seconds sum;
   for (const MeasuredPoint& pass : step_passes(step)) {
-    const auto found = std::find_if(points.begin(), points.end(), [&](const MeasuredPoint& p) {
-      return same_subject(p, pass);
-    });
+    const auto found = std::find_if(points.begin(), points.end(),
+                                    [&](const MeasuredPoint& p) { return same_subject(p, pass); });
     if (found == points.end()) return std::nullopt;
     sum += found->time();
   }

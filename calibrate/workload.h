@@ -4,9 +4,8 @@
 // layouts), and the model's kernels at each tensor size.
 #pragma once
 
-#include <vector>
-
 #include <optional>
+#include <vector>
 
 #include "calibrate/sweep.h"
 #include "sim/base/job.h"

@@ -133,8 +133,8 @@ void print_what_was_run(const planner::Validation& validation) {
 
 // What the host's speed was taken with, over all layouts.
 std::string reference_words(const planner::Validation& validation) {
-  const bool by_steps = std::all_of(
-      validation.layouts.begin(), validation.layouts.end(), [](const auto& comparison) {
+  const bool by_steps =
+      std::all_of(validation.layouts.begin(), validation.layouts.end(), [](const auto& comparison) {
         const Observation& o = comparison.observation;
         return !o.host_time_ratio || o.host_time_reference == HostTimeReference::model_step;
       });

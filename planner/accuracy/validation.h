@@ -63,8 +63,8 @@ struct Validation {
       interval_coverage_at_host_speed;
 };
 
-// What most of the error comes from: a term, or the speed of the host, that has changed since it was
-// calibrated.
+// What most of the error comes from: a term, or the speed of the host, that has changed since it
+// was calibrated.
 struct ErrorCause {
   std::optional<TermKind> term;  // none: the host's speed
   double share_of_step = 0.0;    // above 0: predicted too long

@@ -128,11 +128,9 @@ std::vector<html::Heading> headings_of(const TableStyle& style) {
         {(style.priced ? style.currency : style.device + "-hours") + " per day saved", true});
   }
   if (style.has_energy) headings.push_back({"energy" + style.of, true});
-  headings.insert(headings.end(), {{"goodput", true},
-                                   {"best layout"},
-                                   {"step", true},
-                                   {"MFU", true},
-                                   {"memory", true}});
+  headings.insert(
+      headings.end(),
+      {{"goodput", true}, {"best layout"}, {"step", true}, {"MFU", true}, {"memory", true}});
   return headings;
 }
 

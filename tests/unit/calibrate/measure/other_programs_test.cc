@@ -41,8 +41,9 @@ TEST(OtherPrograms, NamesNoneThatUsesLittle) {
 TEST(OtherPrograms, FindsThisProcess) {
   const std::vector<ProcessTime> all = processes_now();
   if (all.empty()) GTEST_SKIP() << "no /proc";
-  EXPECT_TRUE(std::any_of(all.begin(), all.end(),
-                          [](const ProcessTime& p) { return p.pid == static_cast<int>(getpid()); }));
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const ProcessTime& p) {
+    return p.pid == static_cast<int>(getpid());
+  }));
 }
 
 }  // namespace

@@ -82,8 +82,8 @@ TEST(CoresSpread, HoldsNineOfTenRunsOfSetsThatItWasNotMadeFrom) {
   EXPECT_LE(share_inside(LeftOut::set), 0.97);
 }
 
-// 573 of 681: less than nine of ten, since four hosts are few. The spread of a profile's own passes,
-// which these files do not have, would be added.
+// 573 of 681: less than nine of ten, since four hosts are few. The spread of a profile's own
+// passes, which these files do not have, would be added.
 TEST(CoresSpread, HoldsFewerOfAHostThatItWasNotMadeFrom) {
   EXPECT_NEAR(share_inside(LeftOut::host), 573.0 / 681.0, 2.0 / 681.0);
 }
