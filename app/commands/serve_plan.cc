@@ -18,6 +18,7 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
+#include "app/runs/learnt_service.h"
 #include "interop/serving/write_serving.h"
 #include "planner/capacity/options_json.h"
 #include "reports/tables/serving_plan_tables.h"
@@ -38,6 +39,7 @@ struct ServePlanOptions {
   int max_gpus = 4096, top = 10;
   bool find_gpus = false, what_if = false, explain = false;
   std::string launch_out, launch_form = "command", checkpoint;
+  std::string learn, learn_launch;
   OutputOptions output;
 };
 
@@ -61,9 +63,32 @@ void check_plan(const ServePlanOptions& o) {
     throw InputError("--cluster", "", "is missing",
                      "name a cluster of configs/clusters, or a file");
   }
+  if (!o.learn.empty() && o.clusters.size() > 1) {
+    throw InputError("--learn", "", "is about one machine", "name one --cluster");
+  }
   if (o.gpus && o.find_gpus) {
     throw InputError("--find-gpus", "", "excludes --gpus", "use one of them");
   }
+}
+
+// What the results say, of sizes that the question leaves no choice of.
+planner::ServingLearning learning_of(const ServePlanOptions& o, const std::string& cluster,
+                                     const ServingScenario& scenario) {
+  ServiceLearningOptions learn{o.learn,
+                               o.learn_launch,
+                               o.model,
+                               cluster,
+                               o.engine,
+                               o.formats.weights,
+                               o.formats.kv_cache,
+                               {}};
+  const auto only = [&](const char* column, const std::vector<int>& sizes) {
+    if (sizes.size() == 1) learn.sizes[column] = std::to_string(sizes.front());
+  };
+  only("tp", o.tensor);
+  only("pp", o.pipeline);
+  only("dp_attention", o.data);
+  return learnt_service(learn, scenario);
 }
 
 planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::string& cluster) {
@@ -154,10 +179,14 @@ std::string serving_plan_summary(const planner::ServingQuestion& q,
 }
 
 reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
-                                           const ServePlanOptions& o, const Call& call) {
+                                           const ServePlanOptions& o,
+                                           std::optional<planner::ServingLearning> learning,
+                                           const Call& call) {
   reports::ServingPlanFile file;
   file.command = call.text();
   file.notes = serving_notes(o.formats, q.scenario);
+  if (learning) file.notes.push_back(learning_text(*learning, o.learn));
+  file.learning = std::move(learning);
   file.notes.emplace_back(
       "TTFT and TPOT are means in closed form; columns with a percentile are simulated.");
   const auto left_out = planner::left_out_of_space(q.scenario.model, q.scenario.cluster);
@@ -198,6 +227,7 @@ std::vector<reports::Table> serving_tables(const reports::ServingPlanFile& file)
   add(reports::serving_rejections_table(file));
   add(reports::serving_explanation_table(file));
   add(reports::serving_what_ifs_table(file));
+  add(reports::serving_learning_table(file));
   return tables;
 }
 
@@ -249,8 +279,14 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
   std::vector<std::string> notes;
   bool met = false;
   for (const std::string& cluster : o.clusters) {
-    const planner::ServingQuestion question = serving_question(o, cluster);
-    const reports::ServingPlanFile file = serving_plan_file(question, o, call);
+    planner::ServingQuestion question = serving_question(o, cluster);
+    std::optional<planner::ServingLearning> learning;
+    if (!o.learn.empty()) {
+      learning = learning_of(o, cluster, question.scenario);
+      question.scenario.engine = planner::with_learnt(question.scenario.engine, *learning);
+    }
+    const reports::ServingPlanFile file =
+        serving_plan_file(question, o, std::move(learning), call);
     if (cluster == o.clusters.front()) write_launch(o, question, file.plan);
     met |= !file.plan.choices.empty() && file.plan.choices.front().meets;
     const std::vector<reports::Table> found = serving_tables(file);
@@ -326,6 +362,13 @@ Command& add_serve_plan(Commands& commands) {
   command.reads("--prices", options->prices,
                 "Price list: a file or a name from configs/prices. Default: example-2026",
                 "prices");
+  command.reads("--learn", options->learn,
+                "Correct the engine by results of its benchmarks on this cluster: a file that "
+                "serve backtest reads");
+  command.reads("--learn-launch", options->learn_launch,
+                "Launch commands or manifest of the service that --learn measured. Default: as its "
+                "rows say");
+  command.only_with("--learn-launch", "--learn");
   command.writes("--launch-out", options->launch_out,
                  "Write the commands or the manifest of the first deployment to this file");
   command.options().add_option("--launch-form", options->launch_form,

@@ -30,7 +30,9 @@ class PointRow {
     const auto place = std::find(table_.columns.begin(), table_.columns.end(), column);
     const auto& cells = table_.rows[index_];
     const auto at = static_cast<std::size_t>(place - table_.columns.begin());
-    return place == table_.columns.end() || at >= cells.size() ? "" : cells[at];
+    if (place != table_.columns.end() && at < cells.size() && !cells[at].empty()) return cells[at];
+    const auto other = stated_.otherwise.find(column);
+    return other == stated_.otherwise.end() ? "" : other->second;
   }
   [[nodiscard]] std::optional<double> number(const std::string& column) const {
     const std::string cell = text(column);

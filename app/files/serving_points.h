@@ -17,7 +17,8 @@ namespace meshwright::app {
 struct StatedService {
   std::string model{}, engine{};  // files or names; empty: as the rows say
   std::string engines{};          // a folder to take engine files from; empty: configs/engines
-  std::map<std::string, std::string> cells{};  // by column
+  std::map<std::string, std::string> cells{};      // by column
+  std::map<std::string, std::string> otherwise{};  // cells of rows that do not state them
 };
 
 // Throws InputError where a stated model, cluster or engine is no file and no name.

@@ -356,6 +356,56 @@ const Record<planner::ServingTermDifference>& serving_term_difference_record() {
   return record;
 }
 
+const Record<planner::ServingEvidence>& serving_evidence_record() {
+  static const Record<planner::ServingEvidence> record = [] {
+    using E = planner::ServingEvidence;
+    Record<E> r("A configuration that was measured. Times in seconds, throughput in tokens per "
+                "second.");
+    r.row(&E::id, "id", kind::text(), "Of its first result.");
+    r.row(&E::results, "results", kind::integer(), "That repeat it.");
+    r.row(&E::quantity, "quantity", kind::choice(planner::kServingQuantityNames),
+          "What was compared.");
+    r.row(&E::measured, "measured", kind::number(), "Geometric mean of its results.");
+    r.row(&E::predicted, "predicted", kind::number(), "Before.");
+    r.row(&E::corrected, "corrected", kind::number(), "With the factor.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::UnreadService>& left_out_result_record() {
+  static const Record<planner::UnreadService> record = [] {
+    using U = planner::UnreadService;
+    Record<U> r("A result that nothing was learnt from.");
+    r.row(&U::id, "id", kind::text(), "Its name.");
+    r.row(&U::line, "line", kind::integer({.low = 0}), "Its line; 0: not known.");
+    r.row(&U::reason, "reason", kind::text(), "Why.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<planner::ServingLearning>& serving_learning_record() {
+  static const Record<planner::ServingLearning> record = [] {
+    using L = planner::ServingLearning;
+    Record<L> r("What results of this engine on this machine taught.");
+    r.row(&L::factor, "factor", kind::number(), "Of every step's time, over the prediction.");
+    r.row(&L::factor_low, "factor_low", kind::number(), "Low end of its 90 % interval.");
+    r.row(&L::factor_high, "factor_high", kind::number(), "High end.");
+    r.row(&L::spread_before, "spread_before", kind::number(),
+          "Of a step's time without the results, one relative standard deviation.");
+    r.row(&L::spread, "spread", kind::number(), "The same with them.");
+    r.row(&L::repeat_spread, "repeat_spread", kind::number(),
+          "Of results of one configuration; the spread is never below it.");
+    r.row(&L::configurations, "configurations", kind::integer(), "That were measured.");
+    r.row(&L::results, "results", kind::integer(), "Of them, repeats counted.");
+    r.row(&L::evidence, "evidence", kind::list(serving_evidence_record), "Each configuration.");
+    r.row(&L::left_out, "left_out", kind::list(left_out_result_record), "Results, and why.");
+    return r;
+  }();
+  return record;
+}
+
 // What every answer about a service says first.
 template <typename File>
 void add_heading(Record<File>& r) {
@@ -396,6 +446,8 @@ const Record<ServingPlanFile>& serving_plan_record() {
     r.row(&F::explanation, "explanation", kind::list(serving_term_difference_record),
           "Decode steps of the first two choices, term by term.");
     r.row(&F::what_ifs, "what_ifs", kind::list(serving_what_if_record), "One thing changed.");
+    r.row(&F::learning, "learning", kind::optional(kind::object(serving_learning_record)),
+          "From results of this engine; the scenario's engine has it.");
     r.row_at<int>(
         [](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer({.low = 0}),
         "Valid replicas.");

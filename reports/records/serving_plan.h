@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/serving/serving_learning.h"
 #include "planner/serving/serving_search.h"
 #include "sim/record/record.h"
 
@@ -23,6 +24,7 @@ struct ServingPlanFile {
   planner::ServingPlan plan{};
   std::vector<planner::ServingTermDifference> explanation{};  // of the first two choices
   std::vector<planner::ServingWhatIf> what_ifs{};
+  std::optional<planner::ServingLearning> learning{};  // from results; the scenario's engine has it
 };
 inline constexpr std::string_view kServingPlanSchema = "meshwright.serve_plan/1";
 const Record<ServingPlanFile>& serving_plan_record();

@@ -158,6 +158,28 @@ Table serving_what_ifs_table(const ServingPlanFile& file) {
   return without_empty_columns(table);
 }
 
+Table serving_learning_table(const ServingPlanFile& file) {
+  Table table{"results that were learnt from",
+              {{"id", "configuration", ""},
+               {"results", "results", ""},
+               {"quantity", "quantity", ""},
+               {"measured", "measured", "", 4},
+               {"predicted", "predicted", "", 4},
+               {"corrected", "corrected", "", 4},
+               {"error_percent", "error then", "%", 3}},
+              {}};
+  if (!file.learning) return table;
+  for (const planner::ServingEvidence& one : file.learning->evidence) {
+    const bool is_rate = one.quantity == planner::ServingQuantity::output_tps;
+    const double unit = is_rate ? 1.0 : 1e3;
+    table.rows.push_back({one.id.substr(0, 48), static_cast<double>(one.results),
+                          plain_words(name_of(one.quantity)) + (is_rate ? ", tok/s" : ", ms"),
+                          one.measured * unit, one.predicted * unit, one.corrected * unit,
+                          (one.corrected / one.measured - 1.0) * 100.0});
+  }
+  return table;
+}
+
 Table serving_metrics_table(const ServingSimulationFile& file) {
   Table table{"what requests saw",
               {{"metric", "metric", ""},

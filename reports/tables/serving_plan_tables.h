@@ -18,6 +18,8 @@ Table serving_pareto_table(const ServingPlanFile& file);
 Table serving_rejections_table(const ServingPlanFile& file);
 Table serving_explanation_table(const ServingPlanFile& file);
 Table serving_what_ifs_table(const ServingPlanFile& file);
+// What was learnt from, before and after. Times in ms, throughput in tokens per second.
+Table serving_learning_table(const ServingPlanFile& file);
 
 // One row a metric: mean and percentiles.
 Table serving_metrics_table(const ServingSimulationFile& file);

@@ -119,6 +119,23 @@ const Record<EngineFit>& engine_fit_record() {
   return record;
 }
 
+const Record<EngineLearning>& engine_learning_record() {
+  static const Record<EngineLearning> record = [] {
+    using L = EngineLearning;
+    Record<L> r("What results of this engine on one machine taught.");
+    r.row(&L::factor, "factor", kind::number(kEngineFactor),
+          "Of every step's time; the factors and host times above have it.");
+    r.row(&L::spread_ratio, "spread_ratio", kind::number({0.0, 1000.0}),
+          "Of a step's spread, over the one that was not learnt.");
+    r.row(&L::least_spread, "least_spread", kind::number({0.0, 10.0}),
+          "That repeats of one configuration showed; no step's spread is below it.");
+    r.row(&L::configurations, "configurations", kind::integer(kServingCount),
+          "That were measured.");
+    return r;
+  }();
+  return record;
+}
+
 template <typename Enum, std::size_t N>
 Kind<std::vector<Enum>> list_of_names(const std::array<EnumName<Enum>, N>& names) {
   return {.read =
@@ -210,6 +227,9 @@ Record<Engine> make_engine_record() {
   r.row(&E::transfer, "transfer", kind::object(engine_transfer_record),
         "How a cache moves between pools.");
   r.row(&E::fit, "fit", kind::object(engine_fit_record), "What was fitted.");
+  r.omitted_at_default();
+  r.row(&E::learnt, "learnt", kind::object(engine_learning_record),
+        "What results of this engine on one machine taught.");
   r.omitted_at_default();
   return r;
 }

@@ -30,6 +30,16 @@ int graph_max_batch(const Engine& engine, const Device& device, const ReplicaOpt
   return engine.kind == EngineKind::vllm ? std::min(most, 2 * options.max_num_seqs * drafts) : most;
 }
 
+Engine with_step_factor(Engine engine, double factor) {
+  engine.time_factor *= factor;
+  engine.prefill_factor *= factor;
+  for (Seconds* time : {&engine.host.step, &engine.host.sequence, &engine.host.layer,
+                        &engine.host.expert_layer}) {
+    *time *= factor;
+  }
+  return engine;
+}
+
 ReplicaOptions with_defaults(ReplicaOptions options, const Engine& engine, const Device& device,
                              const Model& model) {
   const EngineTier* tier = tier_on(engine, device);

@@ -105,6 +105,16 @@ struct EngineFit {
   bool operator==(const EngineFit&) const = default;
 };
 
+// What results of this engine on one machine taught (planner/serving/serving_learning.h). The
+// factor is part of the factors and host times of the engine already.
+struct EngineLearning {
+  double factor = 1.0;        // of every step's time
+  double spread_ratio = 1.0;  // of a step's spread, over the one that was not learnt
+  double least_spread = 0.0;  // that repeats of one configuration showed
+  int configurations = 0;     // that were measured; 0: nothing is learnt
+  bool operator==(const EngineLearning&) const = default;
+};
+
 struct Engine {
   std::string name{};  // of its file: "vllm-0.24"
   EngineKind kind = EngineKind::vllm;
@@ -141,8 +151,13 @@ struct Engine {
   double relative_spread = 0.15;    // of a step, what remains after the fit
   double first_token_spread = 0.5;  // of a request's first token under load
   EngineFit fit{};
+  EngineLearning learnt{};
   bool operator==(const Engine&) const = default;
 };
+
+// The engine whose steps take `factor` times as long: kernels and host. What a request costs once
+// (its HTTP and tokenizer, the hand-over of its cache) stays.
+Engine with_step_factor(Engine engine, double factor);
 
 // Options with the engine's defaults on this device in place of what was not said.
 struct Device;

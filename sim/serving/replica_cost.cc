@@ -328,6 +328,8 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
   cost.time_factor = engine.time_factor;
   cost.prefill_factor = engine.prefill_factor;
   cost.own_spread = engine.relative_spread;
+  cost.spread_ratio = engine.learnt.spread_ratio;
+  cost.least_spread = engine.learnt.least_spread;
   cost.graphs = engine.graphs;
   cost.pads_to_graph = engine.pads_to_graph;
   cost.device_peak = gemm_model_for(device, served_precision(WeightFormat::bf16, device)).peak;

@@ -118,7 +118,8 @@ double step_spread(const ReplicaCost& cost, const StepTime& time) {
     const double part = time.terms[i] / time.total * cost.spread[i];
     square += part * part;
   }
-  return in_quadrature(std::sqrt(square), cost.own_spread);
+  const double spread = in_quadrature(std::sqrt(square), cost.own_spread);
+  return std::max(cost.least_spread, cost.spread_ratio * spread);
 }
 
 Provenance step_provenance(const ReplicaCost& cost, const StepTime& time) {

@@ -114,13 +114,16 @@ struct ReplicaCost {
   double time_factor = 1.0, prefill_factor = 1.0;  // for rows of decodes, of prompts
   std::array<double, kNumStepTerms> spread{};
   std::array<Provenance, kNumStepTerms> provenance{};
-  double own_spread = 0.0;  // of a whole step, what the engine's fit left
+  double own_spread = 0.0;    // of a whole step, what the engine's fit left
+  double spread_ratio = 1.0;  // of the whole spread, as results of this engine taught it
+  double least_spread = 0.0;  // what repeats of one configuration differ by
   std::vector<GraphRange> graphs{};
   bool pads_to_graph = true;
 };
 
 StepTime step_time(const ReplicaCost& cost, const EngineStep& step);
-// Relative standard deviation of a step, from those of its terms and of the engine's fit.
+// Relative standard deviation of a step, from those of its terms and of the engine's fit; where
+// results of the engine were learnt from, their share of it, and no less than repeats differ by.
 double step_spread(const ReplicaCost& cost, const StepTime& time);
 Provenance step_provenance(const ReplicaCost& cost, const StepTime& time);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // meshwright serve, serve simulate and serve backtest through the program.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
@@ -158,6 +161,70 @@ TEST(ServeBacktest, ComparesTheCacheOfAnEngineLog) {
   EXPECT_GT(point["predicted"]["kv_tokens"].get<double>(), 0.0);
 }
 
+// Three configurations that took 1.3 of the predicted time, and a row about another GPU.
+TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
+  const TemporaryFolder folder;
+  const std::string head =
+      "id,model,gpu,engine,engine_version,precision,mode,tp,num_gpus,isl,osl,length_distribution,"
+      "load,concurrency,num_prompts,tpot_mean_ms\n";
+  const auto row = [](int users, const char* gpu, double tpot) {
+    return fmt::format("c{0},llama-3-8b,{1},vllm,0.24.0,bf16,agg,1,1,500,100,fixed,closed,{0},{2},"
+                       "{3}\n",
+                       users, gpu, 4 * users, tpot);
+  };
+  const std::string first =
+      folder.write("said.csv", head + row(4, "h100", 9) + row(8, "h100", 9) + row(16, "h100", 9));
+  const auto said = run_program({"serve", "backtest", first, "--format", "json"});
+  ASSERT_EQ(said.exit_code, 0) << said.err;
+  std::string rows = head;
+  for (const Json& point : Json::parse(said.out)["points"]) {
+    rows += row(static_cast<int>(point["concurrency"].get<double>()), "h100",
+                1.3e3 * point["predicted"]["tpot_mean"].get<double>());
+  }
+  const std::string results = folder.write("results.csv", rows + row(4, "a100", 9));
+  const std::vector<std::string> asked{"serve", "--model", "llama-3-8b", "--cluster", "h100-8",
+                                       "--isl", "500",     "--osl",      "100",       "--rate",
+                                       "20",    "--tpot",  "50ms",       "--format",  "json"};
+  const auto plain = run_program(asked);
+  const auto result = run_program(with(asked, {"--learn", results}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out), before = Json::parse(plain.out);
+  EXPECT_EQ(test::complaint_of(reports::serving_plan_record().schema("serve"), answer), "");
+  const Json& learning = answer["learning"];
+  // 3 / (3 + 0.45 / 0.55) of ln 1.3.
+  EXPECT_NEAR(std::log(learning["factor"].get<double>()), 0.786 * std::log(1.3), 0.02);
+  EXPECT_EQ(learning["configurations"], 3);
+  ASSERT_EQ(learning["left_out"].size(), 1U);
+  EXPECT_NE(learning["left_out"][0]["reason"].get<std::string>().find("a100"), std::string::npos);
+  EXPECT_EQ(answer["scenario"]["engine"]["learnt"]["factor"], learning["factor"]);
+  EXPECT_LT(answer["choices"][0]["token_spread"], before["choices"][0]["token_spread"]);
+  EXPECT_NE(result.err.find("Learnt from 3 configurations"), std::string::npos) << result.err;
+  const reports::ServingPlanFile read = reports::serving_plan_record().read(answer, "plan");
+  EXPECT_EQ(Json::parse(reports::serving_plan_record().write(read).dump()), answer);
+}
+
+// A client's result says no layout: the launch that was measured does.
+TEST(ServeLearn, TakesTheServiceFromItsLaunch) {
+  const TemporaryFolder folder;
+  const std::string launch = folder.write(
+      "serve.sh",
+      "docker run vllm/vllm-openai:v0.24.0 --model meta-llama/Llama-3.1-8B-Instruct "
+      "--tensor-parallel-size 1\n");
+  const std::string file = folder.write(
+      "result.json",
+      R"({"model_id": "meta-llama/Llama-3.1-8B-Instruct", "num_prompts": 40, "completed": 40,
+          "request_rate": "inf", "max_concurrency": 4, "total_input_tokens": 4000,
+          "total_output_tokens": 4000, "output_throughput": 400, "mean_tpot_ms": 9})");
+  const std::vector<std::string> asked{"serve", "--model", "llama-3-8b", "--cluster", "h100-8",
+                                       "--isl", "100",     "--osl",      "100",       "--rate",
+                                       "10",    "--learn", file};
+  EXPECT_NE(run_program(asked).err.find("no tensor-parallel size: use --tp"), std::string::npos);
+  EXPECT_EQ(run_program(with(asked, {"--tp", "1"})).exit_code, 0);
+  const auto result = run_program(with(asked, {"--learn-launch", launch, "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out)["learning"]["configurations"], 1);
+}
+
 struct Refused {
   std::vector<std::string> more;
   const char* says;
@@ -180,6 +247,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{with(kPlan, {"--percentile", "p100"}), "must be above 0 and below 100"},
                     Refused{with(kPlan, {"--percentile", "p99.9", "--num-prompts", "100"}),
                             "is past what 100 requests tell"},
+                    Refused{{"serve", "--model", "llama-3-8b", "--cluster", "h100-8,h100-512",
+                             "--rate", "1", "--learn", "results.csv"},
+                            "--learn: is about one machine"},
                     Refused{with(kPlan, {"--mode", "split"}), "unknown mode \"split\""},
                     Refused{with(kPlan, {"--gpus", "8", "--find-gpus"}), "excludes --gpus"},
                     Refused{with(kSimulate, {"--rate", "100000"}), "is unstable above"}));
