@@ -54,6 +54,11 @@ constexpr std::array kExchanges{
     ExchangeName{"low_latency", ExpertExchange::deepep_low_latency},
     ExchangeName{"normal", ExpertExchange::deepep_high_throughput}};
 
+// What engines do without being asked.
+bool is_usual(const std::string& word) {
+  return word == "pytorch" || word == "fcfs" || word == "guaranteed_no_evict";
+}
+
 }  // namespace
 
 void PoolReading::note(const char* field, const std::string& said, const Value& value) {
@@ -124,12 +129,17 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
     const bool usual =
         use == Use::refused_if_on &&
         ((!value.words.empty() && is_off(value)) ||
-         (value.words.size() == 1 && (value.words[0] == "pytorch" || value.words[0] == "fcfs")));
+         (value.words.size() == 1 && is_usual(lower_case(value.words[0]))));
     if (usual) return pass(value, "is off, or the engine's default");
     return refuse(value, std::string(option.why));
   }
   if (use == Use::configuration) return configuration(value, depth);
   if (use == Use::role) return role(value);
+  if (use == Use::prefill_worker || use == Use::decode_worker) {
+    if (!flag_of(value)) return pass(value, "is off, or the engine's default");
+    pool_.role = use == Use::prefill_worker ? PoolRole::prefill : PoolRole::decode;
+    return note("role", std::string(name_of(pool_.role)), value);
+  }
   if (use == Use::transfer) return transfer(value);
   if (use == Use::exchange) return exchange(value);
   if (use <= Use::context) return sizes(use, value);

@@ -136,6 +136,30 @@ void join_pool(LaunchedPool pool, ServingLaunch& launch, const Place& place) {
   launch.pools.push_back(std::move(pool));
 }
 
+// "$( test 4 && echo 30 )" without quotes, which was parted at its blanks, as the one word that
+// nobody knows.
+ShellCommand with_whole_outputs(const ShellCommand& command, std::size_t first) {
+  ShellCommand whole = command;
+  whole.words.clear();
+  int open = 0;
+  for (std::size_t i = 0; i < command.words.size(); ++i) {
+    const MarkedText& word = command.words[i];
+    if (open > 0) {
+      whole.words.back().add(' ', word.line(), true);
+      whole.words.back().add(word);
+    } else {
+      whole.words.push_back(word);
+    }
+    const bool begins = i >= first && word.unknown() && contains(word.text(), "$(");
+    if (open == 0 && !begins) continue;
+    for (std::size_t c = 0; c < word.size(); ++c) {
+      if (word.unknown_at(c)) open += word.at(c) == '(' ? 1 : word.at(c) == ')' ? -1 : 0;
+    }
+    open = std::max(open, 0);
+  }
+  return whole;
+}
+
 }  // namespace
 
 std::string version_in_image(const std::string& image) {
@@ -207,8 +231,9 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command) {
   return std::nullopt;
 }
 
-void add_pool(const ShellCommand& command, const EngineCommand& engine, const LaunchedPool& base,
+void add_pool(const ShellCommand& parted, const EngineCommand& engine, const LaunchedPool& base,
               const ScriptContext& context, ServingLaunch& launch) {
+  const ShellCommand command = with_whole_outputs(parted, engine.first);
   const Place place{context.file, command.words.front().line()};
   if (launch.pools.empty()) {
     launch.engine = engine.engine;

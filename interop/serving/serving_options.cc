@@ -34,7 +34,25 @@ constexpr std::string_view kIndexer =
     "format of a sparse attention's indexer: models with one are refused";
 constexpr std::string_view kState =
     "format of a linear attention's state: models with one are refused";
+constexpr std::string_view kRequests =
+    "what a request may ask for and how answers are checked; tokens stay the same";
+constexpr std::string_view kStatedAcceptance =
+    "which drafts are accepted: their share is stated with the load";
+constexpr std::string_view kEviction =
+    "which blocks of the cache go first: the share of prompts that it holds is stated";
+constexpr std::string_view kPlacedExperts =
+    "which rank holds an expert: tokens are counted as even over experts";
+constexpr std::string_view kOnlyBalanced = "changes nothing where experts are not copied";
+constexpr std::string_view kOnlyOverlap = "changes nothing where batches do not overlap";
+constexpr std::string_view kOnlyHostCache = "changes nothing without a cache in the host's memory";
+constexpr std::string_view kRouter = "names and events of Dynamo's services";
+constexpr std::string_view kTransport =
+    "transport of the cache between pools: the cluster's links are used";
 // Why an option is refused.
+constexpr std::string_view kCut = "prompts that one step may cut";
+constexpr std::string_view kOrder = "order of waiting requests";
+constexpr std::string_view kDelay = "requests wait for others before they start";
+constexpr std::string_view kHead = "where the output layer's matrix lies, or its width";
 constexpr std::string_view kOffload = "memory of the host holds weights or cache";
 constexpr std::string_view kAdapters = "adapters add weights and kernels";
 constexpr std::string_view kBalance = "experts are copied between ranks";
@@ -83,30 +101,92 @@ constexpr std::array kVllm{
     ServingOption{"enable-eplb", Use::refused, kBalance, 0},
     ServingOption{"eplb-config", Use::refused, kBalance},
     ServingOption{"enable-dbo", Use::refused, kOverlap, 0},
-    ServingOption{"cpu-offload-gb swap-space kv-offloading-size", Use::refused_if_on, kOffload},
-    ServingOption{"enable-lora", Use::refused, kAdapters, 0},
-    ServingOption{"lora-modules max-loras max-lora-rank", Use::refused, kAdapters},
+    ServingOption{"cpu-offload-gb kv-offloading-size kv-offloading-backend", Use::refused_if_on,
+                  kOffload},
+    ServingOption{"swap-space", Use::nothing,
+                  "room of the host for swapped sequences: the engine computes them again instead"},
+    ServingOption{"enable-lora fully-sharded-loras", Use::refused, kAdapters, 0},
+    ServingOption{"lora-modules max-loras max-lora-rank max-cpu-loras lora-dtype", Use::refused,
+                  kAdapters},
     ServingOption{"attention-config.indexer-kv-dtype attention-config.use-fp4-indexer-cache",
                   Use::nothing, kIndexer},
-    ServingOption{"mamba-ssm-cache-dtype mamba-cache-dtype", Use::nothing, kState},
-    ServingOption{"host port api-key root-path uds ssl-keyfile ssl-certfile allowed-origins "
-                  "middleware api-server-count",
+    ServingOption{"mamba-ssm-cache-dtype mamba-cache-dtype mamba-block-size mamba-cache-mode",
+                  Use::nothing, kState},
+    ServingOption{"max-num-partial-prefills max-long-partial-prefills "
+                  "long-prefill-token-threshold",
+                  Use::refused_if_on, kCut},
+    ServingOption{"num-scheduler-steps", Use::refused_if_on, "steps between two schedulings"},
+    ServingOption{"num-lookahead-slots", Use::refused_if_on, "blocks that are kept for drafts"},
+    ServingOption{"scheduler-cls", Use::refused, "another scheduler"},
+    ServingOption{"disable-hybrid-kv-cache-manager", Use::refused, kWindows, 0},
+    ServingOption{"disable-sliding-window", Use::refused, kWindows, 0},
+    ServingOption{"kv-sharing-fast-prefill", Use::refused, "layers of a prompt are left out", 0},
+    ServingOption{"num-redundant-experts", Use::refused_if_on, kBalance},
+    ServingOption{"enable-elastic-ep", Use::refused, kBalance, 0},
+    ServingOption{"expert-placement-strategy", Use::nothing, kPlacedExperts},
+    ServingOption{"dbo-decode-token-threshold dbo-prefill-token-threshold ubatch-size",
+                  Use::nothing, kOnlyOverlap},
+    ServingOption{"prefix-caching-hash-algo", Use::nothing, kHost},
+    ServingOption{"dcp-kv-cache-interleave-size cp-kv-cache-interleave-size", Use::nothing,
+                  kKernels},
+    ServingOption{"calculate-kv-scales disable-cascade-attn", Use::nothing, kKernels, 0},
+    ServingOption{"max-seq-len-to-capture", Use::nothing,
+                  "of the engine's first scheduler; the one that is predicted passes over it"},
+    ServingOption{"use-v2-block-manager multi-step-stream-outputs "
+                  "disable-logprobs-during-spec-decoding",
+                  Use::nothing,
+                  "of the engine's first scheduler; the one that is predicted passes over it", 0},
+    ServingOption{"tokenizer-pool-size tokenizer-pool-type", Use::nothing, kHost},
+    ServingOption{"data-parallel-hybrid-lb dph data-parallel-external-lb dpe", Use::nothing, kNodes,
+                  0},
+    ServingOption{"disable-nccl-for-dp-synchronization", Use::nothing, kHost, 0},
+    ServingOption{"kv-events-config", Use::nothing, kLog},
+    ServingOption{"is-prefill-worker", Use::prefill_worker, {}, 0},
+    ServingOption{"is-decode-worker", Use::decode_worker, {}, 0},
+    ServingOption{"namespace endpoint endpoint-types migration-limit store-kv request-plane "
+                  "event-plane dyn-tool-call-parser dyn-reasoning-parser custom-jinja-template "
+                  "dyn-endpoint-types discovery-backend",
+                  Use::nothing, kRouter},
+    ServingOption{"use-vllm-tokenizer", Use::nothing, kText, 0},
+    ServingOption{"host port api-key root-path uds ssl-keyfile ssl-certfile ssl-ca-certs "
+                  "ssl-cert-reqs allowed-origins allowed-methods allowed-headers middleware "
+                  "api-server-count h11-max-incomplete-event-size h11-max-header-count",
                   Use::nothing, kAddress},
+    ServingOption{"allow-credentials disable-fastapi-docs enable-ssl-refresh", Use::nothing,
+                  kAddress, 0},
+    ServingOption{"enable-prompt-tokens-details enable-force-include-usage "
+                  "return-tokens-as-token-ids exclude-tools-when-tool-choice-none "
+                  "trust-request-chat-template enable-tokenizer-info-endpoint skip-tokenizer-init "
+                  "enable-reasoning enable-prompt-embeds enable-request-id-headers",
+                  Use::nothing, kRequests, 0},
+    ServingOption{"tool-parser-plugin reasoning-parser-plugin logits-processors "
+                  "logits-processor-pattern guided-decoding-backend structured-outputs-config "
+                  "structured-outputs-config. logprobs-mode allowed-local-media-path "
+                  "allowed-media-domains",
+                  Use::nothing, kRequests},
     ServingOption{"served-model-name", Use::nothing, kName},
     ServingOption{"trust-remote-code enable-auto-tool-choice", Use::nothing, kText, 0},
     ServingOption{"reasoning-parser tool-call-parser tokenizer tokenizer-mode chat-template "
                   "chat-template-content-format response-role override-generation-config "
                   "generation-config default-chat-template-kwargs revision tokenizer-revision seed "
-                  "limit-mm-per-prompt max-logprobs hf-overrides",
+                  "limit-mm-per-prompt max-logprobs hf-overrides code-revision hf-token "
+                  "config-format model-impl rope-scaling rope-theta",
                   Use::nothing, kText},
     ServingOption{"load-format download-dir model-loader-extra-config safetensors-load-strategy "
-                  "hf-config-path",
+                  "hf-config-path ignore-patterns pt-load-map-location "
+                  "max-parallel-loading-workers",
                   Use::nothing, kLoading},
+    ServingOption{"use-tqdm-on-load", Use::nothing, kLoading, 0},
     ServingOption{
         "disable-log-requests no-enable-log-requests disable-log-stats enable-log-requests "
-        "disable-uvicorn-access-log enable-server-load-tracking",
+        "disable-uvicorn-access-log enable-server-load-tracking enable-log-outputs "
+        "enable-log-deltas cudagraph-metrics kv-cache-metrics enable-layerwise-nvtx-tracing "
+        "enable-mfu-metrics",
         Use::nothing, kLog, 0},
-    ServingOption{"uvicorn-log-level", Use::nothing, kLog},
+    ServingOption{"uvicorn-log-level show-hidden-metrics-for-version otlp-traces-endpoint "
+                  "collect-detailed-traces max-log-len log-config-file kv-cache-metrics-sample "
+                  "disable-access-log-for-endpoints",
+                  Use::nothing, kLog},
     ServingOption{"attention-backend moe-backend linear-backend attention-config attention-config. "
                   "compilation-config compilation-config. O kernel-config",
                   Use::nothing, kKernels},
@@ -116,9 +196,15 @@ constexpr std::array kVllm{
     ServingOption{"stream-interval", Use::nothing, kMessages},
     ServingOption{"prefill-schedule-interval", Use::refused, "prompts wait for every n-th step"},
     ServingOption{"distributed-executor-backend", Use::nothing, kProcess},
-    ServingOption{"headless", Use::nothing, kProcess, 0},
-    ServingOption{"language-model-only", Use::nothing, kVision, 0},
-    ServingOption{"mm-encoder-tp-mode mm-processor-cache-gb", Use::nothing, kVision},
+    ServingOption{"headless disable-frontend-multiprocessing ray-workers-use-nsight", Use::nothing,
+                  kProcess, 0},
+    ServingOption{"language-model-only interleave-mm-strings enable-multimodal-encoder-data-parallel "
+                  "disable-chunked-mm-input skip-mm-profiling",
+                  Use::nothing, kVision, 0},
+    ServingOption{"mm-encoder-tp-mode mm-processor-cache-gb mm-processor-kwargs media-io-kwargs "
+                  "mm-processor-cache-type mm-shm-cache-max-object-size-mb mm-encoder-attn-backend "
+                  "video-pruning-rate",
+                  Use::nothing, kVision},
     ServingOption{"scheduling-policy", Use::refused_if_on, "order of waiting requests"},
 };
 
@@ -160,18 +246,62 @@ constexpr std::array kSglang{
                   Use::nothing, kKernels},
     ServingOption{"disaggregation-mode", Use::role},
     ServingOption{"disaggregation-transfer-backend disaggregation-bootstrap-port "
-                  "disaggregation-ib-device",
-                  Use::nothing,
-                  "transport of the cache between pools: the cluster's links are used"},
+                  "disaggregation-ib-device disaggregation-decode-polling-interval",
+                  Use::nothing, kTransport},
+    ServingOption{"disaggregation-decode-tp disaggregation-decode-dp disaggregation-prefill-pp",
+                  Use::nothing, "sizes of the other pool, which its own command says"},
+    ServingOption{"disaggregation-decode-enable-offload-kvcache", Use::refused, kOffload, 0},
+    ServingOption{"num-reserved-decode-tokens max-queued-requests prefill-max-requests",
+                  Use::refused, "limits of the queue that the scheduler's rule does not hold"},
+    ServingOption{"prefill-round-robin-balance", Use::nothing, kRouter, 0},
     ServingOption{"config", Use::configuration},
     ServingOption{"enable-mixed-chunk", Use::refused, "prompts and decodes share a step", 0},
     ServingOption{"enable-two-batch-overlap", Use::refused, kOverlap, 0},
+    ServingOption{"enable-single-batch-overlap", Use::refused, kOverlap, 0},
+    ServingOption{"tbo-token-distribution-threshold", Use::nothing, kOnlyOverlap},
+    ServingOption{"enable-nsa-prefill-context-parallel enable-dsa-prefill-context-parallel",
+                  Use::refused, kPrefillContext, 0},
+    ServingOption{"attn-cp-size attention-context-parallel-size moe-dp-size", Use::refused_if_on,
+                  kPrefillContext},
+    ServingOption{"enable-dp-lm-head enable-fp32-lm-head", Use::refused, kHead, 0},
+    ServingOption{"enable-priority-scheduling schedule-low-priority-values-first", Use::refused,
+                  kOrder, 0},
+    ServingOption{"disable-hybrid-swa-memory", Use::refused, kWindows, 0},
+    ServingOption{"disable-cuda-graph-padding", Use::refused,
+                  "steps that are no captured size run without a graph", 0},
+    ServingOption{"enable-deterministic-inference", Use::refused,
+                  "kernels whose sums do not depend on the batch are slower", 0},
+    ServingOption{"torchao-config", Use::refused, "is no known format of weights"},
+    ServingOption{"eplb-algorithm eplb-rebalance-num-iterations eplb-rebalance-layers-per-chunk "
+                  "eplb-min-rebalancing-utilization-threshold expert-distribution-recorder-mode "
+                  "expert-distribution-recorder-buffer-size",
+                  Use::nothing, kOnlyBalanced},
+    ServingOption{"enable-expert-distribution-metrics", Use::nothing, kLog, 0},
+    ServingOption{"init-expert-location ep-dispatch-algorithm", Use::refused, kBalance},
+    ServingOption{"deepep-config", Use::nothing, kKernels},
+    ServingOption{"radix-eviction-policy", Use::nothing, kEviction},
     ServingOption{"enable-eplb", Use::refused, kBalance, 0},
     ServingOption{"ep-num-redundant-experts moe-dense-tp-size", Use::refused_if_on, kBalance},
     ServingOption{"enable-lora enable-hierarchical-cache", Use::refused, kOffload, 0},
-    ServingOption{"lora-paths cpu-offload-gb hicache-ratio hicache-size", Use::refused_if_on,
-                  kOffload},
-    ServingOption{"mamba-ssm-dtype", Use::nothing, kState},
+    ServingOption{"lora-paths cpu-offload-gb hicache-ratio hicache-size offload-group-size "
+                  "offload-num-in-group offload-prefetch-step",
+                  Use::refused_if_on, kOffload},
+    ServingOption{"hicache-write-policy hicache-io-backend hicache-mem-layout "
+                  "hicache-storage-backend hicache-storage-prefetch-policy "
+                  "hicache-storage-backend-extra-config",
+                  Use::nothing, kOnlyHostCache},
+    ServingOption{"max-loras-per-batch max-loaded-loras max-lora-rank lora-target-modules "
+                  "lora-backend lora-eviction-policy",
+                  Use::refused, kAdapters},
+    ServingOption{"mamba-ssm-dtype max-mamba-cache-size mamba-full-memory-ratio", Use::nothing,
+                  kState},
+    ServingOption{"speculative-accept-threshold-single speculative-accept-threshold-acc "
+                  "speculative-token-map",
+                  Use::nothing, kStatedAcceptance},
+    ServingOption{"speculative-draft-model-revision speculative-draft-load-format "
+                  "speculative-draft-model-quantization",
+                  Use::nothing, "the draft model is counted as one layer of the model"},
+    ServingOption{"quantization-param-path", Use::nothing, kKernels},
     ServingOption{"swa-full-tokens-ratio", Use::refused, kWindows},
     ServingOption{"schedule-conservativeness", Use::refused_if_on,
                   "share of the output that is reserved"},
@@ -180,34 +310,78 @@ constexpr std::array kSglang{
     ServingOption{"disable-overlap-schedule", Use::refused, "host and device take turns", 0},
     ServingOption{"host port api-key", Use::nothing, kAddress},
     ServingOption{"served-model-name", Use::nothing, kName},
-    ServingOption{"trust-remote-code skip-server-warmup", Use::nothing, kText, 0},
+    ServingOption{"nccl-port fastapi-root-path ssl-keyfile ssl-certfile ssl-ca-certs "
+                  "ssl-keyfile-password admin-api-key base-gpu-id gpu-id-step dist-timeout",
+                  Use::nothing, kAddress},
+    ServingOption{"grpc-mode", Use::nothing, kAddress, 0},
+    ServingOption{"trust-remote-code skip-server-warmup allow-auto-truncate skip-tokenizer-init",
+                  Use::nothing, kText, 0},
     ServingOption{"reasoning-parser tool-call-parser tokenizer-path tokenizer-mode chat-template "
-                  "random-seed revision json-model-override-args sampling-defaults",
+                  "random-seed revision json-model-override-args sampling-defaults "
+                  "completion-template hf-chat-template-name preferred-sampling-params "
+                  "model-impl tool-server",
                   Use::nothing, kText},
+    ServingOption{"grammar-backend constrained-json-whitespace-pattern file-storage-path",
+                  Use::nothing, kRequests},
+    ServingOption{"constrained-json-disable-any-whitespace enable-custom-logit-processor "
+                  "enable-return-hidden-states stream-output incremental-streaming-output",
+                  Use::nothing, kRequests, 0},
     ServingOption{"load-format download-dir model-loader-extra-config weight-loader-prefetch-num-"
-                  "threads",
+                  "threads weight-version custom-weight-loader load-watch-interval model-checksum",
                   Use::nothing, kLoading},
-    ServingOption{"log-level log-level-http decode-log-interval watchdog-timeout", Use::nothing,
-                  kLog},
-    ServingOption{"enable-metrics log-requests enable-cache-report disable-log-stats", Use::nothing,
-                  kLog, 0},
+    ServingOption{"weight-loader-disable-mmap weight-loader-prefetch-checkpoints "
+                  "delete-ckpt-after-loading enable-p2p-check disable-outlines-disk-cache",
+                  Use::nothing, kLoading, 0},
+    ServingOption{"log-level log-level-http decode-log-interval watchdog-timeout "
+                  "soft-watchdog-timeout log-requests-level log-requests-format crash-dump-folder "
+                  "bucket-time-to-first-token bucket-inter-token-latency "
+                  "bucket-e2e-request-latency otlp-traces-endpoint kv-events-config "
+                  "gc-warning-threshold-secs",
+                  Use::nothing, kLog},
+    ServingOption{"enable-metrics log-requests enable-cache-report disable-log-stats "
+                  "show-time-cost collect-tokens-histogram enable-trace sleep-on-idle "
+                  "enable-metrics-for-all-schedulers export-metrics-to-file "
+                  "enable-request-time-stats-logging enable-profile-cuda-graph "
+                  "enable-layerwise-nvtx-marker",
+                  Use::nothing, kLog, 0},
+    ServingOption{"namespace endpoint endpoint-types migration-limit store-kv request-plane "
+                  "event-plane dyn-tool-call-parser dyn-reasoning-parser custom-jinja-template "
+                  "discovery-backend",
+                  Use::nothing, kRouter},
+    ServingOption{"use-sglang-tokenizer", Use::nothing, kText, 0},
     ServingOption{"attention-backend prefill-attention-backend decode-attention-backend "
                   "moe-runner-backend nsa-prefill-backend nsa-decode-backend fp8-gemm-backend "
-                  "fp4-gemm-backend sampling-backend mamba-backend",
+                  "fp4-gemm-backend sampling-backend mamba-backend fp8-gemm-runner-backend "
+                  "fp4-gemm-runner-backend dsa-prefill-backend dsa-decode-backend "
+                  "linear-attn-backend triton-attention-num-kv-splits torch-compile-max-bs "
+                  "flashinfer-mxfp4-moe-precision",
                   Use::nothing, kKernels},
-    ServingOption{"disable-flashinfer-autotune disable-shared-experts-fusion", Use::nothing,
-                  kKernels, 0},
+    ServingOption{"disable-flashinfer-autotune disable-shared-experts-fusion enable-torch-compile "
+                  "triton-attention-reduce-in-fp32 flashinfer-mla-disable-ragged "
+                  "disable-chunked-prefix-cache enable-nan-detection",
+                  Use::nothing, kKernels, 0},
     ServingOption{
         "enable-flashinfer-allreduce-fusion enable-aiter-allreduce-fusion enable-symm-mem "
-        "enable-nccl-nvls enable-torch-symm-mem",
+        "enable-nccl-nvls enable-torch-symm-mem enable-mscclpp enable-fused-qk-norm-rope "
+        "enable-fused-moe-sum-all-reduce",
         Use::nothing, kFusion, 0},
     ServingOption{"disable-custom-all-reduce", Use::no_custom_all_reduce, {}, 0},
     ServingOption{"stream-interval", Use::nothing, kMessages},
     ServingOption{"scheduler-recv-interval", Use::nothing, kPolling},
     ServingOption{"num-continuous-decode-steps", Use::nothing, kPolling},
     ServingOption{"tokenizer-worker-num detokenizer-worker-num", Use::nothing, kHost},
-    ServingOption{"mamba-scheduler-strategy", Use::nothing, kHost},
-    ServingOption{"mm-attention-backend", Use::nothing, kVision},
+    ServingOption{"enable-tokenizer-batch-encode disable-tokenizer-batch-decode "
+                  "enable-dynamic-batch-tokenizer",
+                  Use::nothing, kHost, 0},
+    ServingOption{"mamba-scheduler-strategy dynamic-batch-tokenizer-batch-size "
+                  "dynamic-batch-tokenizer-batch-timeout",
+                  Use::nothing, kHost},
+    ServingOption{"mm-attention-backend mm-max-concurrent-calls mm-per-request-timeout "
+                  "limit-mm-data-per-request mm-process-config",
+                  Use::nothing, kVision},
+    ServingOption{"enable-multimodal disable-fast-image-processor keep-mm-feature-on-device "
+                  "enable-broadcast-mm-inputs-process mm-enable-dp-encoder",
+                  Use::nothing, kVision, 0},
     ServingOption{"disable-piecewise-cuda-graph enable-piecewise-cuda-graph", Use::nothing,
                   kGraphPart, 0},
 };
@@ -224,14 +398,36 @@ constexpr std::array kTensorRtLlm{
     ServingOption{"kv-cache-free-gpu-memory-fraction kv-cache-config.free-gpu-memory-fraction "
                   "free-gpu-memory-fraction",
                   Use::memory_fraction},
-    ServingOption{"kv-cache-config.max-tokens", Use::refused, kBytes},
+    ServingOption{"kv-cache-config.max-tokens kv-cache-config.max-gpu-total-bytes", Use::refused,
+                  kBytes},
+    ServingOption{"kv-cache-config.host-cache-size kv-cache-config.use-uvm", Use::refused_if_on,
+                  kOffload},
+    ServingOption{"kv-cache-config.max-attention-window kv-cache-config.sink-token-length "
+                  "kv-cache-config.cross-kv-cache-fraction",
+                  Use::refused, kWindows},
+    ServingOption{"kv-cache-config.event-buffer-max-size", Use::nothing, kLog},
+    ServingOption{"kv-cache-config.enable-partial-reuse kv-cache-config.copy-on-partial-reuse",
+                  Use::nothing, kEviction, 0},
+    ServingOption{"kv-cache-config.mamba-ssm-cache-dtype", Use::nothing, kState},
+    ServingOption{"scheduler-config.capacity-scheduler-policy", Use::refused_if_on,
+                  "what is admitted when the cache may become full"},
+    ServingOption{"scheduler-config.context-chunking-policy", Use::nothing,
+                  "of prompts that are cut, which they are not"},
+    ServingOption{"batch-wait-timeout-ms batch-wait-timeout-iters batch-wait-max-tokens-ratio",
+                  Use::refused_if_on, kDelay},
+    ServingOption{"max-beam-width", Use::refused_if_on, "several answers of a request"},
+    ServingOption{"max-input-len", Use::nothing, "a limit of prompts; the load states them"},
+    ServingOption{"enable-min-latency enable-lm-head-tp-in-adp", Use::refused, kHead, 0},
+    ServingOption{"allreduce-strategy", Use::refused_if_on, "another algorithm of all-reduces"},
     ServingOption{"max-batch-size", Use::max_num_seqs},
     ServingOption{"max-num-tokens", Use::max_num_batched_tokens},
     ServingOption{"max-seq-len", Use::max_model_len},
     ServingOption{"kv-cache-config.tokens-per-block", Use::block_size},
-    ServingOption{"cuda-graph-config.max-batch-size", Use::graph_max_batch},
-    ServingOption{"cuda-graph-config.batch-sizes", Use::graph_sizes, {}, 1000},
-    ServingOption{"cuda-graph-config.enable-padding", Use::nothing,
+    ServingOption{"cuda-graph-config.max-batch-size cuda-graph-max-batch-size",
+                  Use::graph_max_batch},
+    ServingOption{"cuda-graph-config.batch-sizes cuda-graph-batch-sizes", Use::graph_sizes, {}, 1000},
+    ServingOption{"use-cuda-graph", Use::not_eager, {}, 0},
+    ServingOption{"cuda-graph-config.enable-padding cuda-graph-padding-enabled", Use::nothing,
                   "graphs pad to the next captured size, as the engine's file holds", 0},
     ServingOption{"kv-cache-config.dtype kv-cache-dtype", Use::kv_cache},
     ServingOption{"quantization", Use::quantization},
@@ -244,9 +440,33 @@ constexpr std::array kTensorRtLlm{
                   Use::nothing, "the draft model is counted as one layer of the model"},
     ServingOption{"extra-llm-api-options extra-engine-args config", Use::configuration},
     ServingOption{"server-role disaggregation-mode", Use::role},
-    ServingOption{"cache-transceiver-config.", Use::nothing,
-                  "transport of the cache between pools: the cluster's links are used"},
-    ServingOption{"moe-config.backend attn-backend enable-autotuner", Use::nothing, kKernels},
+    ServingOption{"speculative-config.eagle3-one-model speculative-config.mtp-eagle-one-model "
+                  "speculative-config.use-relaxed-acceptance-for-thinking",
+                  Use::nothing, kStatedAcceptance, 0},
+    ServingOption{"speculative-config.relaxed-topk speculative-config.relaxed-delta", Use::nothing,
+                  kStatedAcceptance},
+    ServingOption{"cache-transceiver-config. cache-transceiver-max-num-tokens", Use::nothing,
+                  kTransport},
+    ServingOption{"moe-config.backend attn-backend moe-backend enable-autotuner "
+                  "moe-config.max-num-tokens nvfp4-gemm-config. torch-compile-config.",
+                  Use::nothing, kKernels},
+    ServingOption{"moe-config.disable-finalize-fusion", Use::nothing, kFusion, 0},
+    ServingOption{"guided-decoding-backend", Use::nothing, kRequests},
+    ServingOption{"gather-generation-logits gather-context-logits skip-tokenizer-init",
+                  Use::nothing, kRequests, 0},
+    ServingOption{"garbage-collection-gen0-threshold", Use::nothing, kHost},
+    ServingOption{"load-format checkpoint-format checkpoint-loader", Use::nothing, kLoading},
+    ServingOption{"orchestrator-type", Use::nothing, kProcess},
+    ServingOption{"fail-fast-on-attention-window-too-large", Use::nothing,
+                  "refuses requests that are too long; the load states them", 0},
+    ServingOption{"return-perf-metrics enable-layerwise-nvtx-marker publish-events-and-metrics",
+                  Use::nothing, kLog, 0},
+    ServingOption{"perf-metrics-max-requests otlp-traces-endpoint", Use::nothing, kLog},
+    ServingOption{"revision tokenizer-mode hf-revision", Use::nothing, kText},
+    ServingOption{"namespace endpoint endpoint-types migration-limit store-kv request-plane "
+                  "event-plane dyn-tool-call-parser dyn-reasoning-parser custom-jinja-template "
+                  "discovery-backend disaggregation-strategy encode-endpoint modality",
+                  Use::nothing, kRouter},
     ServingOption{"moe-config.load-balancer", Use::refused, kBalance},
     ServingOption{"attention-dp-config.", Use::nothing,
                   "balance between data ranks: the means of equal ranks are predicted"},

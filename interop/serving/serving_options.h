@@ -47,6 +47,8 @@ enum class OptionUse : std::uint8_t {
   draft_layers,        // TensorRT-LLM: drafts
   transfer,            // JSON with kv_role
   role,                // prefill or decode
+  prefill_worker,      // Dynamo: a switch in place of the role
+  decode_worker,
   configuration        // a file with more options
 };
 
