@@ -79,6 +79,9 @@ const Record<EngineTransfer>& engine_transfer_record() {
     Record<T> r("How the cache of a prompt moves from a prefill to a decode pool.");
     r.row(&T::handover, "handover", time, "Requests between the schedulers, once a request.");
     r.row(&T::descriptor, "descriptor", time, "Each block of each layer.");
+    r.row(&T::joins_blocks, "joins_blocks", kind::flag(),
+          "Blocks that lie side by side, those of one prefill step, take one descriptor.");
+    r.omitted_at_default();
     r.row(&T::rate, "rate", kind::amount<BytesPerSecond>(kGigabytesPerSecond),
           "Of all transfers between two pools, where it is below that of their links. 0: theirs.");
     return r;

@@ -20,8 +20,12 @@ KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOp
   const Bytes received = rank_bytes(decode);
   const Bytes sent = found.all / static_cast<double>(num_gpus(prefill.layout));
   found.rank = std::max(received, sent);
-  const double blocks = std::ceil(tokens / std::max(1, decode.block_size));
-  found.descriptors = blocks * model.num_layers * (model.mla ? 1.0 : 2.0);
+  // A prefill step takes its blocks from one piece of the cache.
+  const int side_by_side =
+      engine.transfer.joins_blocks ? std::max(decode.block_size, prefill.max_num_batched_tokens)
+                                   : decode.block_size;
+  const double pieces = std::ceil(tokens / std::max(1, side_by_side));
+  found.descriptors = pieces * model.num_layers * (model.mla ? 1.0 : 2.0);
   found.handover = engine.transfer.handover;
   found.moving =
       std::max(found.rank / link.bandwidth, engine.transfer.descriptor * found.descriptors);

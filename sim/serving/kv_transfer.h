@@ -4,7 +4,9 @@
 //   bytes of a rank  tokens * (bytes of a token on it), the larger of the two sides
 //   moving           max(bytes / link, descriptors * descriptor time, bytes of all ranks / rate)
 //   time             handover + moving
-// A descriptor is one block of one layer (keys and values apart where they are). Handover: requests
+// A descriptor is one block of one layer (keys and values apart where they are), or the blocks of
+// one prefill step, if the engine joins those that lie side by side (SGLang
+// disaggregation/common/utils.py, group_concurrent_contiguous). Handover: requests
 // between the pools' schedulers. The links of a decode group carry one prompt after the other, and
 // its cache holds the whole prompt from the start of a transfer. Sources: vllm#34054 (40,064
 // descriptors, 313 MB in 174 ms), #50913 (105 ms of a hand-over of 263 ms); NixlConnector

@@ -110,6 +110,8 @@ READERS = [
     ("engine", "serve --model llama-3-8b --cluster h100-8 --engine FILE --rate 1 --format json"),
     ("prices", "serve --model llama-3-8b --cluster h100-8 --rate 1 --prices FILE --format json"),
     ("lengths", "serve --model llama-3-8b --cluster h100-8 --lengths FILE --rate 1 --format json"),
+    ("serving_points", "serve --model minimax-m2.5 --cluster hgx-b200 --engine vllm-0.19 --weights fp8 --isl 64 --osl 64 --rate 1 --gpus 8 --learn FILE --format json"),
+    ("service", "serve --model llama-3-70b --cluster h100-8 --engine vllm-0.19 --weights int4 --isl 64 --osl 64 --rate 1 --gpus 1 --learn VLLM_RESULT --learn-launch FILE --format json"),
     ("model", "serve simulate --model FILE --cluster h100-8 --isl 64 --osl 64 --concurrency 4 --format json"),
     ("cluster", "serve simulate --model llama-3-8b --cluster FILE --concurrency 4 --format json"),
     ("engine", "serve simulate --model llama-3-8b --cluster h100-8 --engine FILE --concurrency 4 --format json"),

@@ -301,5 +301,86 @@ TEST(ServingOptions, NoNameStandsTwice) {
   }
 }
 
+// Options that many launch lines have: each is read, or passed over with its reason.
+TEST(ServingLaunch, CommonOptionsLoseNoWord) {
+  for (const char* line :
+       {"vllm serve m --swap-space 16 --enable-prompt-tokens-details --kv-events-config "
+        "'{\"publisher\": \"zmq\"}' --mm-processor-kwargs '{}' --disable-cascade-attn "
+        "--max-num-partial-prefills 1 --prefix-caching-hash-algo sha256 --enable-log-outputs",
+        "sglang serve --model-path m --page-size 1 --radix-eviction-policy lru --grammar-backend "
+        "xgrammar --enable-mscclpp --deepep-config c.json --show-time-cost --nccl-port 5000 "
+        "--dist-timeout 3600 --enable-torch-compile --triton-attention-num-kv-splits 8",
+        "trtllm-serve m --max_beam_width 1 --kv_cache_config.event_buffer_max_size 1024 "
+        "--scheduler_config.capacity_scheduler_policy GUARANTEED_NO_EVICT --use_cuda_graph "
+        "--guided_decoding_backend xgrammar",
+        "python3 -m dynamo.vllm --model m --migration-limit 3 --namespace n --store-kv etcd"}) {
+    EXPECT_THAT(launched(std::string(line) + "\n").not_understood, IsEmpty()) << line;
+  }
+}
+
+// What changes the answer and has no record here is refused, whatever else is known.
+TEST(ServingLaunch, OptionsThatChangeTheAnswerAreRefused) {
+  for (const char* line :
+       {"vllm serve m --num-scheduler-steps 10", "vllm serve m --disable-sliding-window",
+        "sglang serve --model-path m --enable-dp-lm-head",
+        "sglang serve --model-path m --enable-deterministic-inference",
+        "sglang serve --model-path m --num-reserved-decode-tokens 64",
+        "trtllm-serve m --scheduler_config.capacity_scheduler_policy MAX_UTILIZATION",
+        "trtllm-serve m --batch_wait_timeout_ms 50"}) {
+    EXPECT_THAT(launched(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
+  }
+}
+
+TEST(ServingLaunch, DynamosWorkersAreNamedBySwitches) {
+  EXPECT_EQ(launched("python3 -m dynamo.vllm --model m --is-prefill-worker\n").pools.front().role,
+            PoolRole::prefill);
+  EXPECT_EQ(launched("python3 -m dynamo.vllm --model m --is-decode-worker\n").pools.front().role,
+            PoolRole::decode);
+}
+
+// A command's output is one word that nobody knows; --scheduler-recv-interval changes no number.
+TEST(ServingLaunch, ACommandsOutputIsOneWord) {
+  const ServingLaunch l = launched(
+      "sglang serve --model-path m --scheduler-recv-interval $( [[ $C -gt 4 ]] && echo 30 || "
+      "echo 10 ) --tp 8\n");
+  EXPECT_THAT(l.not_understood, IsEmpty());
+  EXPECT_EQ(only_options(l).layout.tensor_parallel_size, 8);
+  EXPECT_THAT(launched("sglang serve --model-path m --tp $( [[ $C -gt 4 ]] && echo 8 ) --port 1\n")
+                  .not_understood,
+              SizeIs(1));
+}
+
+// vllm#9658: two pods of four A100; of its arguments only the steps between schedulings are of an
+// engine that is no longer predicted.
+TEST(ServingLaunch, OfThreadVllm9658) {
+  const ServingLaunch l = launched(
+      "vllm serve --model=/models/llama --served-model-name=llama-31-70b-instruct "
+      "--tensor-parallel-size=4 --port=5000 --distributed-executor-backend=ray --max-logprobs=1 "
+      "--tokenizer-pool-size=128 --tokenizer-pool-type=ray --enable-prefix-caching --dtype=float16 "
+      "--max-num-seqs=512 --max-model-len=32768 --disable-logprobs-during-spec-decoding "
+      "--disable-log-requests --multi-step-stream-outputs=False --num-scheduler-steps=10\n");
+  ASSERT_THAT(l.not_understood, SizeIs(1));
+  EXPECT_EQ(l.not_understood.front().said, "--num-scheduler-steps=10");
+  EXPECT_EQ(only_options(l).max_num_seqs, 512);
+  EXPECT_EQ(only_options(l).max_model_len, 32768);
+}
+
+// sglang#8561: the prefill side of its prefill and decode pools. Two batches that overlap are not
+// predicted, so that no verdict is given.
+TEST(ServingLaunch, OfThreadSglang8561) {
+  const ServingLaunch l = launched(
+      "MC_TE_METRIC=true SGLANG_TBO_DEBUG=1 python3 -m sglang.launch_server --model-path DeepSeek-R1 "
+      "--disaggregation-ib-device mlx5_1,mlx5_2,mlx5_3,mlx5_4 --disaggregation-bootstrap-port 8999 "
+      "--page-size 1 --disaggregation-mode prefill --host 10.0.0.1 --port 30001 "
+      "--trust-remote-code --dist-init-addr 10.0.0.1:5000 --nnodes 2 --node-rank 0 --tp-size 16 "
+      "--max-running-requests 256 --cuda-graph-bs 256 --context-length 32768 "
+      "--enable-two-batch-overlap --disable-radix-cache\n");
+  ASSERT_THAT(l.not_understood, SizeIs(1));
+  EXPECT_THAT(l.not_understood.front().why, HasSubstr("overlap"));
+  EXPECT_EQ(l.pools.front().role, PoolRole::prefill);
+  EXPECT_EQ(only_options(l).layout.tensor_parallel_size, 16);
+  EXPECT_EQ(only_options(l).block_size, 1);
+}
+
 }  // namespace
 }  // namespace meshwright::interop

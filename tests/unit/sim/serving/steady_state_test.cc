@@ -190,6 +190,10 @@ TEST(KvTransfer, IsTheSlowerOfBytesAndDescriptorsBehindAHandover) {
   EXPECT_NEAR(slow.rank.value(), 81.92e6, 1);
   EXPECT_NEAR(slow.descriptors, 10'080, 1e-9);
   EXPECT_NEAR(slow.time.value(), 0.15 + 10'080 * 2e-6, 1e-9);
+  // Blocks of one step of 512 tokens side by side: two pieces of 80 layers, keys and values.
+  engine.transfer.joins_blocks = true;
+  options.max_num_batched_tokens = 512;
+  EXPECT_NEAR(kv_transfer(model, engine, options, options, link, 1000).descriptors, 320, 1e-9);
   engine.transfer.descriptor = {};
   EXPECT_NEAR(kv_transfer(model, engine, options, options, link, 1000).time.value(),
               0.15 + 81.92e6 / 50e9, 1e-9);
