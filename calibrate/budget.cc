@@ -50,7 +50,9 @@ BudgetKind budget_kind(const MeasuredPoint& point) {
                                [](const timed::MemoryCopy&) { return BudgetKind::memory; },
                                [](const timed::HostLink&) { return BudgetKind::memory; },
                                [](const timed::KernelLaunch&) { return BudgetKind::memory; },
-                               [](const timed::StepPass&) { return BudgetKind::kernel; }},
+                               [](const timed::StepPass&) { return BudgetKind::kernel; },
+                               [](const timed::PagedAttention&) { return BudgetKind::kernel; },
+                               [](const timed::EngineStep&) { return BudgetKind::kernel; }},
                     point.subject);
 }
 

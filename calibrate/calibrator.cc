@@ -260,6 +260,7 @@ class Calibrator {
         assembled = assemble(profile.points, std::move(cluster));
       profile.cluster = std::move(assembled.cluster);
       profile.fits = std::move(assembled.fits);
+      profile.inference = std::move(assembled.inference);
       for (const std::string& words : faster_than_peak(only_device(profile.cluster))) note(words);
       for (const FitCheck& check : check_fits(profile.cluster)) {
         if (!check.describes() && !options_.only) note(check.sentence());

@@ -9,6 +9,7 @@
 #include "calibrate/bench/point_bench.h"
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_progress.h"
+#include "calibrate/serving_bench.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
@@ -54,6 +55,7 @@ std::size_t PointMeasurer::shape_of(const MeasuredPoint& point) const {
 
 // Null on a rank that waits.
 std::unique_ptr<Bench> PointMeasurer::bench_for(const MeasuredPoint& task) {
+  if (auto bench = make_serving_bench(compute_, world_, task)) return bench;
   if (!task.is<timed::CollectiveCall>()) return make_point_bench(compute_, world_, task);
   Communicator* group = group_of(shape_of(task));
   return group == nullptr ? nullptr : make_point_bench(compute_, *group, task);

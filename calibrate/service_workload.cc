@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/service_workload.h"
 
+#include <algorithm>
+
 #include "sim/operators/builders.h"
 #include "sim/serving/weights.h"
 
@@ -37,11 +39,62 @@ struct ServiceOf {
         {Collective::all_reduce, ranks, payload, (blocks * model.num_layers + 1.0) * share});
   }
 
+  // Padded logits of all ranks.
+  void add_logits(Workload& workload, int rows) const {
+    const int ranks = layout.tensor_parallel_size;
+    if (ranks < 2 || model.vocab_size == 0) return;
+    const double logits = static_cast<double>(rows) * static_cast<double>(served_vocab_size(model));
+    workload.collectives.push_back(
+        {Collective::all_gather, ranks, bytes(logits * number_bytes), share});
+  }
+
+  // Forward and backward together, as kernels are timed (kernel_bench.h).
+  void add_kernels(Workload& workload, int rows) const {
+    const int ranks = layout.tensor_parallel_size;
+    KernelSizes sizes;
+    sizes.positions = rows;
+    sizes.batch = 1;
+    sizes.hidden = model.hidden_size;
+    sizes.ffn = std::max(1, model.ffn_hidden_size / ranks);
+    sizes.heads = std::max(1, model.num_attention_heads / ranks);
+    if (sizes.hidden % sizes.heads != 0) sizes.heads = 1;
+    sizes.vocab = std::max<std::int64_t>(8, served_vocab_size(model) / ranks);
+    sizes.gated = is_gated(model.activation);
+    workload.kernels.push_back(sizes);
+  }
+
+  void add_attention(Workload& workload) const {
+    if (model.mla) return;
+    const int ranks = layout.tensor_parallel_size;
+    PagedAttentionShape shape;
+    shape.heads = model.num_attention_heads / ranks;
+    shape.query_groups = std::max(1, model.num_query_groups / ranks);
+    shape.head_dim = model.kv_channels;
+    const std::int64_t most =
+        model.max_position_embeddings > 0 ? model.max_position_embeddings : kServedContexts.back();
+    const auto add = [&](std::int64_t sequences, std::int64_t rows, std::int64_t cached) {
+      if (cached + rows > most) return;
+      shape.sequences = sequences;
+      shape.rows = rows;
+      shape.cached = cached;
+      workload.paged_attentions.push_back(shape);
+    };
+    for (const int sequences : {8, 1, 32}) {
+      for (const int context : kServedContexts) add(sequences, 1, context - 1);
+    }
+    for (const int chunk : kServedChunks) {
+      add(1, chunk, 0);
+      add(1, chunk, kServedContexts[1]);
+    }
+    add(4, kServedChunks.front(), 0);
+  }
+
   void add(Workload& workload, int rows) const {
     for (int layer = 0; layer < model.num_layers; ++layer) add_layer(workload, layer, rows);
     const std::int64_t columns = served_vocab_size(model) / layout.tensor_parallel_size;
     if (columns > 0) add_product(workload, {1, rows, columns, model.hidden_size}, 1.0);
     add_all_reduces(workload, rows);
+    add_logits(workload, rows);
   }
 };
 
@@ -54,6 +107,13 @@ void add_service(Workload& workload, const Model& model, const std::vector<int>&
     ServiceOf service{model, {}, share, number_bytes};
     service.layout.tensor_parallel_size = ranks;
     for (const int rows : kServedRows) service.add(workload, rows);
+    for (const int rows : kServedKernelRows) service.add_kernels(workload, rows);
+    service.add_attention(workload);
+  }
+  for (const std::int64_t sequences : {1, 8, 32}) {
+    const std::int64_t vocab = std::max(model.vocab_size, 1);
+    workload.engine_steps.push_back({sequences, vocab});
+    workload.engine_steps.push_back({sequences, std::max<std::int64_t>(64, vocab / 4)});
   }
 }
 

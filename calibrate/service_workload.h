@@ -15,6 +15,12 @@ namespace meshwright::calibrate {
 // Rows of a step: sequences that decode, and chunks of prompts.
 inline constexpr std::array kServedRows{1, 2, 4, 8, 16, 32, 64, 128, 512};
 
+inline constexpr std::array kServedKernelRows{1, 8, 64};
+// Keys that a sequence sees. The trial takes keys by 64 (paged_attention.h): these are in the
+// middle.
+inline constexpr std::array kServedContexts{32, 160, 288, 480, 2016};
+inline constexpr std::array kServedChunks{32, 96, 224};  // new tokens of a prompt
+
 // Adds them to `workload`. `tensor_sizes`: ranks of a replica, those that cut the heads. Each
 // number of rows weighs the same, and so does each size. Messages have `number_bytes` a number.
 void add_service(Workload& workload, const Model& model, const std::vector<int>& tensor_sizes,

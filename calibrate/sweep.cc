@@ -91,6 +91,7 @@ class SweepPlanner {
     const std::span<const Precision> all(precisions);
     add_gemm({.shape = {1, kEssentialEdge, kEssentialEdge, kEssentialEdge}}, all);
     add_gemm({.shape = {1, 512, 512, 512}}, all);
+    add_serving();
     add_kernels();
     add_model_and_grid(all.first(std::min<std::size_t>(1, all.size())));
     add_sustained(all);
@@ -161,6 +162,17 @@ class SweepPlanner {
         if (!names.empty() && names.find(c.kernel) == names.end()) continue;
         add(point_of(timed::Kernel{std::string(c.kernel), c.launches, size}, c.traffic));
       }
+    }
+  }
+
+  void add_serving() {
+    for (const EngineStepShape& shape : workload_.engine_steps) {
+      add(point_of(timed::EngineStep{shape}, bytes(4.0 * static_cast<double>(shape.vocab))));
+    }
+    for (const PagedAttentionShape& shape : workload_.paged_attentions) {
+      const Bytes read = paged_attention_bytes(shape, 4.0);
+      if (read > limits_.memory * kBenchMemoryShare) continue;
+      add(point_of(timed::PagedAttention{shape}, read));
     }
   }
 

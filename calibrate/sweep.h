@@ -3,10 +3,11 @@
 // first, so a short budget omits those that matter least. Pure. The budget decides between the
 // kinds of points (calibrate/budget.h).
 //
-// Order: launch cost, memory, small products of each number format, kernels; then what the model
-// needs, products and collectives together, by their seconds a step at nominal rates; then the
-// general grid, from coarse to fine: all in the first number format, then products in the others.
-// Of a GPU also the largest products of each format, sustained.
+// Order: launch cost, memory, small products of each number format, steps of an inference engine
+// and attention over its cache where a service is asked for, kernels; then what the model needs,
+// products and collectives together, by their seconds a step at nominal rates; then the general
+// grid, from coarse to fine: all in the first number format, then products in the others. Of a GPU
+// also the largest products of each format, sustained.
 #pragma once
 
 #include <functional>
@@ -50,8 +51,10 @@ struct Workload {
   std::vector<KernelSizes> kernels{};
   std::set<std::string, std::less<>> kernel_names{};  // that the model runs; empty: all
   std::vector<CollectiveDemand> collectives{};
-  std::vector<Precision> precisions{};  // that the model's job multiplies in
-  std::vector<StepDemand> steps{};      // of cores: each size of a micro-batch, ascending
+  std::vector<Precision> precisions{};                  // that the model's job multiplies in
+  std::vector<PagedAttentionShape> paged_attentions{};  // of a service, by weight
+  std::vector<EngineStepShape> engine_steps{};
+  std::vector<StepDemand> steps{};  // of cores: each size of a micro-batch, ascending
 };
 
 // Limits of this machine.

@@ -23,6 +23,10 @@ ServingCluster load_serving_cluster(const std::string& path, reports::Origin* or
   Json json = read_json_file(file);
   std::string pointer = "/device/inference";
   if (json.contains("cluster") && !json.contains("device")) {  // a measured profile
+    if (json.contains("inference")) {
+      found.inference = inference_rates_from_json(json["inference"], file, "/inference");
+      return found;
+    }
     json = Json(json["cluster"]);
     pointer = "/cluster" + pointer;
   }

@@ -42,7 +42,9 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
           },
           [](const timed::Overlap&) { return Made(); },    // measure_overlap times it
           [](const timed::Attention&) { return Made(); },  // can_be_timed refuses these
-          [](const timed::StepPass&) { return Made(); }},
+          [](const timed::StepPass&) { return Made(); },
+          [](const timed::PagedAttention&) { return Made(); },  // make_serving_bench
+          [](const timed::EngineStep&) { return Made(); }},
       point.subject);
 }
 

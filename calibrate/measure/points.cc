@@ -91,6 +91,16 @@ std::string MeasuredPoint::label() const {
                    return fmt::format("{} of {} layers of {}, {} tokens", name_of(s.pass), s.layers,
                                       s.model, s.tokens);
                  },
+                 // "paged_attention of 8 sequences, 1 new token behind 159, 8 heads of 32"
+                 [](const timed::PagedAttention& a) {
+                   const PagedAttentionShape& s = a.shape;
+                   return fmt::format("{} of {} sequences, {} new tokens behind {}, {} heads of {}",
+                                      a.kName, s.sequences, s.rows, s.cached, s.heads, s.head_dim);
+                 },
+                 [](const timed::EngineStep& s) {
+                   return fmt::format("{} of {} sequences with {} logits", s.kName,
+                                      s.shape.sequences, s.shape.vocab);
+                 },
                  // "attention backward 2 x 16 heads of 128, 8192 positions"
                  [](const timed::Attention& a) {
                    const AttentionShape& s = a.shape;

@@ -13,6 +13,7 @@
 #include "calibrate/measure/gemm_variant.h"
 #include "calibrate/measure/kernel_sizes.h"
 #include "calibrate/measure/measurement.h"
+#include "calibrate/measure/serving_shapes.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
@@ -111,11 +112,25 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 
+// The trial's own attention over a paged cache.
+struct PagedAttention {
+  static constexpr std::string_view kName = "paged_attention";
+  PagedAttentionShape shape{};
+  bool operator==(const PagedAttention&) const = default;
+};
+// The host's part of a step of the trial's inference engine.
+struct EngineStep {
+  static constexpr std::string_view kName = "engine_step";
+  EngineStepShape shape{};
+  bool operator==(const EngineStep&) const = default;
+};
+
 }  // namespace timed
 
-using Subject = std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
-                             timed::KernelLaunch, timed::CollectiveCall, timed::Overlap,
-                             timed::SustainedGemm, timed::Attention, timed::StepPass>;
+using Subject =
+    std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
+                 timed::KernelLaunch, timed::CollectiveCall, timed::Overlap, timed::SustainedGemm,
+                 timed::Attention, timed::StepPass, timed::PagedAttention, timed::EngineStep>;
 
 struct MeasuredPoint {
   Subject subject{};

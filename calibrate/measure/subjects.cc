@@ -29,7 +29,9 @@ std::string subject_of(const MeasuredPoint& p) {
           },
           [](const timed::Overlap&) { return std::string("GEMMs overlapped with messages"); },
           [](const timed::Attention&) { return std::string("fused attention"); },
-          [](const timed::StepPass&) { return std::string("a whole step"); }},
+          [](const timed::StepPass&) { return std::string("a whole step"); },
+          [](const timed::PagedAttention&) { return std::string("attention over a paged cache"); },
+          [](const timed::EngineStep&) { return std::string("an inference engine's step"); }},
       p.subject);
 }
 

@@ -112,6 +112,7 @@ void refit(Profile& profile) {
   Assembled assembled = assemble(profile.points, std::move(start));
   profile.cluster = std::move(assembled.cluster);
   profile.fits = std::move(assembled.fits);
+  profile.inference = std::move(assembled.inference);
   profile.not_measured = still_missing(profile.not_measured, profile.points);
 }
 

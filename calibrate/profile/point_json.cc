@@ -48,6 +48,33 @@ const Record<AttentionShape>& attention_shape_record() {
   return record;
 }
 
+const Record<PagedAttentionShape>& paged_attention_record() {
+  static const Record<PagedAttentionShape> record = [] {
+    using P = PagedAttentionShape;
+    Record<P> r("Shape of attention over a paged cache on one tensor rank.");
+    r.row(&P::sequences, "sequences", kind::wide_integer(), "Sequences of the pass.").required();
+    r.row(&P::rows, "rows", kind::wide_integer(), "New tokens of each.").required();
+    r.row(&P::cached, "cached", kind::wide_integer(kRankFromZero), "Tokens of each in the cache.")
+        .required();
+    r.row(&P::heads, "heads", kind::wide_integer(), "Query heads.").required();
+    r.row(&P::query_groups, "query_groups", kind::wide_integer(), "Key-value heads.").required();
+    r.row(&P::head_dim, "head_dim", kind::wide_integer(), "Width of a head.").required();
+    return r;
+  }();
+  return record;
+}
+
+const Record<EngineStepShape>& engine_step_record() {
+  static const Record<EngineStepShape> record = [] {
+    using E = EngineStepShape;
+    Record<E> r("A step of the trial's inference engine around a model without layers.");
+    r.row(&E::sequences, "sequences", kind::wide_integer(), "Sequences that decode.").required();
+    r.row(&E::vocab, "vocab", kind::wide_integer(), "Logits of each.").required();
+    return r;
+  }();
+  return record;
+}
+
 // Five digits: more than any clock here repeats, and a profile stays small.
 double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
@@ -165,6 +192,12 @@ void add_kernel_rows(Record<MeasuredPoint>& r) {
            kind::choice(kHostDirectionNames), "Way to or from the host.");
   part_row(r, kTimed<timed::Attention>, &timed::Attention::shape, "attention",
            kind::object(attention_shape_record), "");
+  r.required();
+  part_row(r, kTimed<timed::PagedAttention>, &timed::PagedAttention::shape, "paged_attention",
+           kind::object(paged_attention_record), "");
+  r.required();
+  part_row(r, kTimed<timed::EngineStep>, &timed::EngineStep::shape, "engine_step",
+           kind::object(engine_step_record), "");
   r.required();
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "calibrate/fit/attention_fit.h"
+#include "calibrate/fit/serving_fit.h"
 #include "calibrate/profile/stand_ins.h"
 #include "calibrate/profile/system_noise.h"
 #include "sim/base/quadrature.h"
@@ -305,7 +306,7 @@ int nics_seen(const Cluster& cluster) {
 }  // namespace
 
 Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster) {
-  Assembled result{.cluster = std::move(cluster), .fits = {}};
+  Assembled result{.cluster = std::move(cluster), .fits = {}, .inference = {}};
   Device& device = only_device(result.cluster);
   const bool core = device.kind == DeviceKind::cpu;
   // A CPU core moves its own messages: nothing hides behind its products, unless measured.
@@ -319,6 +320,7 @@ Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster) 
   set_gemms(device, points, result.fits);
   add_stand_ins(device);
   for (Fit& fit : fit_attention(device, points)) result.fits.push_back(std::move(fit));
+  result.inference = fit_serving(device, points, result.fits);
   set_kernels(device, points);
   set_step_remainders(device, points);
   set_overlap(device, points);

@@ -11,6 +11,7 @@
 #include "calibrate/measure/points.h"
 #include "calibrate/measure/stragglers.h"
 #include "sim/hardware/cluster.h"
+#include "sim/hardware/inference_rates.h"
 
 namespace meshwright::calibrate {
 
@@ -27,7 +28,8 @@ struct Profile {
   std::vector<RankSpeed> ranks;           // every rank beside the median one
   std::vector<Straggler> stragglers;
   std::string onto{};  // the cluster that it was measured onto; empty: nothing was there before
-  int num_ranks = 0;   // that measured together; 0: not recorded (older profiles)
+  InferenceRates inference{};  // of the trial's engine, where it was measured
+  int num_ranks = 0;           // that measured together; 0: not recorded (older profiles)
   bool operator==(const Profile&) const = default;
 };
 
@@ -39,6 +41,7 @@ struct Profile {
 struct Assembled {
   Cluster cluster;
   std::vector<Fit> fits;
+  InferenceRates inference{};
 };
 Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster);
 

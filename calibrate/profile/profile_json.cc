@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sim/json/input_records.h"
+#include "sim/json/serving_records.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -154,6 +155,9 @@ Record<Profile> make_profile_record() {
   r.row(&F::command, "command", kind::text(), "Command that made it.");
   r.row(&F::machine, "machine", kind::object(machine_record), "").required();
   r.row(&F::cluster, "cluster", kind::object(cluster_record), "").required();
+  r.row(&F::inference, "inference", kind::object(inference_rates_record),
+        "Rates of the trial's inference engine.");
+  r.omitted_at_default();
   r.row(&F::fits, "fits", kind::list(fit_record), "What was fitted.");
   r.row(&F::not_measured, "not_measured", kind::texts(), "What is modelled or unknown therefore.");
   r.row(&F::notes, "notes", kind::texts(), "Points left out or noisy, a loaded machine.");

@@ -7,6 +7,7 @@
 // sim/serving/pooled_rates.h, which are fitted over all chips.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,9 @@ inline constexpr std::array kAttentionFormNames{EnumName{AttentionForm::grouped,
                                                 EnumName{AttentionForm::latent, "latent"}};
 constexpr std::string_view name_of(AttentionForm v) { return name_in(kAttentionFormNames, v); }
 
-// Decode: time = latency + norm3(bytes / (bandwidth_fraction * memory bandwidth),
-// FLOPs / (compute_fraction * 16-bit peak)); bytes are those of the context and extra_keys of each
-// sequence.
+// Decode: time = latency + sequences * sequence_latency + norm3(bytes / (bandwidth_fraction *
+// memory bandwidth), FLOPs / (compute_fraction * 16-bit peak)); bytes are those of the context and
+// extra_keys of each sequence.
 struct DecodeAttentionRate {
   EngineKind engine = EngineKind::vllm;
   AttentionForm form = AttentionForm::grouped;
@@ -42,10 +43,13 @@ struct DecodeAttentionRate {
   double extra_keys = 64;
   double relative_spread = 0.2;
   Provenance provenance = Provenance::extrapolated;
+  Seconds sequence_latency{};  // of engines that attend one sequence after the other
   bool operator==(const DecodeAttentionRate&) const = default;
 };
 
-// Prefill: time = latency + FLOPs / (fraction * fill * 16-bit peak), fill as of AttentionRate.
+// Prefill: time = latency + sequences * sequence_latency + FLOPs / (fraction * fill * 16-bit peak),
+// fill as of AttentionRate. A kernel that multiplies whole matrices and masks them afterwards also
+// does the FLOPs of the pairs that the mask hides: T^2 / 2 of a prompt of T tokens.
 struct PrefillAttentionRate {
   EngineKind engine = EngineKind::vllm;
   AttentionForm form = AttentionForm::grouped;
@@ -57,6 +61,8 @@ struct PrefillAttentionRate {
   double tail_waves = 0.3;
   double relative_spread = 0.2;
   Provenance provenance = Provenance::extrapolated;
+  Seconds sequence_latency{};
+  bool hidden_pairs = false;  // are computed, too
   bool operator==(const PrefillAttentionRate&) const = default;
 };
 
@@ -101,7 +107,18 @@ struct DispatchRate {
   bool operator==(const DispatchRate&) const = default;
 };
 
-// "inference" of a device's file. Training does not read it.
+// What the trial's engine does on the host in a step, besides the model's layers: it composes the
+// step, hands out blocks, counts transfers, and takes the likeliest of a sequence's logits.
+struct HostStepRate {
+  Seconds step{};
+  Seconds sequence{};  // each that decodes
+  Seconds logit{};     // each of a sequence that gets a token
+  double relative_spread = 0.1;
+  Provenance provenance = Provenance::fitted;
+  bool operator==(const HostStepRate&) const = default;
+};
+
+// "inference" of a device's file, or of a measured profile. Training does not read it.
 struct InferenceRates {
   std::string source{};
   std::vector<DecodeAttentionRate> decode_attention{};
@@ -109,6 +126,7 @@ struct InferenceRates {
   std::vector<ExpertRate> experts{};
   std::vector<AllReduceCurve> all_reduce{};
   std::vector<DispatchRate> dispatch{};
+  std::optional<HostStepRate> host_step{};
   bool operator==(const InferenceRates&) const = default;
 };
 

@@ -23,6 +23,13 @@ void add_rate_origin(Record<R>& r) {
         "Where the numbers come from.");
 }
 
+template <typename R>
+void add_sequence_latency(Record<R>& r) {
+  r.row(&R::sequence_latency, "sequence_latency", kind::amount<Seconds>(kMicroseconds),
+        "Time of each sequence, whatever its length.");
+  r.omitted_at_default();
+}
+
 const Record<DecodeAttentionRate>& decode_rate_record() {
   static const Record<DecodeAttentionRate> record = [] {
     using R = DecodeAttentionRate;
@@ -38,6 +45,7 @@ const Record<DecodeAttentionRate>& decode_rate_record() {
           "Share of the 16-bit peak.");
     r.row(&R::extra_keys, "extra_keys", kind::number(),
           "Keys that each sequence costs beside its context.");
+    add_sequence_latency(r);
     add_rate_origin(r);
     return r;
   }();
@@ -57,6 +65,10 @@ const Record<PrefillAttentionRate>& prefill_rate_record() {
     r.row(&R::fraction, "fraction", kind::number(kRateShare), "Share of the 16-bit peak.");
     r.row(&R::ramp_keys, "ramp_keys", kind::number(), "Keys at which half of it is reached.");
     r.row(&R::tail_waves, "tail_waves", kind::number(), "Waves of blocks that the tail costs.");
+    add_sequence_latency(r);
+    r.row(&R::hidden_pairs, "hidden_pairs", kind::flag(),
+          "Pairs that the causal mask hides are computed, too.");
+    r.omitted_at_default();
     add_rate_origin(r);
     return r;
   }();
@@ -142,6 +154,21 @@ const Record<DispatchRate>& dispatch_rate_record() {
   return record;
 }
 
+const Record<HostStepRate>& host_step_record() {
+  static const Record<HostStepRate> record = [] {
+    using R = HostStepRate;
+    Record<R> r("What the trial's engine does on the host in a step, besides the layers.");
+    r.row(&R::step, "step", kind::amount<Seconds>(kMicroseconds), "Time of each step.");
+    r.row(&R::sequence, "sequence", kind::amount<Seconds>(kMicroseconds),
+          "Time of each sequence that decodes.");
+    r.row(&R::logit, "logit", kind::amount<Seconds>(kMicroseconds),
+          "Time of each logit of a sequence that gets a token.");
+    add_rate_origin(r);
+    return r;
+  }();
+  return record;
+}
+
 }  // namespace
 
 const Record<InferenceRates>& inference_rates_record() {
@@ -162,6 +189,7 @@ const Record<InferenceRates>& inference_rates_record() {
     r.omitted_at_default();
     r.row(&R::dispatch, "dispatch", kind::list(dispatch_rate_record), "Exchange of tokens.");
     r.omitted_at_default();
+    r.row(&R::host_step, "host_step", kind::optional(kind::object(host_step_record)), "");
     return r;
   }();
   return record;

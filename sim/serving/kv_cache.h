@@ -45,6 +45,10 @@ struct SequenceCache {
   double window = 0;                   // tokens; 0: no layer has one
   int block_size = 16;
   [[nodiscard]] Bytes bytes_of(double tokens) const;
+  void widen(double factor) {
+    full_token *= factor;
+    window_token *= factor;
+  }
   // Bytes that decode attention reads for one sequence of that context.
   [[nodiscard]] double window_keys(double tokens) const {
     return window > 0 && window < tokens ? window : tokens;

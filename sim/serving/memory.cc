@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/serving/operator_time.h"
+
 namespace meshwright {
 namespace {
 
@@ -36,10 +38,11 @@ double static_memory_fraction(const Device& device, const ReplicaOptions& option
   return std::max(0.0, (capacity - reserved) / capacity);
 }
 
-Bytes peak_activations(const Model& m, const Engine& engine, const ReplicaOptions& options) {
+Bytes peak_activations(const Model& m, const Engine& engine, const ReplicaOptions& options,
+                       double number_bytes) {
   const EngineMemory& memory = engine.memory;
   const double layers =
-      options.max_num_batched_tokens * 2.0 *
+      options.max_num_batched_tokens * number_bytes *
       (memory.hidden_copies * m.hidden_size + memory.ffn_copies * widest_rows(m, options.layout));
   const double sampling = memory.sampling_copies * options.max_num_seqs *
                           static_cast<double>(served_vocab_size(m)) * kLogitBytes;
@@ -56,7 +59,10 @@ ReplicaMemory replica_memory(const Model& m, const Device& device, const Engine&
   ReplicaMemory found;
   found.device = device.memory;
   found.weights = replica_weights(m, options);
-  found.activations = peak_activations(m, engine, options);
+  // A 16-bit model runs on cores in fp32: all of it is twice as large.
+  const double number = served_bytes(device), wider = number / 2.0;
+  if (options.weights.format == WeightFormat::bf16) found.weights.widen(wider);
+  found.activations = peak_activations(m, engine, options, number);
   found.outside = outside_of(engine.memory, options.layout);
   found.graphs = options.enforce_eager ? bytes(0) : engine.memory.graphs;
   const int graphs = graph_max_batch(engine, device, options);
@@ -79,6 +85,7 @@ ReplicaMemory replica_memory(const Model& m, const Device& device, const Engine&
       break;
   }
   found.sequence = sequence_cache(m, options, options.block_size);
+  if (options.kv_cache == KvCacheFormat::bf16) found.sequence.widen(wider);
   found.kv_cache = std::max(bytes(0), cache);
   const Bytes used = weights + found.activations + found.outside + found.graphs + found.kv_cache;
   found.unused = std::max(bytes(0), device.memory - used);

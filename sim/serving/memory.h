@@ -6,7 +6,7 @@
 //   of_free        cache = (M - weights - activations - outside) * fraction          (TensorRT-LLM)
 // M: memory that CUDA offers. Sources: vLLM v1/worker/gpu_worker.py; SGLang model_runner.py
 // (rest = free after loading - free before * (1 - fraction)); TensorRT-LLM executor's
-// free_gpu_memory_fraction. Bytes are those of the fullest rank.
+// free_gpu_memory_fraction. Bytes are those of the fullest rank. Cores hold a 16-bit model in fp32.
 #pragma once
 
 #include "sim/hardware/device.h"
@@ -38,8 +38,9 @@ struct ReplicaMemory {
 double static_memory_fraction(const Device& device, const ReplicaOptions& options,
                               int graph_max_batch);
 
-// Peak of activations of one rank.
-Bytes peak_activations(const Model& model, const Engine& engine, const ReplicaOptions& options);
+// Peak of activations of one rank, of so many bytes a number.
+Bytes peak_activations(const Model& model, const Engine& engine, const ReplicaOptions& options,
+                       double number_bytes = 2.0);
 
 // Options with defaults (with_defaults).
 ReplicaMemory replica_memory(const Model& model, const Device& device, const Engine& engine,

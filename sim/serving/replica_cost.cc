@@ -8,6 +8,7 @@
 #include "sim/collective/collective.h"
 #include "sim/kernel_time/gemm_model.h"
 #include "sim/kernel_time/host.h"
+#include "sim/kernel_time/slowest.h"
 #include "sim/operators/builders.h"
 #include "sim/serving/experts_touched.h"
 #include "sim/serving/weights.h"
@@ -43,6 +44,11 @@ struct ReplicaCompiler {
     return bytes(rows * model.hidden_size * served_bytes(device()));
   }
   [[nodiscard]] bool on_cores() const { return device().kind == DeviceKind::cpu; }
+  // The trial's engine, whose host a calibration has timed.
+  [[nodiscard]] const HostStepRate* timed_host() const {
+    const auto& host = cluster.inference.host_step;
+    return on_cores() && host ? &*host : nullptr;
+  }
 
   // How the checkpoint stores the weight of this linear.
   [[nodiscard]] WeightScheme scheme_of(const Operator& op) const {
@@ -157,7 +163,10 @@ struct ReplicaCompiler {
     Cost sum = linear_cost({1, rows, columns, model.hidden_size},
                            quantized ? options.weights : WeightScheme{}, device());
     const double logits = static_cast<double>(rows) * static_cast<double>(served_vocab_size(model));
-    sum = sum + kernel_cost(kernel::kSoftmax, bytes(logits * kSamplingBytes), device());
+    // The trial's host takes the likeliest: HostStepRate.
+    if (timed_host() == nullptr) {
+      sum = sum + kernel_cost(kernel::kSoftmax, bytes(logits * kSamplingBytes), device());
+    }
     if (tp > 1) {
       sum = sum + collective_cost(Collective::all_gather, bytes(logits * served_bytes(device())),
                                   place(Group::tensor, layout, cluster), cluster);
@@ -184,10 +193,20 @@ struct ReplicaCompiler {
                            bytes(rows * heads * (output * number + 4.0)), placement, cluster);
   }
 
+  // On cores, where neither is hidden behind other work: the rows of the embedding, and, between
+  // tensor ranks, the first rank's clock, which all schedulers go by.
+  [[nodiscard]] Cost outside_layers(double rows) const {
+    const Cost words = kernel_cost(kernel::kEmbedding, activation(rows) * 2.0, device());
+    if (tp == 1 || timed_host() == nullptr) return words;
+    return words + collective_cost(Collective::broadcast, bytes(sizeof(double)),
+                                   place(Group::tensor, layout, cluster), cluster);
+  }
+
   [[nodiscard]] RowCosts at(double exact, const KindCounts& layers) const {
     const auto rows = static_cast<std::int64_t>(std::ceil(exact));
     RowCosts sum;
     const LayerKind dense{}, expert{.mixture_of_experts = true};
+    if (on_cores()) sum.small_kernels = outside_layers(exact);
     if (layers[0] > 0) add_layer(sum, dense, rows, layers[0]);
     if (layers[1] > 0) add_layer(sum, expert, rows, layers[1]);
     sum.experts = times(experts(exact), layers[1]);
@@ -195,6 +214,11 @@ struct ReplicaCompiler {
     // Behind experts tokens come back by the exchange, if there is one.
     const double calls = blocks * (layers[0] + layers[1]) - (dp > 1 ? layers[1] : 0.0) + 1.0;
     sum.all_reduce = times(all_reduce(exact), calls);
+    if (on_cores() && tp > 1) {
+      // Ranks of cores wait for the slowest of them at each all-reduce, as in training.
+      const Cost computed = sum.linears + sum.small_kernels + sum.experts;
+      sum.all_reduce = sum.all_reduce + times(computed, wait_for_slowest(tp, device()));
+    }
     sum.exchange = times(exchange(exact), layers[1]);
     sum.head = head(rows);
     sum.context_exchange = times(context_exchange(exact), layers[0] + layers[1]);
@@ -257,6 +281,11 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   cost.full_layers = layers.full;
   cost.window_layers = layers.window;
   cost.window = model.sliding_window;
+  // The trial's kernel computes all pairs and masks those outside a window afterwards.
+  if (cost.prefill_rate.hidden_pairs) {
+    cost.full_layers += cost.window_layers;
+    cost.window_layers = 0;
+  }
   cost.context_ranks = options.layout.decode_context_parallel_size;
 }
 
@@ -320,13 +349,22 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
                    engine.host.expert_layer * layers[1];
   cost.host_sequence = engine.host.sequence;
   cost.host_eager = device.host_launch * (engine.host.launches_per_layer * model.num_layers);
+  cost.time_factor = engine.time_factor;
+  cost.prefill_factor = engine.prefill_factor;
+  if (const HostStepRate* host = compiler.timed_host()) {
+    cost.host_step = host->step;
+    cost.host_sequence = host->sequence;
+    cost.host_sample = host->logit * static_cast<double>(model.vocab_size);
+    cost.host_eager = {};
+    // What was fitted to GPUs' runs.
+    cost.time_factor = cost.prefill_factor = 1.0;
+    set_source(StepTerm::host, host->relative_spread, host->provenance);
+  }
   cost.stages = options.layout.pipeline_parallel_size;
   cost.data_ranks = options.layout.data_parallel_size;
   cost.drafts = options.num_speculative_tokens;
   cost.graph_most = graph_max_batch(engine, device, options);
   cost.eager = options.enforce_eager;
-  cost.time_factor = engine.time_factor;
-  cost.prefill_factor = engine.prefill_factor;
   cost.own_spread = engine.relative_spread;
   cost.spread_ratio = engine.learnt.spread_ratio;
   cost.least_spread = engine.learnt.least_spread;

@@ -22,7 +22,8 @@ Seconds decode_attention_seconds(const ReplicaCost& cost, const EngineStep& step
     const Flops work = cost.decode_pair * (keys * passes);
     const Seconds memory = read / (cost.memory_bandwidth * cost.decode_rate.bandwidth_fraction);
     const Seconds compute = work / (cost.device_peak * cost.decode_rate.compute_fraction);
-    return cost.decode_rate.latency + overlapped(memory, compute);
+    return cost.decode_rate.latency + cost.decode_rate.sequence_latency * sequences +
+           overlapped(memory, compute);
   };
   const double mean = step.decode_context / sequences;
   const double sparse = cost.indexed_keys > 0 ? std::min(mean, cost.indexed_keys) : mean;
@@ -37,10 +38,14 @@ Seconds prefill_attention_seconds(const ReplicaCost& cost, const EngineStep& ste
   const double blocks = cost.heads * std::max(step.prefill_sequences, std::ceil(tokens / 128.0));
   const double waves = blocks / cost.multiprocessors;
   const PrefillAttentionRate& rate = cost.prefill_rate;
-  const auto layer = [&](double pairs) {
+  const double sequences = std::max(1.0, step.prefill_sequences);
+  const double hidden = rate.hidden_pairs ? tokens * tokens / (2.0 * sequences) : 0.0;
+  const auto layer = [&](double seen) {
+    const double pairs = seen + hidden;
     const double keys = pairs / tokens;
     const double fill = keys / (keys + rate.ramp_keys) * waves / (waves + rate.tail_waves);
-    return rate.latency + cost.prefill_pair * pairs / (cost.device_peak * (rate.fraction * fill));
+    return rate.latency + rate.sequence_latency * sequences +
+           cost.prefill_pair * pairs / (cost.device_peak * (rate.fraction * fill));
   };
   Seconds sum;
   if (cost.full_layers > 0) sum += layer(step.prefill_pairs) * cost.full_layers;
@@ -103,7 +108,8 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
     term *= factor;
     kernels += term;
   }
-  Seconds host = cost.host_step + cost.host_sequence * step.decode_sequences;
+  Seconds host =
+      cost.host_step + cost.host_sequence * step.decode_sequences + cost.host_sample * sampled;
   // The GPU waits where launches take longer than kernels.
   if (!graph) host += std::max(seconds(0), cost.host_eager - kernels);
   at(StepTerm::host) = host;

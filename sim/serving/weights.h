@@ -37,6 +37,9 @@ struct ReplicaWeights {
   [[nodiscard]] Bytes total() const {
     return attention + dense + experts + embedding + head + drafts;
   }
+  void widen(double factor) {
+    for (Bytes* part : {&attention, &dense, &experts, &embedding, &head, &drafts}) *part *= factor;
+  }
 };
 ReplicaWeights replica_weights(const Model& model, const ReplicaOptions& options);
 

@@ -6,6 +6,73 @@
 
 namespace meshwright::calibrate {
 
+namespace {
+
+struct Pass {
+  const TrialContext& context;
+  const PagedHeads& shape;
+  const Tensor& heads;
+  const PagedCache& cache;
+  std::size_t layer;
+
+  [[nodiscard]] std::int64_t head_size() const { return context.positions * shape.width; }
+  // Between the first numbers of two groups.
+  [[nodiscard]] std::int64_t group_size() const { return (shape.queries + 2) * head_size(); }
+
+  void store(const SequenceRows& sequence) const {
+    const float* keys = heads.data() + shape.queries * head_size();
+    cache.store(layer, sequence, keys, keys + head_size(), group_size());
+  }
+
+  // One sequence: its queries, gathered from the rows of all, against its keys and values.
+  void attend(const SequenceRows& sequence, const Tensor& out) const {
+    Compute& compute = context.compute;
+    const auto [groups, queries, width, window, logits] = shape;
+    const std::int64_t rows = queries * sequence.rows;
+    const std::int64_t count = paged_keys(sequence.seen());
+    const std::int64_t own = sequence.rows * width, first = sequence.first_row * width;
+    const Tensor query = context.tensor(groups * rows * width);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      compute.copy_rows(query.data() + g * rows * width, own,
+                        heads.data() + g * group_size() + first, head_size(), queries, own);
+    }
+    const Tensor keys = cache.keys(layer, sequence, count);
+    const Tensor scores = context.tensor(groups * rows * count);
+    GemmCall call = product(rows, count, width, query.data(), keys.data(), scores.data());
+    call.batch = groups;
+    call.transpose_b = true;
+    multiply(context, call);
+    const AttentionSinks sinks =
+        logits == nullptr ? AttentionSinks{} : AttentionSinks{logits, 1, queries};
+    compute.causal_softmax_forward(scores.data(), scores.data(), score_scale(width),
+                                   groups * queries, sequence.rows, count, sequence.cached, window,
+                                   0, sinks);
+    const Tensor values = cache.values(layer, sequence, count);
+    const Tensor result = context.tensor(groups * rows * width);
+    call = product(rows, width, count, scores.data(), values.data(), result.data());
+    call.batch = groups;
+    multiply(context, call);
+    compute.copy_rows(out.data() + first, head_size(), result.data(), own, groups * queries, own);
+  }
+};
+
+}  // namespace
+
+Tensor attend_pages(const TrialContext& context, const PagedHeads& shape, const Tensor& heads,
+                    const std::vector<SequenceRows>& sequences, const PagedCache& cache,
+                    std::size_t layer) {
+  const Pass pass{context, shape, heads, cache, layer};
+  const Tensor out = context.tensor(shape.groups * shape.queries * pass.head_size());
+  for (const SequenceRows& sequence : sequences) {
+    pass.store(sequence);
+    pass.attend(sequence, out);
+  }
+  Tensor merged = context.tensor(out.count());
+  context.compute.from_heads(out.data(), merged.data(), context.positions, 1, shape.groups,
+                             shape.queries, shape.width);
+  return merged;
+}
+
 PagedAttention::PagedAttention(const TrialContext& context, ParameterStore& store,
                                const std::string& name, std::int64_t window)
     : context_(context),
@@ -19,53 +86,14 @@ PageShape PagedAttention::page_shape(int block_size) const {
   return {qkv_.groups(), qkv_.width(), qkv_.width(), block_size};
 }
 
-// One sequence: its queries, gathered from the rows of all, against its keys and values.
-void PagedAttention::attend(const Tensor& heads, const SequenceRows& sequence,
-                            const PagedCache& cache, std::size_t layer, const Tensor& out) const {
-  Compute& compute = context_.compute;
-  const std::int64_t groups = qkv_.groups(), queries = qkv_.queries_of_group();
-  const std::int64_t width = qkv_.width(), rows = queries * sequence.rows;
-  const std::int64_t count = paged_keys(sequence.seen());
-  const std::int64_t own = sequence.rows * width, first = sequence.first_row * width;
-  const Tensor query = context_.tensor(groups * rows * width);
-  for (std::int64_t g = 0; g < groups; ++g) {
-    compute.copy_rows(query.data() + g * rows * width, own,
-                      heads.data() + g * qkv_.block_size() + first, qkv_.head_size(), queries, own);
-  }
-  const Tensor keys = cache.keys(layer, sequence, count);
-  const Tensor scores = context_.tensor(groups * rows * count);
-  GemmCall call = product(rows, count, width, query.data(), keys.data(), scores.data());
-  call.batch = groups;
-  call.transpose_b = true;
-  multiply(context_, call);
-  const AttentionSinks sinks =
-      sinks_ == nullptr ? AttentionSinks{} : AttentionSinks{sinks_->weight, 1, queries};
-  compute.causal_softmax_forward(scores.data(), scores.data(), score_scale(width), groups * queries,
-                                 sequence.rows, count, sequence.cached, window_, 0, sinks);
-  const Tensor values = cache.values(layer, sequence, count);
-  const Tensor result = context_.tensor(groups * rows * width);
-  call = product(rows, width, count, scores.data(), values.data(), result.data());
-  call.batch = groups;
-  multiply(context_, call);
-  const std::int64_t of_head = context_.positions * width;
-  compute.copy_rows(out.data() + first, of_head, result.data(), own, groups * queries, own);
-}
-
 Tensor PagedAttention::forward(const Tensor& x, const std::vector<SequenceRows>& sequences,
                                const PagedCache& cache, std::size_t layer) const {
   HeadNormsSaved norms;  // given back at the end
   const Tensor heads = qkv_.forward(x, norms, Phase::forward);
-  const float* keys = heads.data() + qkv_.queries_of_group() * qkv_.head_size();
-  const std::int64_t all_heads = qkv_.groups() * qkv_.queries_of_group();
-  const Tensor out = context_.tensor(all_heads * qkv_.head_size());
-  for (const SequenceRows& sequence : sequences) {
-    cache.store(layer, sequence, keys, keys + qkv_.head_size(), qkv_.block_size());
-    attend(heads, sequence, cache, layer, out);
-  }
-  const Tensor merged = context_.tensor(out.count());
-  context_.compute.from_heads(out.data(), merged.data(), context_.positions, 1, qkv_.groups(),
-                              qkv_.queries_of_group(), qkv_.width());
-  return projection_.forward(merged, Phase::forward);
+  const PagedHeads shape{qkv_.groups(), qkv_.queries_of_group(), qkv_.width(), window_,
+                         sinks_ == nullptr ? nullptr : sinks_->weight};
+  return projection_.forward(attend_pages(context_, shape, heads, sequences, cache, layer),
+                             Phase::forward);
 }
 
 }  // namespace meshwright::calibrate

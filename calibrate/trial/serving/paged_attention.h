@@ -19,6 +19,20 @@ constexpr std::int64_t paged_keys(std::int64_t seen) {
   return (seen + kPagedKeys - 1) / kPagedKeys * kPagedKeys;
 }
 
+// A rank's heads as the projection of a pass leaves them (query_key_value.h): of each group its
+// queries, a key and a value, (rows of the pass, width) each.
+struct PagedHeads {
+  std::int64_t groups = 1, queries = 1, width = 1;
+  std::int64_t window = 0;  // positions that a query sees; 0: all before it
+  const float* sinks = nullptr;
+};
+
+// Caches the new rows of all sequences of a pass, and lets each attend to what it has: rows x
+// (groups * queries * width). The sequences' rows are all rows of the pass, context.positions.
+Tensor attend_pages(const TrialContext& context, const PagedHeads& shape, const Tensor& heads,
+                    const std::vector<SequenceRows>& sequences, const PagedCache& cache,
+                    std::size_t layer);
+
 class PagedAttention {
  public:
   // window: positions that a query sees; 0: all before it.
@@ -31,9 +45,6 @@ class PagedAttention {
                                const PagedCache& cache, std::size_t layer) const;
 
  private:
-  void attend(const Tensor& heads, const SequenceRows& sequence, const PagedCache& cache,
-              std::size_t layer, const Tensor& out) const;
-
   const TrialContext& context_;
   QueryKeyValue qkv_;
   std::int64_t window_;

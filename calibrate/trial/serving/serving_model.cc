@@ -57,8 +57,9 @@ ServingModel::ServingModel(const Model& model, const ReplicaLayout& replica, Com
   final_norm_.emplace(context_, store_, "final_norm");
   head_.emplace(context_, store_, &embedding_->words());
   store_.allocate_weights(arena_, compute_, options.seed);
-  cache_.emplace(context_, model_.num_layers, options.blocks,
-                 layers_.front().page_shape(options.block_size));
+  const PageShape pages =
+      layers_.empty() ? PageShape{} : layers_.front().page_shape(options.block_size);
+  cache_.emplace(context_, model_.num_layers, options.blocks, pages);
 }
 
 Tensor ServingModel::uploaded(const std::vector<std::int32_t>& values) {

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/fit/serving_fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+
+#include "calibrate/fit/least_squares.h"
+#include "sim/kernel_time/gemm_model.h"
+#include "sim/serving/operator_time.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+// The trial takes keys by 64 (trial/serving/paged_attention.h): a sequence has 32 more on average.
+constexpr double kMeanPadding = 32.0;
+constexpr double kNumberBytes = 4.0;  // the trial's cores work in fp32
+constexpr double kLeastRateSpread = 0.02;
+constexpr double kLeastRate = 1e-6;
+
+using Points = std::vector<const MeasuredPoint*>;
+
+const PagedAttentionShape& shape_of(const MeasuredPoint& p) {
+  return p.as<timed::PagedAttention>()->shape;
+}
+
+Flops pair_flops(const PagedAttentionShape& s) {
+  return flops(4.0 * static_cast<double>(s.heads * s.head_dim));
+}
+
+Seconds decode_time(const PagedAttentionShape& s, const DecodeAttentionRate& rate,
+                    const Device& device) {
+  const auto sequences = static_cast<double>(s.sequences);
+  const double keys = sequences * static_cast<double>(s.cached + s.rows);
+  const double key = 2.0 * kNumberBytes * static_cast<double>(s.query_groups * s.head_dim);
+  const double query = 2.0 * kNumberBytes * static_cast<double>(s.heads * s.head_dim);
+  const Bytes read = bytes(key * (keys + rate.extra_keys * sequences) + query * sequences);
+  return decode_attention_time(read, pair_flops(s) * keys, rate, device) +
+         rate.sequence_latency * sequences;
+}
+
+Seconds prefill_time(const PagedAttentionShape& s, const PrefillAttentionRate& rate,
+                     const Device& device) {
+  const auto sequences = static_cast<double>(s.sequences);
+  const double tokens = sequences * static_cast<double>(s.rows);
+  // All pairs of a rectangle, those that the mask hides among them.
+  const double keys = static_cast<double>(s.cached + s.rows);
+  return prefill_attention_time(pair_flops(s) * (tokens * keys), keys, 1.0, rate, device) +
+         rate.sequence_latency * sequences;
+}
+
+std::vector<double> seconds_of(const Points& points) {
+  std::vector<double> times;
+  for (const MeasuredPoint* p : points) times.push_back(p->time().value());
+  return times;
+}
+
+DecodeAttentionRate decode_rate_of(std::span<const double> parameters) {
+  DecodeAttentionRate rate;
+  rate.latency = seconds(parameters[0]);
+  rate.sequence_latency = seconds(parameters[1]);
+  rate.bandwidth_fraction = std::clamp(parameters[2], kLeastRate, 1.0);
+  rate.compute_fraction = 1.0;
+  rate.extra_keys = kMeanPadding;
+  return rate;
+}
+
+PrefillAttentionRate prefill_rate_of(std::span<const double> parameters, int head_dim) {
+  PrefillAttentionRate rate;
+  rate.head_dim = head_dim;
+  rate.latency = {};
+  rate.sequence_latency = seconds(parameters[0]);
+  rate.fraction = std::clamp(parameters[1], kLeastRate, 1.0);
+  rate.ramp_keys = parameters[2];
+  rate.tail_waves = 0.0;
+  rate.hidden_pairs = true;
+  return rate;
+}
+
+void fit_decode(InferenceRates& rates, const Device& device, const Points& points,
+                std::vector<Fit>& fits) {
+  if (points.size() <= 3) return;
+  const LogFit fit = fit_log_space(
+      {1e-6, 5e-6, 0.3},
+      [&](std::span<const double> parameters, std::size_t i) {
+        return decode_time(shape_of(*points[i]), decode_rate_of(parameters), device).value();
+      },
+      seconds_of(points));
+  DecodeAttentionRate rate = decode_rate_of(fit.parameters);
+  rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
+  rate.provenance = Provenance::fitted;
+  fits.push_back({.what = "decode attention over a paged cache",
+                  .parameters = {{"latency_seconds", rate.latency.value(), 0.0},
+                                 {"sequence_latency_seconds", rate.sequence_latency.value(), 0.0},
+                                 {"bandwidth_fraction", rate.bandwidth_fraction, 0.0}},
+                  .relative_spread = rate.relative_spread,
+                  .points = static_cast<int>(points.size())});
+  rates.decode_attention.push_back(rate);
+}
+
+void fit_prefill(InferenceRates& rates, const Device& device, const Points& points,
+                 std::vector<Fit>& fits) {
+  if (points.size() <= 3) return;
+  const auto head_dim = static_cast<int>(shape_of(*points.front()).head_dim);
+  const LogFit fit = fit_log_space(
+      {5e-6, 0.3, 30.0},
+      [&](std::span<const double> parameters, std::size_t i) {
+        return prefill_time(shape_of(*points[i]), prefill_rate_of(parameters, head_dim), device)
+            .value();
+      },
+      seconds_of(points));
+  PrefillAttentionRate rate = prefill_rate_of(fit.parameters, head_dim);
+  rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
+  rate.provenance = Provenance::fitted;
+  fits.push_back({.what = "prompts' attention over a paged cache",
+                  .parameters = {{"sequence_latency_seconds", rate.sequence_latency.value(), 0.0},
+                                 {"fraction", rate.fraction, 0.0},
+                                 {"ramp_keys", rate.ramp_keys, 0.0}},
+                  .relative_spread = rate.relative_spread,
+                  .points = static_cast<int>(points.size())});
+  rates.prefill_attention.push_back(rate);
+}
+
+void fit_host(InferenceRates& rates, const Points& points, std::vector<Fit>& fits) {
+  if (points.size() <= 3) return;
+  const LogFit fit = fit_log_space(
+      {2e-5, 1e-6, 1e-9},
+      [&](std::span<const double> parameters, std::size_t i) {
+        const EngineStepShape& s = points[i]->as<timed::EngineStep>()->shape;
+        const auto sequences = static_cast<double>(s.sequences);
+        return parameters[0] + sequences * parameters[1] +
+               sequences * static_cast<double>(s.vocab) * parameters[2];
+      },
+      seconds_of(points));
+  HostStepRate rate;
+  rate.step = seconds(fit.parameters[0]);
+  rate.sequence = seconds(fit.parameters[1]);
+  rate.logit = seconds(fit.parameters[2]);
+  rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
+  fits.push_back({.what = "host's part of an engine's step",
+                  .parameters = {{"step_seconds", rate.step.value(), 0.0},
+                                 {"sequence_seconds", rate.sequence.value(), 0.0},
+                                 {"logit_seconds", rate.logit.value(), 0.0}},
+                  .relative_spread = rate.relative_spread,
+                  .points = static_cast<int>(points.size())});
+  rates.host_step = rate;
+}
+
+}  // namespace
+
+InferenceRates fit_serving(const Device& device, const std::vector<MeasuredPoint>& points,
+                           std::vector<Fit>& fits) {
+  InferenceRates rates;
+  if (device.kind != DeviceKind::cpu || device.gemm.empty()) return rates;
+  Points decodes, prompts, steps;
+  for (const MeasuredPoint& p : points) {
+    if (p.is<timed::EngineStep>()) steps.push_back(&p);
+    if (p.is<timed::PagedAttention>()) (shape_of(p).rows == 1 ? decodes : prompts).push_back(&p);
+  }
+  fit_decode(rates, device, decodes, fits);
+  fit_prefill(rates, device, prompts, fits);
+  fit_host(rates, steps, fits);
+  if (!(rates == InferenceRates{})) rates.source = "measured by meshwright calibrate";
+  return rates;
+}
+
+}  // namespace meshwright::calibrate

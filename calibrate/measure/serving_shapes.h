@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step of the trial's inference engine consists of besides products, kernels and messages.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/units.h"
+
+namespace meshwright::calibrate {
+
+// One layer's attention of a tensor rank over a paged cache: `sequences`, each with `rows` new
+// tokens behind `cached` ones. Decodes have one row, prompts a chunk.
+struct PagedAttentionShape {
+  std::int64_t sequences = 1, rows = 1, cached = 0;
+  std::int64_t heads = 1, query_groups = 1, head_dim = 128;  // of the rank
+  bool operator==(const PagedAttentionShape&) const = default;
+};
+// Keys and values of all sequences, numbers of so many bytes.
+inline Bytes paged_attention_bytes(const PagedAttentionShape& s, double number_bytes) {
+  const auto keys = static_cast<double>(s.sequences * (s.cached + s.rows));
+  return bytes(2.0 * keys * static_cast<double>(s.query_groups * s.head_dim) * number_bytes);
+}
+
+// A step of the engine around a model without layers: `sequences` decode, each with `vocab` logits.
+struct EngineStepShape {
+  std::int64_t sequences = 1, vocab = 1024;
+  bool operator==(const EngineStepShape&) const = default;
+};
+
+}  // namespace meshwright::calibrate

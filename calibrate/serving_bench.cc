@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/serving_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "calibrate/bench/sample_data.h"
+#include "calibrate/trial/serving/paged_attention.h"
+#include "calibrate/trial/serving/serving_engine.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr int kBlockSize = 16;  // tokens
+// Layers whose caches take turns: as many as most models here have, or fewer where they fill the
+// memory that a bench may have.
+constexpr std::size_t kMostLayers = 32;
+
+// The model around the heads of a rank.
+Model model_of(const PagedAttentionShape& shape) {
+  Model model;
+  model.num_layers = 1;
+  model.num_attention_heads = static_cast<int>(shape.heads);
+  model.num_query_groups = static_cast<int>(shape.query_groups);
+  model.kv_channels = static_cast<int>(shape.head_dim);
+  model.hidden_size = static_cast<int>(shape.heads * shape.head_dim);
+  return model;
+}
+
+Job job_of(const Compute& compute) {
+  Job job;
+  const bool cores = compute.describe().device_kind() == DeviceKind::cpu;
+  job.precision = cores ? Precision::fp32 : Precision::bf16;
+  return job;
+}
+
+class PagedAttentionBench final : public Bench {
+ public:
+  PagedAttentionBench(Compute& compute, Communicator& world, const PagedAttentionShape& shape)
+      : Bench(compute),
+        shape_(shape),
+        alone_(world.split(world.rank(), 0)),
+        model_(model_of(shape)),
+        job_(job_of(compute)),
+        arena_(compute),
+        recorder_(compute),
+        groups_(layout_, *alone_, recorder_, {compute, arena_, message_formats(job_)}),
+        context_{model_, job_,      layout_, compute_,
+                 arena_, recorder_, groups_, shape.sequences * shape.rows},
+        num_layers_(layers()),
+        cache_(context_, static_cast<std::int64_t>(num_layers_), shape.sequences * blocks_of_each(),
+               pages()) {
+    heads_ = sample(context_.positions, shape.heads + 2 * shape.query_groups, 1);
+    fill_cache();
+  }
+
+  std::string check() override {
+    const std::vector<float> out = downloaded(context_, attend(0));
+    const std::int64_t columns = shape_.heads * shape_.head_dim;
+    // The last row of the last sequence and head sees every key.
+    const std::int64_t row = context_.positions - 1;
+    for (const std::int64_t column : {std::int64_t{0}, shape_.head_dim - 1}) {
+      const std::int64_t at = columns - shape_.head_dim + column;
+      const double is = out[static_cast<std::size_t>(row * columns + at)];
+      const double expected = reference(column);
+      if (std::abs(is - expected) > tolerance() * std::max(1.0, std::abs(expected))) {
+        return fmt::format("paged attention: {} where {} was expected", is, expected);
+      }
+    }
+    return "";
+  }
+  void start(int repetitions) override {
+    for (int i = 0; i < repetitions; ++i) {
+      (void)attend(next_);
+      next_ = (next_ + 1) % num_layers_;
+    }
+  }
+
+ private:
+  [[nodiscard]] PageShape pages() const {
+    return {shape_.query_groups, shape_.head_dim, shape_.head_dim, kBlockSize};
+  }
+  [[nodiscard]] std::int64_t seen() const { return shape_.cached + shape_.rows; }
+  [[nodiscard]] std::int64_t blocks_of_each() const {
+    return (seen() + kBlockSize - 1) / kBlockSize;
+  }
+  [[nodiscard]] std::size_t layers() const {
+    const double numbers = 2.0 * static_cast<double>(shape_.sequences * blocks_of_each()) *
+                           kBlockSize * static_cast<double>(shape_.query_groups * shape_.head_dim);
+    return std::min(kMostLayers, cold_copies(bytes(4.0 * numbers), compute_.describe()));
+  }
+  // As query_key_value.h has heads: (groups, queries + key + value, rows, width).
+  [[nodiscard]] Tensor sample(std::int64_t rows, std::int64_t heads, unsigned stream) const {
+    Tensor made = context_.tensor(rows * heads * shape_.head_dim);
+    std::vector<float> numbers = sample_numbers(static_cast<std::size_t>(made.count()), stream);
+    // Scores of unit size: else one key has all the weight.
+    for (float& number : numbers) number *= 0.5F;
+    compute_.upload(made.data(), numbers.data(), made.size());
+    compute_.synchronize();
+    return made;
+  }
+  void fill_cache() {
+    recorder_.begin_step();
+    for (std::int64_t i = 0; i < shape_.sequences; ++i) {
+      BlockTable& table = tables_.emplace_back();
+      for (std::int64_t b = 0; b < blocks_of_each(); ++b) {
+        // Of all sequences in turn, as requests that grow together get them.
+        table.push_back(static_cast<std::int32_t>(b * shape_.sequences + i));
+      }
+    }
+    for (std::int64_t i = 0; i < shape_.sequences; ++i) {
+      rows_.push_back(
+          {i * shape_.rows, shape_.rows, shape_.cached, &tables_[static_cast<std::size_t>(i)]});
+    }
+    if (shape_.cached == 0) return;
+    keys_ = sample(shape_.cached, shape_.query_groups, 2);
+    values_ = sample(shape_.cached, shape_.query_groups, 3);
+    for (std::size_t layer = 0; layer < num_layers_; ++layer) {
+      for (const BlockTable& table : tables_) {
+        const SequenceRows all{0, shape_.cached, 0, &table};
+        cache_.store(layer, all, keys_.data(), values_.data(), shape_.cached * shape_.head_dim);
+      }
+    }
+    compute_.synchronize();
+  }
+  [[nodiscard]] Tensor attend(std::size_t layer) const {
+    const PagedHeads heads{shape_.query_groups, shape_.heads / shape_.query_groups,
+                           shape_.head_dim};
+    return attend_pages(context_, heads, heads_, rows_, cache_, layer);
+  }
+  [[nodiscard]] double tolerance() const { return job_.precision == Precision::fp32 ? 1e-3 : 3e-2; }
+
+  // Of the last row and head, in double precision.
+  [[nodiscard]] double reference(std::int64_t column) const {
+    const std::int64_t width = shape_.head_dim, rows = context_.positions, all = seen();
+    const std::int64_t queries = shape_.heads / shape_.query_groups;
+    const std::int64_t group = shape_.query_groups - 1;
+    const std::vector<float> own = downloaded(context_, heads_);
+    std::vector<float> cached_keys, cached_values;
+    if (shape_.cached > 0) {
+      cached_keys = downloaded(context_, keys_);
+      cached_values = downloaded(context_, values_);
+    }
+    const auto of_own = [&](std::int64_t head, std::int64_t row, std::int64_t i) {
+      const std::int64_t at = ((group * (queries + 2) + head) * rows + row) * width + i;
+      return static_cast<double>(own[static_cast<std::size_t>(at)]);
+    };
+    const auto number = [&](std::int64_t position, bool value, std::int64_t i) {
+      if (position >= shape_.cached) {
+        const std::int64_t row = rows - shape_.rows + position - shape_.cached;
+        return of_own(queries + (value ? 1 : 0), row, i);
+      }
+      const std::int64_t at = (group * shape_.cached + position) * width + i;
+      return static_cast<double>(
+          (value ? cached_values : cached_keys)[static_cast<std::size_t>(at)]);
+    };
+    double sum = 0, result = 0;
+    for (std::int64_t p = 0; p < all; ++p) {
+      double score = 0;
+      for (std::int64_t i = 0; i < width; ++i) {
+        score += of_own(queries - 1, rows - 1, i) * number(p, false, i);
+      }
+      const double weight = std::exp(score / std::sqrt(static_cast<double>(width)));
+      sum += weight;
+      result += weight * number(p, true, column);
+    }
+    return result / sum;
+  }
+
+  PagedAttentionShape shape_;
+  std::unique_ptr<Communicator> alone_;
+  Model model_;
+  Layout layout_{};
+  Job job_;
+  Arena arena_;
+  Recorder recorder_;
+  RankGroups groups_;
+  TrialContext context_;
+  std::size_t num_layers_;
+  PagedCache cache_;
+  std::vector<BlockTable> tables_;
+  std::vector<SequenceRows> rows_;
+  Tensor heads_, keys_, values_;
+  std::size_t next_ = 0;
+};
+
+constexpr int kSteps = 32;  // of a repetition, beside the one with the prompts
+
+ServingScenario scenario_of(const EngineStepShape& shape) {
+  ServingScenario scenario;
+  Model& model = scenario.model;
+  model.num_layers = 0;
+  model.hidden_size = 16;
+  model.ffn_hidden_size = 16;
+  model.num_attention_heads = model.num_query_groups = 1;
+  model.kv_channels = 16;
+  model.vocab_size = static_cast<int>(shape.vocab);
+  model.max_position_embeddings = 2 * kSteps;
+  scenario.options.max_num_seqs = scenario.options.max_num_batched_tokens =
+      static_cast<int>(shape.sequences);
+  scenario.options.block_size = kBlockSize;
+  scenario.engine.prefix_caching = false;
+  scenario.engine.host = {};
+  return scenario;
+}
+
+// All sequences begin at once with one token each, and give kSteps more: the engine runs from its
+// first request to its last as in a trial.
+class EngineStepBench final : public Bench {
+ public:
+  EngineStepBench(Compute& compute, Communicator& world, const EngineStepShape& shape)
+      : Bench(compute),
+        alone_(world.split(world.rank(), 0)),
+        scenario_(scenario_of(shape)),
+        engine_(scenario_, compute, *alone_, options_of(compute, shape)) {
+    load_.kind = LoadKind::all_at_once;
+    load_.num_requests = static_cast<int>(shape.sequences);
+    load_.lengths.input = 1;
+    load_.lengths.output = kSteps + 1;
+  }
+  std::string check() override {
+    engine_.run(load_);
+    const auto steps = static_cast<int>(engine_.steps().size());
+    if (steps == kSteps + 1) return "";
+    return fmt::format("engine step: {} steps where {} were expected", steps, kSteps + 1);
+  }
+  void start(int repetitions) override {
+    for (int i = 0; i < repetitions; ++i) engine_.run(load_);
+  }
+  [[nodiscard]] double units() const override { return kSteps + 1; }
+
+ private:
+  static ServingModelOptions options_of(const Compute& compute, const EngineStepShape& shape) {
+    const std::int64_t each = (kSteps + 2 + kBlockSize - 1) / kBlockSize;
+    return {.blocks = shape.sequences * each,
+            .block_size = kBlockSize,
+            .longest = kSteps + 2,
+            .precision = job_of(compute).precision};
+  }
+
+  std::unique_ptr<Communicator> alone_;
+  ServingScenario scenario_;
+  ServingEngine engine_;
+  ServingLoad load_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bench> make_serving_bench(Compute& compute, Communicator& world,
+                                          const MeasuredPoint& point) {
+  if (const auto* attention = point.as<timed::PagedAttention>()) {
+    return std::make_unique<PagedAttentionBench>(compute, world, attention->shape);
+  }
+  if (const auto* step = point.as<timed::EngineStep>()) {
+    return std::make_unique<EngineStepBench>(compute, world, step->shape);
+  }
+  return nullptr;
+}
+
+}  // namespace meshwright::calibrate
