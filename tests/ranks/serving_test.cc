@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/serving_bench.h"
 #include "calibrate/trial/inference_step.h"
 #include "calibrate/trial/serving/serving_engine.h"
 #include "calibrate/trial/serving/serving_trial.h"
@@ -184,6 +185,25 @@ TEST(Serving, BytesAreTheLedgersInSixteenBits) {
 
 // 2 rows of 32 numbers of 4 bytes = 256 bytes: the embedding, and two of each of 4 layers. Logits
 // of 2 sequences x 128 padded entries x 4 bytes = 1024.
+// What a calibration times of the engine: right numbers of attention, whole runs of steps.
+TEST(ServingBench, ComputesWhatItTimes) {
+  MeasuredPoint point;
+  for (const PagedAttentionShape& shape :
+       {PagedAttentionShape{3, 1, 70, 4, 2, 8}, PagedAttentionShape{2, 20, 0, 4, 4, 8},
+        PagedAttentionShape{2, 5, 33, 4, 1, 16}}) {
+    point.subject = timed::PagedAttention{shape};
+    const auto bench = make_serving_bench(*machine().compute, *machine().world, point);
+    EXPECT_EQ(bench->check(), "");
+    bench->run(3);
+  }
+  point.subject = timed::EngineStep{{4, 100}};
+  const auto bench = make_serving_bench(*machine().compute, *machine().world, point);
+  EXPECT_EQ(bench->check(), "");
+  EXPECT_EQ(bench->units(), 33.0);
+  point.subject = timed::KernelLaunch{};
+  EXPECT_EQ(make_serving_bench(*machine().compute, *machine().world, point), nullptr);
+}
+
 TEST(Serving, TransfersAreTwoALayerAndTheVocabularys) {
   const auto ranks = serving_group();
   if (ranks->size() == 1) GTEST_SKIP() << "one rank moves nothing";

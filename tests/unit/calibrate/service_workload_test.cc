@@ -18,6 +18,14 @@ double calls_of(const Workload& workload, const GemmShape& shape) {
   return sum;
 }
 
+std::vector<CollectiveDemand> of_kind(const Workload& workload, Collective collective) {
+  std::vector<CollectiveDemand> found;
+  for (const CollectiveDemand& demand : workload.collectives) {
+    if (demand.collective == collective) found.push_back(demand);
+  }
+  return found;
+}
+
 // On one rank 4 heads of 16 give 3 x 64 columns of query, key and value; the head has 1,024. Nine
 // numbers of rows: a ninth of two layers, and of one head.
 TEST(ServiceWorkload, HasProductsOfFewRows) {
@@ -35,14 +43,49 @@ TEST(ServiceWorkload, HasProductsOfFewRows) {
 TEST(ServiceWorkload, HasTheAllReducesOfTensorRanks) {
   Workload workload;
   add_service(workload, two_layers(), {2}, 4.0);
-  ASSERT_EQ(workload.collectives.size(), kServedRows.size());
-  EXPECT_EQ(workload.collectives.front().payload, bytes(256));
-  EXPECT_EQ(workload.collectives.back().payload, bytes(512 * 256));
-  for (const CollectiveDemand& demand : workload.collectives) {
+  const auto all_reduces = of_kind(workload, Collective::all_reduce);
+  ASSERT_EQ(all_reduces.size(), kServedRows.size());
+  EXPECT_EQ(all_reduces.front().payload, bytes(256));
+  EXPECT_EQ(all_reduces.back().payload, bytes(512 * 256));
+  for (const CollectiveDemand& demand : all_reduces) {
     EXPECT_EQ(demand.group_size, 2);
     EXPECT_NEAR(demand.calls, 5.0 / 9, 1e-12);
   }
   EXPECT_NEAR(calls_of(workload, {1, 1, 96, 64}), 2.0 / 9, 1e-12);
+}
+
+// 1,024 logits of 4 bytes for each row, gathered once a step.
+TEST(ServiceWorkload, GathersTheLogits) {
+  Workload workload;
+  add_service(workload, two_layers(), {2}, 4.0);
+  const auto gathers = of_kind(workload, Collective::all_gather);
+  ASSERT_EQ(gathers.size(), kServedRows.size());
+  EXPECT_EQ(gathers.front().payload, bytes(4096));
+  EXPECT_NEAR(gathers.front().calls, 1.0 / 9, 1e-12);
+}
+
+// A rank of two has 2 of 4 heads and 2 of 4 groups. The model's 64 positions hold a context of 32
+// and a chunk of 32 tokens, no more.
+TEST(ServiceWorkload, HasAttentionWithinTheModelsPositions) {
+  Model model = two_layers();
+  model.max_position_embeddings = 64;
+  Workload workload;
+  add_service(workload, model, {2}, 4.0);
+  ASSERT_FALSE(workload.paged_attentions.empty());
+  for (const PagedAttentionShape& shape : workload.paged_attentions) {
+    EXPECT_EQ(shape.heads, 2);
+    EXPECT_EQ(shape.query_groups, 2);
+    EXPECT_LE(shape.cached + shape.rows, 64);
+  }
+  const PagedAttentionShape decode{8, 1, 31, 2, 2, 16}, prompt{1, 32, 0, 2, 2, 16};
+  const auto has = [&](const PagedAttentionShape& shape) {
+    const auto& all = workload.paged_attentions;
+    return std::find(all.begin(), all.end(), shape) != all.end();
+  };
+  EXPECT_TRUE(has(decode));
+  EXPECT_TRUE(has(prompt));
+  // Three numbers of sequences with all and with a quarter of 1,024 logits.
+  EXPECT_EQ(workload.engine_steps.size(), 6U);
 }
 
 }  // namespace

@@ -114,6 +114,27 @@ TEST(Profile, AbsentLinksStayAbsentInTheFile) {
   EXPECT_EQ(again.not_measured, profile.not_measured);
 }
 
+TEST(Profile, KeepsTheRatesOfTheTrialsEngine) {
+  std::vector<MeasuredPoint> points = known_points();
+  for (const std::int64_t sequences : {1, 8}) {
+    for (const std::int64_t vocab : {512, 2048}) {
+      const double time = 2e-5 + static_cast<double>(sequences * vocab) * 1e-9;
+      points.push_back(point(timed::EngineStep{{sequences, vocab}}, bytes(4), time));
+    }
+  }
+  Profile profile;
+  profile.machine.cores = 2;
+  profile.points = points;
+  Assembled assembled = assemble(points, two_cores());
+  profile.cluster = assembled.cluster;
+  profile.inference = assembled.inference;
+  ASSERT_TRUE(profile.inference.host_step);
+  const Profile again = profile_from_json(to_json(profile), "p.json");
+  ASSERT_TRUE(again.inference.host_step);
+  EXPECT_NEAR(again.inference.host_step->step.value(), 2e-5, 1e-7);
+  EXPECT_EQ(again.points, profile.points);
+}
+
 // Imported numbers may be of any size; a time below the least normal double is written, too.
 TEST(Profile, ATinyTimeIsWrittenLikeAnyOther) {
   MeasuredPoint point = gemm({1, 8, 8, 8}, 1e-310);

@@ -28,6 +28,20 @@ TEST(ReplicaMemory, OfLlamaOnARtx4090IsWhatVllmPrints) {
   EXPECT_NEAR(memory.kv_blocks / 2588.0, 1.0, 0.05);
 }
 
+// Cores run a 16-bit model in fp32: weights and a token of the cache take twice the bytes.
+TEST(ReplicaMemory, OfCoresIsThatOfFp32) {
+  const Model model = shipped_model("llama-3-8b");
+  ServingCluster where = shipped_cluster("h100-8");
+  const Engine engine = shipped_engine("vllm-0.24");
+  const ReplicaOptions options = with_defaults({}, engine, only_device(where), model);
+  const ReplicaMemory gpu = replica_memory(model, only_device(where), engine, options);
+  only_device(where).kind = DeviceKind::cpu;
+  const ReplicaMemory cores = replica_memory(model, only_device(where), engine, options);
+  EXPECT_EQ(cores.weights.total(), gpu.weights.total() * 2.0);
+  EXPECT_EQ(cores.sequence.full_token, gpu.sequence.full_token * 2.0);
+  EXPECT_EQ(cores.sequence.bytes_of(16), bytes(16.0 * 2 * 131'072));
+}
+
 // vllm#21348: Qwen3-235B in fp8 on 4 H100 under SGLang with mem_fraction_static 0.93: 367,404
 // tokens.
 TEST(ReplicaMemory, OfQwen235bOnH100IsWhatSglangPrints) {

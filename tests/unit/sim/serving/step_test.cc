@@ -45,6 +45,50 @@ TEST(ReplicaCost, OfCoresReadsACacheOfFp32) {
   EXPECT_EQ(r.cost().decode_query, query * 2.0);
 }
 
+// The times of a calibrated engine on cores stand in place of the file's.
+ReplicaCost llama_8b_on_cores(const InferenceRates& rates) {
+  Replica r = replica("llama-3-8b", "h100-8", "vllm-0.24", {});
+  only_device(r.cluster).kind = DeviceKind::cpu;
+  r.cluster.inference = rates;
+  return r.cost();
+}
+
+// 20 us a step, 2 us a sequence, 1 ns for each of 128,256 logits: 8 sequences take 20 + 16 + 8 x
+// 128.256 us.
+TEST(StepTime, OfCoresHasTheMeasuredHost) {
+  InferenceRates rates;
+  rates.host_step = HostStepRate{microseconds(20), microseconds(2), seconds(1e-9)};
+  const ReplicaCost cost = llama_8b_on_cores(rates);
+  const StepTime time = step_time(cost, decode_step(8, 100));
+  EXPECT_NEAR(time[StepTerm::host].value(), 36e-6 + 8 * 128'256e-9, 1e-12);
+  EXPECT_EQ(cost.time_factor, 1.0);
+}
+
+// 32 layers of 5 us for each of 4 sequences more.
+TEST(StepTime, OfSequencesOneAfterTheOtherHasTheirLatency) {
+  ReplicaCost cost = llama_70b(8).cost();
+  const Seconds before = step_time(cost, decode_step(4, 1000))[StepTerm::decode_attention];
+  cost.decode_rate.sequence_latency = microseconds(5);
+  const Seconds after = step_time(cost, decode_step(4, 1000))[StepTerm::decode_attention];
+  const double layers = cost.full_layers + cost.window_layers;
+  EXPECT_NEAR((after - before).value(), cost.time_factor * layers * 4 * 5e-6, 1e-12);
+}
+
+// A prompt of 100 tokens has 100 x 100 / 2 pairs; a kernel that masks afterwards computes twice as
+// many. Two prompts of 50 have half as many hidden ones.
+TEST(StepTime, OfAKernelThatMasksAfterwardsHasTheHiddenPairs) {
+  ReplicaCost cost = llama_70b(8).cost();
+  cost.prefill_rate.latency = {};
+  cost.prefill_rate.ramp_keys = 0;
+  const auto time = [&](double sequences, double tokens) {
+    return step_time(cost, prefill_step(sequences, tokens))[StepTerm::prefill_attention].value();
+  };
+  const double one = time(1, 100), two = time(2, 50);
+  cost.prefill_rate.hidden_pairs = true;
+  EXPECT_NEAR(time(1, 100), 2.0 * one, 1e-12);
+  EXPECT_NEAR(time(2, 50), 2.0 * two, 1e-12);
+}
+
 TEST(RowTable, IsExactAtItsPointsAndStraightBetween) {
   std::array<double, RowTable::kPoints> values{};
   for (int i = 0; i < RowTable::kPoints; ++i) {
