@@ -18,7 +18,7 @@ namespace {
 constexpr int kBlockSize = 16;  // tokens
 // Layers whose caches take turns: as many as most models here have, or fewer where they fill the
 // memory that a bench may have.
-constexpr std::size_t kMostLayers = 32;
+constexpr std::size_t kMostCachesInTurn = 32;
 
 // The model around the heads of a rank.
 Model model_of(const PagedAttentionShape& shape) {
@@ -91,7 +91,7 @@ class PagedAttentionBench final : public Bench {
   [[nodiscard]] std::size_t layers() const {
     const double numbers = 2.0 * static_cast<double>(shape_.sequences * blocks_of_each()) *
                            kBlockSize * static_cast<double>(shape_.query_groups * shape_.head_dim);
-    return std::min(kMostLayers, cold_copies(bytes(4.0 * numbers), compute_.describe()));
+    return std::min(kMostCachesInTurn, cold_copies(bytes(4.0 * numbers), compute_.describe()));
   }
   // As query_key_value.h has heads: (groups, queries + key + value, rows, width).
   [[nodiscard]] Tensor sample(std::int64_t rows, std::int64_t heads, unsigned stream) const {

@@ -51,7 +51,7 @@ Seconds prefill_time(const PagedAttentionShape& s, const PrefillAttentionRate& r
          rate.sequence_latency * sequences;
 }
 
-std::vector<double> seconds_of(const Points& points) {
+std::vector<double> medians_of(const Points& points) {
   std::vector<double> times;
   for (const MeasuredPoint* p : points) times.push_back(p->time().value());
   return times;
@@ -87,7 +87,7 @@ void fit_decode(InferenceRates& rates, const Device& device, const Points& point
       [&](std::span<const double> parameters, std::size_t i) {
         return decode_time(shape_of(*points[i]), decode_rate_of(parameters), device).value();
       },
-      seconds_of(points));
+      medians_of(points));
   DecodeAttentionRate rate = decode_rate_of(fit.parameters);
   rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
   rate.provenance = Provenance::fitted;
@@ -110,7 +110,7 @@ void fit_prefill(InferenceRates& rates, const Device& device, const Points& poin
         return prefill_time(shape_of(*points[i]), prefill_rate_of(parameters, head_dim), device)
             .value();
       },
-      seconds_of(points));
+      medians_of(points));
   PrefillAttentionRate rate = prefill_rate_of(fit.parameters, head_dim);
   rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
   rate.provenance = Provenance::fitted;
@@ -133,7 +133,7 @@ void fit_host(InferenceRates& rates, const Points& points, std::vector<Fit>& fit
         return parameters[0] + sequences * parameters[1] +
                sequences * static_cast<double>(s.vocab) * parameters[2];
       },
-      seconds_of(points));
+      medians_of(points));
   HostStepRate rate;
   rate.step = seconds(fit.parameters[0]);
   rate.sequence = seconds(fit.parameters[1]);
