@@ -115,7 +115,10 @@ std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, 
     begin_operation(operation);
     if (bench) bench->start(repetitions);
   };
-  point.measurement = measure(world_, device_timer(compute_), work, options_for(task, patience));
+  // An engine's step is the host's, and its recorder forgets the device's marks.
+  const Timer timer =
+      task.is<timed::EngineStep>() ? host_timer(steady_clock_seconds) : device_timer(compute_);
+  point.measurement = measure(world_, timer, work, options_for(task, patience));
   point.state = state_at_work(bench.get(), point.measurement.repetitions);
   point.in_cache = bench != nullptr && bench->is_warm();
   scale(point.measurement, bench ? 1.0 / bench->units() : 1.0);
