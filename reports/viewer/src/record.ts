@@ -720,6 +720,12 @@ export type TransferComparison = {
   as_predicted: boolean;
 };
 
+export type OtherProgram = {
+  name: string;
+  cores: number;
+  core: number;
+};
+
 export type ObservedTerm = {
   name: "forward_compute" | "backward_compute" | "recompute" | "tensor_parallel_communication" | "context_parallel_communication" | "expert_parallel_communication" | "pipeline_communication" | "pipeline_bubble" | "data_parallel_communication" | "optimizer" | "host" | "offload";
   seconds: number;
@@ -738,12 +744,6 @@ export type CountedTransfer = {
   sent_per_step_bytes?: number;
   overlappable: boolean;
   measured_seconds?: number;
-};
-
-export type OtherProgram = {
-  name: string;
-  cores: number;
-  core: number;
 };
 
 export type Observation = {
