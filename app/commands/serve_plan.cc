@@ -74,14 +74,8 @@ void check_plan(const ServePlanOptions& o) {
 // What the results say, of sizes that the question leaves no choice of.
 planner::ServingLearning learning_of(const ServePlanOptions& o, const std::string& cluster,
                                      const ServingScenario& scenario) {
-  ServiceLearningOptions learn{o.learn,
-                               o.learn_launch,
-                               o.model,
-                               cluster,
-                               o.engine,
-                               o.formats.weights,
-                               o.formats.kv_cache,
-                               {}};
+  ServiceLearningOptions learn{o.learn,           o.learn_launch,     o.model, cluster, o.engine,
+                               o.formats.weights, o.formats.kv_cache, {}};
   const auto only = [&](const char* column, const std::vector<int>& sizes) {
     if (sizes.size() == 1) learn.sizes[column] = std::to_string(sizes.front());
   };
@@ -285,8 +279,7 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
       learning = learning_of(o, cluster, question.scenario);
       question.scenario.engine = planner::with_learnt(question.scenario.engine, *learning);
     }
-    const reports::ServingPlanFile file =
-        serving_plan_file(question, o, std::move(learning), call);
+    const reports::ServingPlanFile file = serving_plan_file(question, o, std::move(learning), call);
     if (cluster == o.clusters.front()) write_launch(o, question, file.plan);
     met |= !file.plan.choices.empty() && file.plan.choices.front().meets;
     const std::vector<reports::Table> found = serving_tables(file);

@@ -53,8 +53,8 @@ std::string about_another(const PointRow& row, const ServingScenario& scenario) 
   const std::vector<std::string> known = config_names("engines");
   const bool is_shipped = std::find(known.begin(), known.end(), own) != known.end();
   const std::string nearest = nearest_engine(engine, version);
-  const bool another = engine != name_of(scenario.engine.kind) ||
-                       (is_shipped && !version.empty() && nearest != own);
+  const bool another =
+      engine != name_of(scenario.engine.kind) || (is_shipped && !version.empty() && nearest != own);
   if (another) return fmt::format("is of {} {}, not of {}", engine, version, own);
   return "";
 }
@@ -130,10 +130,10 @@ std::string learning_text(const planner::ServingLearning& learning, const std::s
       percent(learning.spread), percent(learning.spread_before));
   if (!learning.left_out.empty()) {
     const planner::UnreadService& first = learning.left_out.front();
-    text += fmt::format(" {} row{} left out; the first, {}, {}.", learning.left_out.size(),
-                        learning.left_out.size() == 1 ? " is" : "s are",
-                        first.id.empty() ? fmt::format("line {}", first.line) : first.id,
-                        first.reason);
+    text +=
+        fmt::format(" {} row{} left out; the first, {}, {}.", learning.left_out.size(),
+                    learning.left_out.size() == 1 ? " is" : "s are",
+                    first.id.empty() ? fmt::format("line {}", first.line) : first.id, first.reason);
   }
   return text;
 }

@@ -11,8 +11,8 @@
 namespace meshwright::app {
 
 struct ServiceLearningOptions {
-  std::string results;                // a table of points, or a benchmark client's file
-  std::string launch;                 // of the service that was measured; empty: the rows say it
+  std::string results;                 // a table of points, or a benchmark client's file
+  std::string launch;                  // of the service that was measured; empty: the rows say it
   std::string model, cluster, engine;  // as the user named them
   std::string weights, kv_cache;       // of rows and launches that do not state them
   std::map<std::string, std::string> sizes;  // "tp": "4", of rows that do not state them

@@ -126,10 +126,9 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
   if (use == Use::model) return model(value);
   if (!value.unknown.empty()) return refuse(value, value.unknown, OptionEffect::unknown);
   if (use == Use::refused || use == Use::refused_if_on) {
-    const bool usual =
-        use == Use::refused_if_on &&
-        ((!value.words.empty() && is_off(value)) ||
-         (value.words.size() == 1 && is_usual(lower_case(value.words[0]))));
+    const bool usual = use == Use::refused_if_on &&
+                       ((!value.words.empty() && is_off(value)) ||
+                        (value.words.size() == 1 && is_usual(lower_case(value.words[0]))));
     if (usual) return pass(value, "is off, or the engine's default");
     return refuse(value, std::string(option.why));
   }

@@ -198,9 +198,10 @@ constexpr std::array kVllm{
     ServingOption{"distributed-executor-backend", Use::nothing, kProcess},
     ServingOption{"headless disable-frontend-multiprocessing ray-workers-use-nsight", Use::nothing,
                   kProcess, 0},
-    ServingOption{"language-model-only interleave-mm-strings enable-multimodal-encoder-data-parallel "
-                  "disable-chunked-mm-input skip-mm-profiling",
-                  Use::nothing, kVision, 0},
+    ServingOption{
+        "language-model-only interleave-mm-strings enable-multimodal-encoder-data-parallel "
+        "disable-chunked-mm-input skip-mm-profiling",
+        Use::nothing, kVision, 0},
     ServingOption{"mm-encoder-tp-mode mm-processor-cache-gb mm-processor-kwargs media-io-kwargs "
                   "mm-processor-cache-type mm-shm-cache-max-object-size-mb mm-encoder-attn-backend "
                   "video-pruning-rate",
@@ -425,7 +426,8 @@ constexpr std::array kTensorRtLlm{
     ServingOption{"kv-cache-config.tokens-per-block", Use::block_size},
     ServingOption{"cuda-graph-config.max-batch-size cuda-graph-max-batch-size",
                   Use::graph_max_batch},
-    ServingOption{"cuda-graph-config.batch-sizes cuda-graph-batch-sizes", Use::graph_sizes, {}, 1000},
+    ServingOption{
+        "cuda-graph-config.batch-sizes cuda-graph-batch-sizes", Use::graph_sizes, {}, 1000},
     ServingOption{"use-cuda-graph", Use::not_eager, {}, 0},
     ServingOption{"cuda-graph-config.enable-padding cuda-graph-padding-enabled", Use::nothing,
                   "graphs pad to the next captured size, as the engine's file holds", 0},

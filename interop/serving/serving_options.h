@@ -49,7 +49,7 @@ enum class OptionUse : std::uint8_t {
   role,                // prefill or decode
   prefill_worker,      // Dynamo: a switch in place of the role
   decode_worker,
-  configuration        // a file with more options
+  configuration  // a file with more options
 };
 
 struct ServingOption {

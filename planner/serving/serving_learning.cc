@@ -16,11 +16,11 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr int kMostRounds = 6;        // of Newton's method
-constexpr double kSmallMove = 1e-4;   // of the factor's logarithm: the fit is done
-constexpr double kSlopeStep = 0.02;   // of the factor, for derivatives
-constexpr double kLeastSlope = 0.1;   // below it a quantity is the load's, not the engine's
-constexpr double kMostFactor = 5.0;   // beyond it, or its inverse, another service was measured
+constexpr int kMostRounds = 6;       // of Newton's method
+constexpr double kSmallMove = 1e-4;  // of the factor's logarithm: the fit is done
+constexpr double kSlopeStep = 0.02;  // of the factor, for derivatives
+constexpr double kLeastSlope = 0.1;  // below it a quantity is the load's, not the engine's
+constexpr double kMostFactor = 5.0;  // beyond it, or its inverse, another service was measured
 
 // Quantities by how directly they tell the time of a step.
 constexpr std::array kTelling{ServingQuantity::tpot_mean, ServingQuantity::itl_mean,
@@ -43,8 +43,7 @@ double time_log(ServingQuantity quantity, double value) {
 // What a point tells of a step. The throughput of an open loop is its rate.
 std::optional<ServingQuantity> telling_quantity(const MeasuredService& point) {
   for (const ServingQuantity q : kTelling) {
-    const bool is_rate =
-        q == ServingQuantity::output_tps && point.load.kind == LoadKind::open_loop;
+    const bool is_rate = q == ServingQuantity::output_tps && point.load.kind == LoadKind::open_loop;
     if (point.measured[place_of(q)] && !is_rate) return q;
   }
   return std::nullopt;
@@ -191,8 +190,8 @@ ServingLearning learn_service(const MeasuredServices& set) {
   FactorPredictions made = predictions_at(configurations, 0.0);
   keep_telling(configurations, made, learning);
   if (configurations.empty()) {
-    const std::string why = learning.left_out.empty() ? "it has no rows"
-                                                      : learning.left_out.front().reason;
+    const std::string why =
+        learning.left_out.empty() ? "it has no rows" : learning.left_out.front().reason;
     throw InputError(set.name, "", fmt::format("tells nothing of this engine's steps: {}", why),
                      "give results with a mean time per output token");
   }
@@ -224,8 +223,7 @@ ServingLearning learn_service(const MeasuredServices& set) {
   const double variance_before = posterior_variance(left, level, own_before);
   std::vector<double> free_residuals;
   for (const FactorResidual& one : left) {
-    const double leverage =
-        one.slope * one.slope * variance_before / (own_before * own_before);
+    const double leverage = one.slope * one.slope * variance_before / (own_before * own_before);
     free_residuals.push_back(one.residual / std::sqrt(1.0 - leverage));
   }
   // The scale of which an unseen engine's own spread is made.

@@ -27,7 +27,7 @@ struct ServingEvidence {
 };
 
 struct ServingLearning {
-  double factor = 1.0;                // of every step's time
+  double factor = 1.0;                         // of every step's time
   double factor_low = 1.0, factor_high = 1.0;  // 90 % interval
   double spread_before = 0, spread = 0;        // of a step's time, relative standard deviations
   double repeat_spread = 0;                    // of the results of one configuration

@@ -359,8 +359,9 @@ const Record<planner::ServingTermDifference>& serving_term_difference_record() {
 const Record<planner::ServingEvidence>& serving_evidence_record() {
   static const Record<planner::ServingEvidence> record = [] {
     using E = planner::ServingEvidence;
-    Record<E> r("A configuration that was measured. Times in seconds, throughput in tokens per "
-                "second.");
+    Record<E> r(
+        "A configuration that was measured. Times in seconds, throughput in tokens per "
+        "second.");
     r.row(&E::id, "id", kind::text(), "Of its first result.");
     r.row(&E::results, "results", kind::integer(), "That repeat it.");
     r.row(&E::quantity, "quantity", kind::choice(planner::kServingQuantityNames),

@@ -93,7 +93,7 @@ struct EngineHost {
 struct EngineTransfer {
   Seconds handover = milliseconds(150);  // requests between the two schedulers, once a request
   Seconds descriptor = microseconds(2);  // each block of each layer
-  bool joins_blocks = false;  // blocks that lie side by side take one descriptor
+  bool joins_blocks = false;             // blocks that lie side by side take one descriptor
   BytesPerSecond rate{};                 // between two pools, all ranks together; 0: of the links
   bool operator==(const EngineTransfer&) const = default;
 };

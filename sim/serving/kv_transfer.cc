@@ -21,9 +21,9 @@ KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOp
   const Bytes sent = found.all / static_cast<double>(num_gpus(prefill.layout));
   found.rank = std::max(received, sent);
   // A prefill step takes its blocks from one piece of the cache.
-  const int side_by_side =
-      engine.transfer.joins_blocks ? std::max(decode.block_size, prefill.max_num_batched_tokens)
-                                   : decode.block_size;
+  const int side_by_side = engine.transfer.joins_blocks
+                               ? std::max(decode.block_size, prefill.max_num_batched_tokens)
+                               : decode.block_size;
   const double pieces = std::ceil(tokens / std::max(1, side_by_side));
   found.descriptors = pieces * model.num_layers * (model.mla ? 1.0 : 2.0);
   found.handover = engine.transfer.handover;

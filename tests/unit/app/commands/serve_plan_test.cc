@@ -168,9 +168,10 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
       "id,model,gpu,engine,engine_version,precision,mode,tp,num_gpus,isl,osl,length_distribution,"
       "load,concurrency,num_prompts,tpot_mean_ms\n";
   const auto row = [](int users, const char* gpu, double tpot) {
-    return fmt::format("c{0},llama-3-8b,{1},vllm,0.24.0,bf16,agg,1,1,500,100,fixed,closed,{0},{2},"
-                       "{3}\n",
-                       users, gpu, 4 * users, tpot);
+    return fmt::format(
+        "c{0},llama-3-8b,{1},vllm,0.24.0,bf16,agg,1,1,500,100,fixed,closed,{0},{2},"
+        "{3}\n",
+        users, gpu, 4 * users, tpot);
   };
   const std::string first =
       folder.write("said.csv", head + row(4, "h100", 9) + row(8, "h100", 9) + row(16, "h100", 9));
@@ -206,10 +207,10 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
 // A client's result says no layout: the launch that was measured does.
 TEST(ServeLearn, TakesTheServiceFromItsLaunch) {
   const TemporaryFolder folder;
-  const std::string launch = folder.write(
-      "serve.sh",
-      "docker run vllm/vllm-openai:v0.24.0 --model meta-llama/Llama-3.1-8B-Instruct "
-      "--tensor-parallel-size 1\n");
+  const std::string launch =
+      folder.write("serve.sh",
+                   "docker run vllm/vllm-openai:v0.24.0 --model meta-llama/Llama-3.1-8B-Instruct "
+                   "--tensor-parallel-size 1\n");
   const std::string file = folder.write(
       "result.json",
       R"({"model_id": "meta-llama/Llama-3.1-8B-Instruct", "num_prompts": 40, "completed": 40,

@@ -127,9 +127,9 @@ TEST(LearnService, LeavesOutWhatTellsNothing) {
   EXPECT_EQ(found.configurations, 1);
   ASSERT_EQ(found.left_out.size(), 1U);
   EXPECT_EQ(found.left_out[0].reason, "tells no time of a step");
-  EXPECT_NE(error_of([&] { learn_service(set_of({rate})); })
-                .find("tells nothing of this engine's steps"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { learn_service(set_of({rate})); }).find("tells nothing of this engine's steps"),
+      std::string::npos);
 }
 
 TEST(LearnService, RefusesAFactorOfAnotherService) {

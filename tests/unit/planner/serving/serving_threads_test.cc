@@ -27,8 +27,7 @@ Deployment pools_of(const ServingScenario& s, int prefill, int decode, int runni
   return {{options, decode}, ServingPool{options, prefill}};
 }
 
-ServingRun served(const ServingScenario& s, const Deployment& deployment,
-                  const ServingLoad& load) {
+ServingRun served(const ServingScenario& s, const Deployment& deployment, const ServingLoad& load) {
   const auto run = simulate_service(compiled_service(s, deployment, load), load);
   EXPECT_TRUE(run.has_value());
   return run.value_or(ServingRun{});
