@@ -9,6 +9,10 @@
 namespace meshwright::calibrate {
 namespace {
 
+// A training step has thousands of times a decode step's products: a short budget would not come to
+// those.
+constexpr double kBesideAService = 1e-4;
+
 struct ServiceOf {
   const Model& model;
   Layout layout{};
@@ -102,6 +106,8 @@ struct ServiceOf {
 
 void add_service(Workload& workload, const Model& model, const std::vector<int>& tensor_sizes,
                  double number_bytes) {
+  for (GemmDemand& demand : workload.gemms) demand.calls *= kBesideAService;
+  for (CollectiveDemand& demand : workload.collectives) demand.calls *= kBesideAService;
   const double share = 1.0 / static_cast<double>(tensor_sizes.size() * kServedRows.size());
   for (const int ranks : tensor_sizes) {
     ServiceOf service{model, {}, share, number_bytes};

@@ -11,6 +11,7 @@
 
 #include "calibrate/bench/kernel_bench.h"
 #include "sim/collective/collective.h"
+#include "sim/kernel_time/gemm_model.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -35,19 +36,24 @@ constexpr std::array kCollectiveOrder{Collective::all_reduce, Collective::send_r
 // Only to order points of different kinds: what a core, or a GPU with its links, roughly reaches.
 struct NominalRates {
   FlopsPerSecond products;
-  BytesPerSecond link;
+  BytesPerSecond memory, link;
   Seconds call;
 };
 NominalRates nominal_rates(DeviceKind kind) {
   if (kind == DeviceKind::gpu) {
-    return {teraflops_per_second(300), gigabytes_per_second(100), microseconds(20)};
+    return {teraflops_per_second(300), gigabytes_per_second(2000), gigabytes_per_second(100),
+            microseconds(20)};
   }
-  return {teraflops_per_second(0.1), gigabytes_per_second(2), microseconds(10)};
+  return {teraflops_per_second(0.1), gigabytes_per_second(10), gigabytes_per_second(2),
+          microseconds(10)};
 }
 
 // Of one call.
 Seconds nominal_time(const GemmDemand& demand, const NominalRates& rates) {
-  return gemm_flops(demand.variant.shape) / rates.products;
+  const GemmShape& shape = demand.variant.shape;
+  // Products of few rows read their weights.
+  return std::max(gemm_flops(shape) / rates.products,
+                  gemm_traffic(shape, Precision::bf16) / rates.memory);
 }
 Seconds nominal_time(const CollectiveDemand& demand, const NominalRates& rates) {
   return rates.call +
