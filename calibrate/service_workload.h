@@ -21,8 +21,9 @@ inline constexpr std::array kServedKernelRows{1, 8, 64};
 inline constexpr std::array kServedContexts{32, 160, 288, 480, 2016};
 inline constexpr std::array kServedChunks{32, 96, 224};  // new tokens of a prompt
 
-// Adds them to `workload`, and puts them before what it has. `tensor_sizes`: ranks of a replica, those that cut the heads. Each
-// number of rows weighs the same, and so does each size. Messages have `number_bytes` a number.
+// Adds them to `workload`, and puts them before what it has. `tensor_sizes`: ranks of a replica,
+// those that cut the heads. Each number of rows weighs the same, and so does each size. Messages
+// have `number_bytes` a number.
 void add_service(Workload& workload, const Model& model, const std::vector<int>& tensor_sizes,
                  double number_bytes);
 
