@@ -68,9 +68,13 @@ struct PrefillAttentionRate {
 
 // Both products of a layer's routed experts: time = latency + norm3(bytes / (bandwidth_fraction *
 // memory bandwidth), FLOPs / (compute_fraction * peak) * (1 + ramp_rows / rows of an expert)).
+// Kernels of whole experts (expert parallel) and of experts cut over ranks (tensor parallel)
+// differ: narrow products fill a chip less, and every rank sorts and sums the tokens of all
+// experts.
 struct ExpertRate {
   EngineKind engine = EngineKind::vllm;
   WeightFormat format = WeightFormat::bf16;
+  bool cut = false;  // each expert over several ranks
   Seconds latency = microseconds(30);
   double bandwidth_fraction = 0.7;
   double compute_fraction = 0.3;

@@ -81,6 +81,8 @@ const Record<ExpertRate>& expert_rate_record() {
     Record<R> r("How fast the routed experts of a layer run.");
     add_rate_engine(r);
     r.row(&R::format, "format", kind::choice(kWeightFormatNames), "Format of their weights.");
+    r.row(&R::cut, "cut", kind::flag(), "Each expert lies over several ranks; else whole.")
+        .omitted_at_default();
     r.row(&R::latency, "latency", kind::amount<Seconds>(kMicroseconds), "Time of an empty call.");
     r.row(&R::bandwidth_fraction, "bandwidth_fraction", kind::number(kRateShare),
           "Share of the memory bandwidth.");

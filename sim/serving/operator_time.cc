@@ -126,7 +126,8 @@ PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine
   return *nearest_rate(pooled_rates().prefill_attention, distance);
 }
 
-ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format) {
+ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format,
+                       bool cut) {
   // TensorRT-LLM's kernels for both 4-bit formats are one family on GPUs that multiply in 4 bits
   // (trtllm-gen); rows of NVFP4 stand for MXFP4 where it has none of its own.
   const auto has = [&](EngineKind kind, WeightFormat of) {
@@ -139,11 +140,13 @@ ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFor
     format = WeightFormat::nvfp4;
     engine = EngineKind::sglang;  // it calls the same kernels
   }
-  // Formats whose kernels nobody timed stand beside those that multiply alike.
+  // Formats whose kernels nobody timed stand beside those that multiply alike. The kind of sharding
+  // counts least: one engine's kernels for whole experts and for cut ones are still its own.
   const auto distance = [&](const ExpertRate& rate) {
-    if (rate.format == format) return rate.engine == engine ? 0 : 1;
+    const int sharding = rate.cut == cut ? 0 : 1;
+    if (rate.format == format) return (rate.engine == engine ? 0 : 2) + sharding;
     if (product_precision(rate.format) != product_precision(format)) return -1;
-    return rate.engine == engine ? 2 : 3;
+    return (rate.engine == engine ? 4 : 6) + sharding;
   };
   if (const auto* found = nearest_rate(rates.experts, distance)) return *found;
   if (const auto* found = nearest_rate(pooled_rates().experts, distance)) return *found;

@@ -17,7 +17,9 @@ DecodeAttentionRate decode_rate(const InferenceRates& rates, EngineKind engine, 
 PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine,
                                   AttentionForm form, std::int64_t head_dim,
                                   KvCacheFormat kv_cache);
-ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format);
+// `cut`: each expert lies over several ranks.
+ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format,
+                       bool cut = false);
 DispatchRate dispatch_rate(const InferenceRates& rates, int nodes);
 
 // Format in which a device multiplies with such weights. Cores run 16-bit models in fp32

@@ -118,7 +118,8 @@ struct ReplicaCompiler {
     const ReplicaLayout& l = options.layout;
     const bool quantized = (options.weights.quantized & kQuantizedExperts) != 0;
     const WeightScheme scheme = quantized ? options.weights : WeightScheme{};
-    const ExpertRate rate = expert_rate(cluster.inference, engine.kind, scheme.format);
+    const bool cut = expert_tensor_size(l) > 1;
+    const ExpertRate rate = expert_rate(cluster.inference, engine.kind, scheme.format, cut);
     const double ep = l.expert_parallel_size, h = model.hidden_size;
     const double number = served_bytes(device());
     const double width = static_cast<double>(moe.moe_ffn_hidden_size) / expert_tensor_size(l);

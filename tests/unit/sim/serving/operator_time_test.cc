@@ -157,5 +157,19 @@ TEST(Rates, OfADeviceWithoutRowsAreThePooledOnes) {
   EXPECT_EQ(expert_rate({}, EngineKind::vllm, WeightFormat::mxfp8).format, WeightFormat::fp8);
 }
 
+// Experts that are cut over ranks have a row of their own, and that of whole ones where none is.
+TEST(Rates, OfCutExpertsStandApart) {
+  InferenceRates rates;
+  rates.experts = {{.format = WeightFormat::fp8, .latency = microseconds(1)},
+                   {.format = WeightFormat::fp8, .cut = true, .latency = microseconds(2)},
+                   {.format = WeightFormat::bf16, .latency = microseconds(3)}};
+  const auto latency = [&](WeightFormat format, bool cut) {
+    return expert_rate(rates, EngineKind::vllm, format, cut).latency;
+  };
+  EXPECT_EQ(latency(WeightFormat::fp8, false), microseconds(1));
+  EXPECT_EQ(latency(WeightFormat::fp8, true), microseconds(2));
+  EXPECT_EQ(latency(WeightFormat::bf16, true), microseconds(3));
+}
+
 }  // namespace
 }  // namespace meshwright
