@@ -55,13 +55,16 @@ const Record<WeightScheme>& weight_scheme_record() {
 const Record<PromptWait>& prompt_wait_record() {
   static const Record<PromptWait> record = [] {
     using W = PromptWait;
-    Record<W> r("How prompts are held back while others decode (TensorRT-LLM).");
+    Record<W> r("How prompts are held back while others decode (TensorRT-LLM, SGLang).");
     r.row(&W::iterations, "iterations", kind::integer(), "Steps at most.");
     r.row(&W::token_share, "token_share", kind::number(),
           "Of max_num_batched_tokens: rows that end the wait.");
     r.row(&W::balance_iterations, "balance_iterations", kind::integer(),
           "Steps at most until every data rank has a prompt.");
     r.row(&W::balance_batching, "balance_batching", kind::integer(), "Steps from then on.");
+    r.row(&W::receive_interval, "receive_interval", kind::integer(),
+          "Decode steps between two looks for new requests (SGLang).")
+        .omitted_at_default();
     return r;
   }();
   return record;

@@ -89,7 +89,7 @@ inline constexpr std::array kExpertExchangeNames{
     EnumName{ExpertExchange::deepep_high_throughput, "deepep_high_throughput"}};
 constexpr std::string_view name_of(ExpertExchange v) { return name_in(kExpertExchangeNames, v); }
 
-// TensorRT-LLM may hold prompts back while others decode, so that more of them share a step
+// Engines may hold prompts back while others decode. TensorRT-LLM does so that more share a step
 // (batch_wait_timeout_iters, batch_wait_max_tokens_ratio; attention_dp_config: timeout_iters,
 // batching_wait_iters).
 struct PromptWait {
@@ -97,6 +97,9 @@ struct PromptWait {
   double token_share = 0;      // of max_num_batched_tokens: rows of a step that end the wait
   int balance_iterations = 0;  // steps at most until every data rank has a prompt; 0: not waited
   int balance_batching = 0;    // steps from then on
+  // Decode steps between two looks for new requests (SGLang --scheduler-recv-interval); 0: one. A
+  // step with prompts and an idle engine look at once.
+  int receive_interval = 0;
   bool operator==(const PromptWait&) const = default;
 };
 

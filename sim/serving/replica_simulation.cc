@@ -244,6 +244,21 @@ bool ReplicaSimulation::waits_for_more(const Group& group, Seconds decision) con
   return rows < enough;
 }
 
+// SGLang looks for new requests behind every so many decode steps, behind a step with prompts, and
+// while it is idle (managers/scheduler_recv_skipper.py).
+Seconds ReplicaSimulation::seen_until(Seconds decision, bool idle) {
+  const int interval = rule_.wait.receive_interval;
+  const bool decodes = std::any_of(groups_.begin(), groups_.end(),
+                                   [](const Group& group) { return !group.running.empty(); });
+  if (interval > 1 && decodes && !idle && !had_prompts_) {
+    blind_steps_ = std::fmod(blind_steps_, interval);
+    if (blind_steps_ > 0.0) return std::min(decision, last_look_);
+  }
+  blind_steps_ = 0.0;
+  last_look_ = decision;
+  return decision;
+}
+
 // Prompts of some data ranks wait for those of the others, and then a little for more.
 bool ReplicaSimulation::waits_for_balance(Seconds decision) {
   const PromptWait& wait = rule_.wait;
@@ -291,7 +306,9 @@ void ReplicaSimulation::compose(Group& group, Seconds decision) {
 // How many steps of this duration come before anything changes.
 double ReplicaSimulation::steps_alike(Seconds duration, Seconds limit) const {
   double steps = kMostStepsAlike;
+  const int interval = rule_.wait.receive_interval;
   for (const Group& group : groups_) {
+    if (interval > 1 && !group.waiting.empty()) steps = std::min(steps, interval - blind_steps_);
     if (group.step.prefill_tokens > 0.0 || !group.finished.empty() || group.holds) return 1.0;
     if (group.running.empty()) continue;
     steps = std::min(steps, group.running.front().last_step - group.decode_steps);
@@ -384,12 +401,13 @@ void ReplicaSimulation::compose_step(Seconds start) {
   start_ = start;
   const bool idle = was_idle_ || start > clock_;
   const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
+  const Seconds seen = seen_until(decision, idle);
   slowest_ = mean_ = {};
-  balancing_ = waits_for_balance(decision);
+  balancing_ = waits_for_balance(seen);
   for (Group& group : groups_) {
     fetch(group, start);
     begin_arrived(group, decision);
-    compose(group, decision);
+    compose(group, seen);
     const EngineStep& s = group.step;
     slowest_ = {std::max(slowest_.decode_sequences, s.decode_sequences),
                 std::max(slowest_.decode_context, s.decode_context),
@@ -413,6 +431,8 @@ void ReplicaSimulation::end_steps(const Finished& finished) {
   }
   busy_ += finished.end - start_;
   run_.steps += static_cast<std::int64_t>(finished.steps);
+  blind_steps_ += finished.steps;
+  had_prompts_ = slowest_.prefill_tokens > 0.0;
   // The step after a run is composed while its last step runs.
   last_start_ = finished.end - finished.each;
   clock_ = finished.end;

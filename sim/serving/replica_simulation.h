@@ -128,6 +128,7 @@ class ReplicaSimulation {
   void fetch(Group& group, Seconds start);
   void begin_arrived(Group& group, Seconds decision);
   void compose(Group& group, Seconds decision);
+  [[nodiscard]] Seconds seen_until(Seconds decision, bool idle);
   [[nodiscard]] bool any_waits(const Group& group, Seconds decision) const;
   [[nodiscard]] bool waits_for_more(const Group& group, Seconds decision) const;
   [[nodiscard]] bool waits_for_balance(Seconds decision);
@@ -148,6 +149,9 @@ class ReplicaSimulation {
   std::size_t next_group_ = 0;
   double unbalanced_steps_ = 0, balanced_steps_ = 0;  // that prompts of data ranks were held back
   bool balancing_ = false;                            // in this step
+  double blind_steps_ = 0;           // decode steps since the engine looked for new requests
+  Seconds last_look_{};              // it knows the requests until then
+  bool had_prompts_ = true;          // in the last step
   double capacity_ = 0, waste_ = 0;  // tokens of a group's cache; of a request's blocks
   Seconds clock_{}, start_{}, last_start_{}, busy_{};
   EngineStep slowest_{}, mean_{};  // of the groups, in the step that is being made

@@ -93,9 +93,11 @@ double prefill_limited(const ServingReplica& replica, const MeanRequest& request
 // Steps that a prompt is held back on average. The first prompt opens a wait of W steps, in which r
 // W more come, half of it from its end: (W + r W W / 2) / (1 + r W). W: until prompts fill the
 // share of a step, at most the engine's limit.
+// An engine that looks for requests every n decode steps holds each for (n - 1) / 2 of them.
 double held_steps(const ServingReplica& replica, const MeanRequest& request, double running,
                   double prompts) {
   const PromptWait& wait = replica.rule.wait;
+  if (wait.receive_interval > 1 && running >= 1.0) return (wait.receive_interval - 1) / 2.0;
   if (wait.iterations <= 0 || running < 1.0 || prompts <= 0.0) return 0.0;
   const double rows = wait.token_share * replica.rule.token_budget - running;
   const double filled = std::max(0.0, rows / request.computed - 1.0) / prompts;

@@ -231,6 +231,18 @@ TEST(SimulateServing, HoldsPromptsBackUntilTheyFillAStep) {
               1e-9);
 }
 
+// The engine looked for requests behind the prompts, and does so again 10 decode steps later. The
+// third request comes behind 4 of them: it waits for 6 of 1.01 s, and its own step takes 2.01 s.
+TEST(SimulateServing, SeesRequestsEverySoManyDecodeSteps) {
+  ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
+  replica.rule.wait.receive_interval = 10;
+  EXPECT_NEAR(simulate_serving(replica, 1, long_and_short())->requests[2].ttft().value(),
+              6 * 1.01 + 2.01, 1e-9);
+  replica.rule.wait.receive_interval = 1;
+  EXPECT_NEAR(simulate_serving(replica, 1, long_and_short())->requests[2].ttft().value(), 2.01,
+              1e-9);
+}
+
 // Two data ranks, the long answer on one: the other's prompt waits 3 steps for one here.
 TEST(SimulateServing, HoldsPromptsBackUntilDataRanksAreBalanced) {
   ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
