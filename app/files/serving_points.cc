@@ -16,6 +16,7 @@
 #include "app/files/inferencex_commands.h"
 #include "app/files/point_row.h"
 #include "app/files/serving_files.h"
+#include "app/files/trtllm_bench.h"
 #include "interop/tables/csv.h"
 
 namespace meshwright::app {
@@ -122,6 +123,15 @@ class PointReader {
   std::string engine_of(MeasuredService& point) {
     if (!stated_.engine.empty()) return stated_.engine;
     if (point.engine.empty()) throw UnusablePoint{"the engine is not stated: use --engine"};
+    // Another engine by the same name: its scheduler runs prompts before decodes, without chunks
+    // (vLLM's V1 is the default from 0.8 on).
+    const std::string& version = point.engine_version;
+    const bool old = version.starts_with("0.") && version.size() > 3 && version[3] == '.' &&
+                     version[2] >= '1' && version[2] < '8';
+    if (point.engine == "vllm" && old) {
+      throw UnusablePoint{
+          fmt::format("vLLM {} runs the V0 engine, which no shipped file describes", version)};
+    }
     const std::string kind = point.engine == "trtllm" ? "tensorrt-llm" : point.engine;
     const std::string found = nearest_engine(kind, point.engine_version);
     if (found.empty())
@@ -217,15 +227,18 @@ class PointReader {
     int gpus = whole(prefix.empty() ? "num_gpus" : "gpus", 0);
     const int workers = prefix.empty() ? 0 : whole("workers", 0);
     if (!prefix.empty() && (workers == 0 || gpus == 0)) throw UnusablePoint{"no number of workers"};
-    // "yes", or a tensor size that counts data ranks: one group a data rank.
+    // "yes", or a tensor size that counts data ranks: one group a data rank. TensorRT-LLM's tables
+    // of experts state "enable_attention_dp" of all their rows.
+    const bool all = data == "yes" || data.starts_with("enable_attention_dp");
     const int of_worker = workers > 0 ? gpus / workers : gpus;
     const int product = tensor * stages * layout.data_parallel_size;
-    if (data == "yes" || (workers > 0 && product > of_worker && of_worker > 0)) {
-      layout.data_parallel_size = data == "yes" ? tensor : layout.data_parallel_size;
+    if (all || (workers > 0 && product > of_worker && of_worker > 0)) {
+      layout.data_parallel_size = all ? tensor : layout.data_parallel_size;
       layout.tensor_parallel_size = std::max(1, tensor / layout.data_parallel_size);
     }
-    layout.expert_parallel_size = whole("ep", 1);
     const int ranks = layout.tensor_parallel_size * layout.data_parallel_size;
+    const bool experts_set = row.text(prefix + "ep").starts_with("set");  // its value is not stated
+    layout.expert_parallel_size = experts_set ? ranks : whole("ep", 1);
     if (layout.expert_parallel_size > ranks || ranks % layout.expert_parallel_size != 0) {
       layout.expert_parallel_size = ranks;
     }
@@ -291,8 +304,29 @@ class PointReader {
         point.assumed.emplace_back("limits: InferenceX's launch command");
       }
       point.deployment.pool = with_engine_defaults(pool);
+      if (row.text("flags").starts_with("trtllm-bench") && base.max_num_seqs == 0 &&
+          base.max_num_batched_tokens == 0) {
+        set_bench_limits(point);
+      }
     }
     if (!has_kv_layout(s.model)) throw UnusablePoint{"the model has no known key-value layout"};
+  }
+
+  // trtllm-bench chooses them where its command states none.
+  static void set_bench_limits(MeasuredService& point) {
+    const ServingScenario& s = *point.scenario;
+    ReplicaOptions& options = point.deployment.pool.options;
+    const RequestLengths& lengths = point.load.lengths;
+    const double request = lengths.input + lengths.output;
+    const ReplicaMemory memory = replica_memory(s.model, only_device(s.cluster), s.engine, options);
+    const ReplicaLayout& layout = options.layout;
+    const BenchLimits limits =
+        trtllm_bench_limits(memory.requests_of(request) * layout.data_parallel_size, lengths.input,
+                            lengths.output, layout.pipeline_parallel_size);
+    // The limits are those of a stage's batch; a step here is that of all stages.
+    options.max_num_seqs = limits.max_batch_size * layout.pipeline_parallel_size;
+    options.max_num_batched_tokens = limits.max_num_tokens * layout.pipeline_parallel_size;
+    point.assumed.emplace_back("limits: those that trtllm-bench chooses");
   }
 
   static KvCacheFormat kv_format_of(const PointRow& row, MeasuredService& point,

@@ -31,6 +31,29 @@ TEST(InferencexCommands, OfDeepSeekUnderTensorRtTakeOnePromptAStep) {
   EXPECT_EQ(options.max_num_batched_tokens, 1152);
 }
 
+// minimaxm2.5_fp8_h100.sh: --tensor-parallel-size, --enable-expert-parallel, --max-num-seqs 256.
+TEST(InferencexCommands, OfMiniMaxInFp8HaveNoDataRanks) {
+  ReplicaOptions options{.layout = {.data_parallel_size = 4, .expert_parallel_size = 4}};
+  set_inferencex_options(
+      options, {"minimax-m2.5", "h100", "vllm", WeightFormat::fp8_block, 1024, 1024, 64, false});
+  EXPECT_EQ(options.layout, (ReplicaLayout{.tensor_parallel_size = 4, .expert_parallel_size = 4}));
+  EXPECT_EQ(options.max_num_seqs, 256);
+}
+
+// dsr1_fp8_b200.sh: --scheduler-recv-interval 10 below 16 users, 30 from there on.
+TEST(InferencexCommands, OfDeepSeekUnderSglangSeeRequestsNowAndThen) {
+  InferencexRow row{"deepseek-v3", "b200", "sglang", WeightFormat::fp8_block, 1024, 1024, 4, false};
+  ReplicaOptions few{.layout = {.tensor_parallel_size = 8}};
+  set_inferencex_options(few, row);
+  EXPECT_EQ(few.prompt_wait.receive_interval, 10);
+  EXPECT_EQ(few.max_num_seqs, 128);
+  EXPECT_EQ(few.memory_fraction, 0.82);
+  row.users = 16;
+  ReplicaOptions many{.layout = {.tensor_parallel_size = 8}};
+  set_inferencex_options(many, row);
+  EXPECT_EQ(many.prompt_wait.receive_interval, 30);
+}
+
 // minimaxm2.5_fp8_b200.sh: --max-num-batched-tokens $((ISL * 2)).
 TEST(InferencexCommands, LeaveWhatTheRowStates) {
   const InferencexRow row{"minimax-m2.5", "b200", "vllm", WeightFormat::fp8_block,
