@@ -6,6 +6,8 @@
 namespace meshwright::planner {
 namespace {
 
+constexpr double kTailPercentile = 90;
+
 DisaggregatedPools pools_of(const CompiledService& service) {
   return {*service.prefill, *service.replica,      service.prefill_replicas,
           service.replicas, service.transfer.time, service.transfer.moving};
@@ -112,6 +114,14 @@ std::optional<RefusedPool> refused(const ServingScenario& s, const Deployment& d
     return RefusedPool{*found, true};
   }
   return std::nullopt;
+}
+
+double first_token_spread(const FirstTokenSpread& spread, ServingMode mode, double percentile) {
+  const bool tail = percentile >= kTailPercentile;
+  if (mode == ServingMode::disaggregated) {
+    return tail ? spread.disaggregated_tail : spread.disaggregated;
+  }
+  return tail ? spread.tail : spread.usual;
 }
 
 double token_spread(const CompiledService& service, const SteadyState& state, double context) {

@@ -73,7 +73,9 @@ struct RefusedPool {
 std::optional<RefusedPool> refused(const ServingScenario& scenario, const Deployment& deployment,
                                    const ServingLoad& load);
 
-// Relative standard deviation of the mean time of a token, and of the first token.
+// Relative standard deviation of the mean time of a token.
 double token_spread(const CompiledService& service, const SteadyState& state, double context);
+// Of the first token beyond that of its steps, at a percentile; 0: of the mean.
+double first_token_spread(const FirstTokenSpread& spread, ServingMode mode, double percentile);
 
 }  // namespace meshwright::planner

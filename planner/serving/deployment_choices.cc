@@ -26,8 +26,9 @@ struct DeploymentFinder {
     choice.tokens_per_second_per_gpu = state.requests_per_second * output / choice.gpus;
     choice.tokens_per_second_per_user = state.tpot.value() > 0 ? 1.0 / state.tpot.value() : 0.0;
     choice.token_spread = token_spread(service, state, input + output / 2.0);
-    choice.first_token_spread =
-        in_quadrature(choice.token_spread, q.scenario.engine.first_token_spread);
+    choice.first_token_spread = in_quadrature(
+        choice.token_spread,
+        first_token_spread(q.scenario.engine.first_token, choice.deployment.mode(), q.percentile));
     choice.meets = meshwright::meets(state, q.limits);
   }
 

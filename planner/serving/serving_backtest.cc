@@ -22,7 +22,8 @@ void set_spreads(PredictedService& found, const MeasuredService& point,
   const double context = mean_input(point.load.lengths) + mean_output(point.load.lengths) / 2.0;
   const StepTime time = step_time(cost, decode_step(std::max(1.0, running), context));
   const double step = step_spread(cost, time);
-  const double first = in_quadrature(step, point.scenario->engine.first_token_spread);
+  const FirstTokenSpread& engine = point.scenario->engine.first_token;
+  const ServingMode mode = point.deployment.mode();
   for (const ServingQuantity q :
        {ServingQuantity::tpot_mean, ServingQuantity::tpot_p99, ServingQuantity::itl_mean,
         ServingQuantity::e2e_mean, ServingQuantity::output_tps}) {
@@ -30,7 +31,9 @@ void set_spreads(PredictedService& found, const MeasuredService& point,
   }
   for (const ServingQuantity q :
        {ServingQuantity::ttft_mean, ServingQuantity::ttft_p50, ServingQuantity::ttft_p99}) {
-    found.spread[quantity_place(q)] = first;
+    const double percentile = q == ServingQuantity::ttft_p99 ? 99 : 0;
+    found.spread[quantity_place(q)] =
+        in_quadrature(step, first_token_spread(engine, mode, percentile));
   }
 }
 

@@ -72,6 +72,20 @@ const Record<EngineMemory>& engine_memory_record() {
   return record;
 }
 
+const Record<FirstTokenSpread>& first_token_record() {
+  static const Record<FirstTokenSpread> record = [] {
+    using S = FirstTokenSpread;
+    const auto spread = kind::number({0.0, 10.0});
+    Record<S> r("Relative standard deviations of a request's first token under load.");
+    r.row(&S::usual, "usual", spread, "Of means and medians.");
+    r.row(&S::tail, "tail", spread, "Of percentiles from the 90th on.");
+    r.row(&S::disaggregated, "disaggregated", spread, "Of means and medians behind two pools.");
+    r.row(&S::disaggregated_tail, "disaggregated_tail", spread, "Of percentiles behind two pools.");
+    return r;
+  }();
+  return record;
+}
+
 const Record<EngineTransfer>& engine_transfer_record() {
   static const Record<EngineTransfer> record = [] {
     using T = EngineTransfer;
@@ -225,7 +239,7 @@ Record<Engine> make_engine_record() {
   r.default_from([](Engine& engine) { engine.prefill_factor = engine.time_factor; });
   r.row(&E::relative_spread, "relative_spread", kind::number({0.0, 10.0}),
         "Of a step, what remains after the fit.");
-  r.row(&E::first_token_spread, "first_token_spread", kind::number({0.0, 10.0}),
+  r.row(&E::first_token, "first_token_spread", kind::object(first_token_record),
         "Of a request's first token under load.");
   r.row(&E::transfer, "transfer", kind::object(engine_transfer_record),
         "How a cache moves between pools.");

@@ -98,6 +98,15 @@ struct EngineTransfer {
   bool operator==(const EngineTransfer&) const = default;
 };
 
+// Relative standard deviations of a request's first token under load, from errors of groups of
+// published points that were left out (scripts/serving-spreads). Tail: percentiles from the 90th
+// on.
+struct FirstTokenSpread {
+  double usual = 0.5, tail = 0.5;
+  double disaggregated = 0.5, disaggregated_tail = 0.5;
+  bool operator==(const FirstTokenSpread&) const = default;
+};
+
 // What was fitted in this file, on what, and how groups that the fit had not seen came out.
 struct EngineFit {
   std::vector<std::string> sets{};
@@ -147,10 +156,10 @@ struct Engine {
   std::vector<WeightFormat> weight_formats{};
   std::vector<KvCacheFormat> kv_cache_formats{};
   bool decode_context_parallel = false;
-  double time_factor = 1.0;         // of all kernels, for rows of decodes
-  double prefill_factor = 1.0;      // the same for rows of prompts
-  double relative_spread = 0.15;    // of a step, what remains after the fit
-  double first_token_spread = 0.5;  // of a request's first token under load
+  double time_factor = 1.0;        // of all kernels, for rows of decodes
+  double prefill_factor = 1.0;     // the same for rows of prompts
+  double relative_spread = 0.15;   // of a step, what remains after the fit
+  FirstTokenSpread first_token{};  // of a request's first token under load
   EngineFit fit{};
   EngineLearning learnt{};
   bool operator==(const Engine&) const = default;
