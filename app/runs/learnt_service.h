@@ -14,7 +14,7 @@ struct ServiceLearningOptions {
   std::string results;                 // a table of points, or a benchmark client's file
   std::string launch;                  // of the service that was measured; empty: the rows say it
   std::string model, cluster, engine;  // as the user named them
-  std::string weights, kv_cache;  // of rows that do not state them; weights: of launches, too
+  std::string weights, kv_cache;       // of rows that do not state them; weights: of launches, too
   std::map<std::string, std::string> sizes;  // "tp": "4", of rows that do not state them
 };
 // Rows about another model, GPU or version of the engine are left out with their reason. Throws
