@@ -17,7 +17,7 @@ namespace {
 constexpr auto kTpot = static_cast<std::size_t>(ServingQuantity::tpot_mean);
 constexpr auto kTps = static_cast<std::size_t>(ServingQuantity::output_tps);
 
-std::shared_ptr<const ServingScenario> llama_on_h100() {
+std::shared_ptr<const ServingScenario> shared_llama_on_h100() {
   static const auto scenario = [] {
     ServingScenario s{test::shipped_model("llama-3-8b"),
                       test::shipped_cluster("h100-8"),
@@ -33,7 +33,7 @@ std::shared_ptr<const ServingScenario> llama_on_h100() {
 MeasuredService measured(double users, double factor) {
   MeasuredService point;
   point.id = "users " + std::to_string(static_cast<int>(users));
-  point.scenario = llama_on_h100();
+  point.scenario = shared_llama_on_h100();
   point.deployment.pool = {point.scenario->options, 1};
   point.load.concurrency = users;
   point.load.num_requests = static_cast<int>(2 * users);
@@ -142,7 +142,7 @@ TEST(LearnService, RefusesAFactorOfAnotherService) {
 // Kernels and host take the factor; the spread of every step takes the ratio, and is never below
 // that of repeats.
 TEST(WithLearnt, ScalesStepsAndTheirSpread) {
-  const ServingScenario& s = *llama_on_h100();
+  const ServingScenario& s = *shared_llama_on_h100();
   ServingLearning learning;
   learning.factor = 1.2;
   learning.spread_before = 0.2;
