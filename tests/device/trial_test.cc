@@ -45,7 +45,7 @@ class TrialOnGpus : public OnGpuRanks {
     static const auto world = open_backend("mpi").make_world(*compute);
     return run_trial(model, small_job(Precision::fp32), layout, *compute, *world, kOptions);
   }
-  static constexpr TrialOptions kOptions{
+  inline static const TrialOptions kOptions{
       .warmup_steps = 1, .steps = 2, .time_limit_seconds = 600.0};
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -40,7 +41,8 @@ class Alone : public Communicator {
   }
   [[noreturn]] void abort(int) override { throw std::logic_error("aborted"); }
 
-  double slowest_ = 0.0;  // what another rank would have needed
+  // What another rank would have needed; nothing of its own by default.
+  double slowest_ = std::numeric_limits<double>::lowest();
 };
 
 }  // namespace meshwright::calibrate

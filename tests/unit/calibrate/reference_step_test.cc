@@ -101,6 +101,7 @@ TEST(ReferenceStep, RunsAroundEachTimedStepOfATrial) {
   Job job = short_job();
   job.global_batch_size = 2;
   const Observation o = run_trial(two_layers(), job, Layout{}, compute, world, options);
+  EXPECT_EQ(o.failure, "");
   EXPECT_EQ(looks, 6);
   ASSERT_TRUE(o.host_time_ratio.has_value());
   EXPECT_NEAR(*o.host_time_ratio, 1.25, 1e-12);

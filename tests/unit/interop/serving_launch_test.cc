@@ -366,7 +366,7 @@ TEST(ServingLaunch, OfThreadVllm9658) {
 }
 
 // sglang#8561: the prefill side of its prefill and decode pools. Two batches that overlap are not
-// predicted, so that no verdict is given.
+// predicted, and the decode side is not there, so that no verdict is given.
 TEST(ServingLaunch, OfThreadSglang8561) {
   const ServingLaunch l = launched(
       "python3 -m sglang.launch_server --model-path DeepSeek-R1 "
@@ -375,8 +375,9 @@ TEST(ServingLaunch, OfThreadSglang8561) {
       "--trust-remote-code --dist-init-addr 10.0.0.1:5000 --nnodes 2 --node-rank 0 --tp-size 16 "
       "--max-running-requests 256 --cuda-graph-bs 256 --context-length 32768 "
       "--enable-two-batch-overlap --disable-radix-cache\n");
-  ASSERT_THAT(l.not_understood, SizeIs(1));
+  ASSERT_THAT(l.not_understood, SizeIs(2));
   EXPECT_THAT(l.not_understood.front().why, HasSubstr("overlap"));
+  EXPECT_EQ(l.not_understood.back().said, "no decode pool");
   EXPECT_EQ(l.pools.front().role, PoolRole::prefill);
   EXPECT_EQ(only_options(l).layout.tensor_parallel_size, 16);
   EXPECT_EQ(only_options(l).block_size, 1);

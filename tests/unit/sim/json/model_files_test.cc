@@ -47,6 +47,7 @@ const std::map<std::string, std::int64_t> kParameters = {
     {"llama-3-405b", 405'853'388'800},
     {"llama-3-70b", 70'553'706'496},
     {"llama-3-8b", 8'030'261'248},
+    {"llama-3.1-8b", 8'030'261'248},
     {"llama-4-maverick", 400'711'848'960},
     {"minimax-m2.5", 228'689'336'320},
     {"mistral-7b", 7'241'732'096},
