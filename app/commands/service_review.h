@@ -20,9 +20,9 @@ struct ServiceReviewOptions {
   int top = 3;
 };
 // --engine, --weights and the load.
-void add_service_options(Command& command, LaunchedServiceOptions& service);
+void add_service_options(Command& command, LaunchedServiceOptions& options);
 // Throws InputError where one is given: a training run would ignore it.
-void refuse_service_options(const LaunchedServiceOptions& service);
+void refuse_service_options(const LaunchedServiceOptions& options);
 int review_service(const ServiceReviewOptions& options, const Call& call);
 
 }  // namespace meshwright::app

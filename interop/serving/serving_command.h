@@ -34,7 +34,7 @@ struct ScriptContext {
   const ReadNamedFile& read;
 };
 // Adds the pool of one command to the launch; `base` is what a manifest says of it already.
-void add_pool(const ShellCommand& command, const EngineCommand& engine, const LaunchedPool& base,
+void add_pool(const ShellCommand& parted, const EngineCommand& engine, const LaunchedPool& base,
               const ScriptContext& context, ServingLaunch& launch);
 // The load of vllm bench serve or sglang.bench_serving.
 void read_client(const ShellCommand& command, const ScriptContext& context, ServingLaunch& launch);

@@ -131,6 +131,7 @@ std::string lines(std::string_view text) {
 }
 
 std::string layout_code(const std::string& full, const std::string& brief) {
+  if (full == brief) return fmt::format("<code>{}</code>", escape(brief));
   return fmt::format("<code title=\"{}\">{}</code>", escape(full), escape(brief));
 }
 

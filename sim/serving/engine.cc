@@ -60,11 +60,11 @@ ReplicaOptions with_defaults(ReplicaOptions options, const Engine& engine, const
   return options;
 }
 
-int next_graph_size(int rows, const std::vector<GraphRange>& graphs, int most) {
-  if (rows > most) return rows;
-  int best = most;
+int next_graph_size(int rows, const std::vector<GraphRange>& graphs, int graph_max_batch) {
+  if (rows > graph_max_batch) return rows;
+  int best = graph_max_batch;
   for (const GraphRange& range : graphs) {
-    if (rows > std::min(range.last, most)) continue;
+    if (rows > std::min(range.last, graph_max_batch)) continue;
     const int steps = std::max(0, (rows - range.first + range.step - 1) / range.step);
     best = std::min(best, range.first + steps * range.step);
   }

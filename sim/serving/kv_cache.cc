@@ -20,8 +20,8 @@ bool has_kv_layout(const Model& m) {
   return m.mla ? m.mla->kv_lora_rank > 0 : m.num_query_groups > 0 && m.kv_channels > 0;
 }
 
-CachedLayers cached_layers(const Model& m, int pp) {
-  const int layers = (m.num_layers + pp - 1) / pp;
+CachedLayers cached_layers(const Model& m, int pipeline_parallel_size) {
+  const int layers = (m.num_layers + pipeline_parallel_size - 1) / pipeline_parallel_size;
   CachedLayers found;
   for (int i = m.num_layers - layers; i < m.num_layers; ++i) {
     (layer_kind(m, i).sliding_window ? found.window : found.full) += 1;

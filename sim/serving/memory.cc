@@ -26,13 +26,16 @@ Bytes outside_of(const EngineMemory& memory, const ReplicaLayout& layout) {
 
 }  // namespace
 
-double static_memory_fraction(const Device& device, const ReplicaOptions& options, int graphs) {
+double static_memory_fraction(const Device& device, const ReplicaOptions& options,
+                              int graph_max_batch) {
   const ReplicaLayout& l = options.layout;
   const double capacity = device.memory / mebibytes(1);
   const double dp = l.data_parallel_size;
-  double reserved =
-      512.0 + 1.5 * options.max_num_batched_tokens + num_gpus(l) / 8.0 * 1024.0 + 2.0 * graphs;
-  if (dp > 1) reserved += 3.0 * graphs * dp + (graphs > 300 ? 1.5 * graphs * dp : 0.0);
+  double reserved = 512.0 + 1.5 * options.max_num_batched_tokens + num_gpus(l) / 8.0 * 1024.0 +
+                    2.0 * graph_max_batch;
+  if (dp > 1)
+    reserved +=
+        3.0 * graph_max_batch * dp + (graph_max_batch > 300 ? 1.5 * graph_max_batch * dp : 0.0);
   if (capacity > 60.0 * 1024.0) reserved = std::max(reserved, kLeastReserveMib);
   if (options.num_speculative_tokens > 0) reserved += 2.0 * 1024.0;
   return std::max(0.0, (capacity - reserved) / capacity);

@@ -111,12 +111,12 @@ double ReplicaSimulation::limit_of(const QueuedRequest& request) const {
   return reserved_share(rule_.full_cache) * request.remaining;
 }
 
-bool ReplicaSimulation::has_room(const Group& group, const QueuedRequest& next) const {
+bool ReplicaSimulation::has_room(const Group& group, const QueuedRequest& request) const {
   const double requests = requests_in(group);
   if (requests == 0) return true;
   if (requests + 1.0 > rule_.max_sequences) return false;
   const double promised = used(group) + group.reserved;
-  return promised + held(next.input) + limit_of(next) <= capacity_;
+  return promised + held(request.input) + limit_of(request) <= capacity_;
 }
 
 void ReplicaSimulation::take_in(Group& group, const QueuedRequest& request) {

@@ -178,7 +178,8 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
   const auto said = run_program({"serve", "backtest", first, "--format", "json"});
   ASSERT_EQ(said.exit_code, 0) << said.err;
   std::string rows = head;
-  for (const Json& point : Json::parse(said.out)["points"]) {
+  const Json answer = Json::parse(said.out);
+  for (const Json& point : answer["points"]) {
     rows += row(static_cast<int>(point["concurrency"].get<double>()), "h100",
                 1.3e3 * point["predicted"]["tpot_mean"].get<double>());
   }
