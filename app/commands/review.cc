@@ -207,7 +207,7 @@ ServiceReviewOptions service_review(const ReviewOptions& options) {
 
 int run_review(const ReviewOptions& options, const Call& call) {
   if (starts_service(options.run.from)) return review_service(service_review(options), call);
-  refuse_service_options(options.service);
+  refuse_service_options(options.service, options.run.from);
   reports::Origin origin = call.origin();
   LaunchedRun run = load_launched_run(options.run, origin);
   planner::Review review = possible_review(options, run);

@@ -338,7 +338,7 @@ void add_service_options(Command& command, LaunchedServiceOptions& o) {
   command.never_with("--rate", {"--concurrency"});
 }
 
-void refuse_service_options(const LaunchedServiceOptions& o) {
+void refuse_service_options(const LaunchedServiceOptions& o, const std::string& from) {
   const char* given = !o.engine.empty()    ? "--engine"
                       : !o.weights.empty() ? "--weights"
                       : o.input            ? "--isl"
@@ -347,6 +347,7 @@ void refuse_service_options(const LaunchedServiceOptions& o) {
                       : o.rate             ? "--rate"
                                            : nullptr;
   if (given == nullptr) return;
+  if (!from.empty()) read_text_file(from);  // what cannot be read is said first
   throw InputError(given, "", "is an option of a service, and the launch starts no engine",
                    "--from FILE with vllm serve, sglang.launch_server, trtllm-serve or a manifest");
 }

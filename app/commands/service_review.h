@@ -22,7 +22,7 @@ struct ServiceReviewOptions {
 // --engine, --weights and the load.
 void add_service_options(Command& command, LaunchedServiceOptions& options);
 // Throws InputError where one is given: a training run would ignore it.
-void refuse_service_options(const LaunchedServiceOptions& options);
+void refuse_service_options(const LaunchedServiceOptions& options, const std::string& from);
 int review_service(const ServiceReviewOptions& options, const Call& call);
 
 }  // namespace meshwright::app

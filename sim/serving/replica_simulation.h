@@ -2,7 +2,7 @@
 // One replica's queues and steps, the part of simulation.h that an engine is.
 //
 // The scheduler has two clocks. advance() runs a step in the time that it is predicted to take. An
-// engine that really runs calls compose_step(), runs what it says, and calls finish_step() with the
+// engine that executes it calls compose_step(), runs what it says, and calls finish_step() with the
 // time at which it was done.
 #pragma once
 

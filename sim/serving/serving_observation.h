@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result of a service that was really run: its requests, its steps, and what its ranks moved.
+// Result of a service that was executed: its requests, its steps, and what its ranks moved.
 #pragma once
 
 #include <cstdint>

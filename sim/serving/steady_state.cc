@@ -8,8 +8,9 @@ namespace meshwright {
 namespace {
 
 constexpr int kIterations = 40;
-constexpr double kConverged = 1e-4;  // of B
-constexpr double kMostChunks = 64;   // timed one by one; beyond, in larger pieces
+constexpr double kConverged = 1e-4;            // of B
+constexpr double kMostChunks = 64;             // timed one by one; beyond, in larger pieces
+const Seconds kShortestWait = seconds(1e-15);  // a shorter one is none
 
 // Steps of one request's answer.
 double decode_steps(const ServingReplica& replica, const MeanRequest& request) {
@@ -185,7 +186,9 @@ Seconds unloaded_prefill(const ServingReplica& replica, const MeanRequest& reque
 Seconds queue_wait(double servers, double utilization, Seconds service) {
   if (utilization <= 0.0) return {};
   const double power = std::sqrt(2.0 * (servers + 1.0)) - 1.0;
-  return service * (0.5 * std::pow(utilization, power) / (1.0 - utilization) / servers);
+  const Seconds wait =
+      service * (0.5 * std::pow(utilization, power) / (1.0 - utilization) / servers);
+  return wait < kShortestWait ? Seconds{} : wait;
 }
 
 std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,

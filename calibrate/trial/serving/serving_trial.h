@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service really run on the ranks at hand: replicas of an engine with continuous batching under a
+// A service executed on the ranks at hand: replicas of an engine with continuous batching under a
 // load, and what its requests, steps and transfers were.
 #pragma once
 

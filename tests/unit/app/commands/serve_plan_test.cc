@@ -25,6 +25,12 @@ const std::vector<std::string> kPlan{"serve",     "--model", "llama-3-70b", "--c
 const std::vector<std::string> kSimulate{"serve",  "simulate", "--model", "llama-3-8b", "--cluster",
                                          "h100-8", "--isl",    "500",     "--osl",      "100"};
 
+// The front names its deployments; the names are not read.
+Json without_front_names(Json plan) {
+  for (Json& point : plan["pareto"]) point.erase("deployment");
+  return plan;
+}
+
 TEST(ServePlan, AnswersWithDeploymentsMoneyAndFront) {
   const auto result =
       run_program(with(kPlan, {"--ttft", "2s", "--tpot", "50ms", "--mode", "both"}));
@@ -59,11 +65,8 @@ TEST(ServePlan, IsReadAsItIsWritten) {
   ASSERT_FALSE(plan.plan.choices.empty());
   EXPECT_EQ(planner::short_name(plan.plan.choices[0].deployment),
             written["choices"][0]["deployment"]["name"]);
-  Json again = Json::parse(reports::serving_plan_record().write(plan).dump()), before = written;
-  for (Json* file : {&again, &before}) {
-    for (Json& point : (*file)["pareto"]) point.erase("deployment");  // a name, not read
-  }
-  EXPECT_EQ(again, before);
+  EXPECT_EQ(without_front_names(Json::parse(reports::serving_plan_record().write(plan).dump())),
+            without_front_names(written));
 }
 
 TEST(ServePlan, LimitsThatNothingMeetsAreAnAnswer) {
@@ -178,8 +181,8 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
   const auto said = run_program({"serve", "backtest", first, "--format", "json"});
   ASSERT_EQ(said.exit_code, 0) << said.err;
   std::string rows = head;
-  const Json answer = Json::parse(said.out);
-  for (const Json& point : answer["points"]) {
+  const Json predicted = Json::parse(said.out);
+  for (const Json& point : predicted["points"]) {
     rows += row(static_cast<int>(point["concurrency"].get<double>()), "h100",
                 1.3e3 * point["predicted"]["tpot_mean"].get<double>());
   }
@@ -202,7 +205,8 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
   EXPECT_LT(answer["choices"][0]["token_spread"], before["choices"][0]["token_spread"]);
   EXPECT_NE(result.err.find("Learnt from 3 configurations"), std::string::npos) << result.err;
   const reports::ServingPlanFile read = reports::serving_plan_record().read(answer, "plan");
-  EXPECT_EQ(Json::parse(reports::serving_plan_record().write(read).dump()), answer);
+  EXPECT_EQ(without_front_names(Json::parse(reports::serving_plan_record().write(read).dump())),
+            without_front_names(answer));
 }
 
 // A client's result says no layout: the launch that was measured does.
@@ -217,9 +221,9 @@ TEST(ServeLearn, TakesTheServiceFromItsLaunch) {
       R"({"model_id": "meta-llama/Llama-3.1-8B-Instruct", "num_prompts": 40, "completed": 40,
           "request_rate": "inf", "max_concurrency": 4, "total_input_tokens": 4000,
           "total_output_tokens": 4000, "output_throughput": 400, "mean_tpot_ms": 9})");
-  const std::vector<std::string> asked{"serve", "--model", "llama-3-8b", "--cluster", "h100-8",
-                                       "--isl", "100",     "--osl",      "100",       "--rate",
-                                       "10",    "--learn", file};
+  const std::vector<std::string> asked{
+      "serve", "--model", "llama-3.1-8b", "--cluster", "h100-8",  "--isl", "100",
+      "--osl", "100",     "--rate",       "10",        "--learn", file};
   EXPECT_NE(run_program(asked).err.find("no tensor-parallel size: use --tp"), std::string::npos);
   EXPECT_EQ(run_program(with(asked, {"--tp", "1"})).exit_code, 0);
   const auto result = run_program(with(asked, {"--learn-launch", launch, "--format", "json"}));
