@@ -136,8 +136,8 @@ void join_pool(LaunchedPool pool, ServingLaunch& launch, const Place& place) {
   launch.pools.push_back(std::move(pool));
 }
 
-// "$( test 4 && echo 30 )" without quotes, which was parted at its blanks, as the one word that
-// nobody knows.
+// Joins "$( test 4 && echo 30 )" without quotes, which was split at its blanks, to one word of
+// unknown value.
 ShellCommand with_whole_outputs(const ShellCommand& command, std::size_t first) {
   ShellCommand whole = command;
   whole.words.clear();

@@ -129,7 +129,7 @@ void sglang_options(const ServingLaunch& launch, const LaunchedPool& pool, Optio
   if (pool.role != PoolRole::aggregated) out.set("--disaggregation-mode", name_of(pool.role));
 }
 
-// Sizes are options of trtllm-serve; under Dynamo they stand in the YAML.
+// Sizes are options of trtllm-serve; under Dynamo they are keys of the YAML.
 void tensorrt_llm_sizes(const LaunchedPool& pool, bool dynamo, Options& out) {
   const ReplicaLayout& l = pool.options.layout;
   const auto size = [&](const char* option, const char* key, int value) {

@@ -82,7 +82,7 @@ Record<Observation> make_observation_record() {
   using O = Observation;
   constexpr IntRange kFromZero{.low = 0};
   const auto layout = kind::object(layout_record);
-  Record<O> r("What happened when a layout was really run.");
+  Record<O> r("What happened when a layout was executed.");
   r.named("Observation");
   r.derived<std::string>("short_name", kind::text(), "The plan's layout in a line.",
                          [](const O& o) { return short_name(o.layout); });

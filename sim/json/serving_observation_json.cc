@@ -102,7 +102,7 @@ const Record<ServedTransfer>& served_transfer_record() {
 Record<ServingObservation> make_serving_observation_record() {
   using O = ServingObservation;
   constexpr IntRange kFromZero{.low = 0};
-  Record<O> r("What happened when a service was really run.");
+  Record<O> r("What happened when a service was executed.");
   r.named("ServingObservation");
   r.row(&O::options, "options", kind::object(replica_options_record), "Of each replica.");
   r.row(&O::replicas, "replicas", kind::integer(kFromZero), "Of the deployment.");

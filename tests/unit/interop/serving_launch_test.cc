@@ -338,7 +338,7 @@ TEST(ServingLaunch, DynamosWorkersAreNamedBySwitches) {
             PoolRole::decode);
 }
 
-// A command's output is one word that nobody knows; --scheduler-recv-interval changes no number.
+// A command's output is one word of unknown value; --scheduler-recv-interval changes no number.
 TEST(ServingLaunch, ACommandsOutputIsOneWord) {
   const ServingLaunch l = launched(
       "sglang serve --model-path m --scheduler-recv-interval $( [[ $C -gt 4 ]] && echo 30 || "
