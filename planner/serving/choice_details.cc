@@ -11,25 +11,17 @@ namespace {
 
 // A replica of the deployment under its share of the load: round robin makes gaps of a Poisson
 // stream more regular (gamma of shape n).
-ServingLoad share_of_load(const ServingQuestion& q, int replicas) {
-  ServingLoad load = q.load;
+ServingLoad share_of_load(ServingLoad load, double percentile, int replicas) {
   load.request_rate /= replicas;
   load.concurrency = std::max(1.0, std::round(load.concurrency / replicas));
   load.burstiness *= replicas;
-  if (load.num_requests == 0) load.num_requests = q.percentile > 99 ? 4000 : 1000;
+  if (load.num_requests == 0) load.num_requests = percentile > 99 ? 4000 : 1000;
   return load;
 }
 
 void simulate(const ServingQuestion& q, ServingChoice& choice) {
-  CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
-  ServingLoad load = q.load;
-  if (!service.prefill) {
-    load = share_of_load(q, service.replicas);
-    service.replicas = 1;
-  } else if (load.num_requests == 0) {
-    load.num_requests = std::max(1000, static_cast<int>(4 * load.concurrency));
-  }
-  const auto run = simulate_service(service, load);
+  const auto run = simulated_run(compiled_service(q.scenario, choice.deployment, q.load), q.load,
+                                 q.percentile);
   if (!run) return;
   choice.simulated = metrics_of(*run);
   if (q.percentile <= 0) return;
@@ -39,7 +31,35 @@ void simulate(const ServingQuestion& q, ServingChoice& choice) {
                  (!q.limits.tpot || *choice.simulated_tpot <= *q.limits.tpot);
 }
 
+// What a choice does while it is paid for.
+ServedTokens served_by(const ServingQuestion& q, const ServingChoice& choice) {
+  return {choice.gpus,
+          choice.state.state.requests_per_second,
+          mean_input(q.load.lengths),
+          mean_output(q.load.lengths),
+          prompt_share(choice.deployment, choice.state),
+          choice.token_spread};
+}
+
+// Share of the largest rate that is used.
+double used_share(const ServingChoice& choice) {
+  return choice.largest_rate > 0
+             ? std::min(1.0, choice.state.state.requests_per_second / choice.largest_rate)
+             : 1.0;
+}
+
 }  // namespace
+
+std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad load,
+                                        double percentile) {
+  if (!service.prefill) {
+    load = share_of_load(load, percentile, service.replicas);
+    service.replicas = 1;
+  } else if (load.num_requests == 0) {
+    load.num_requests = std::max(1000, static_cast<int>(4 * load.concurrency));
+  }
+  return simulate_service(service, load);
+}
 
 void simulate_until_met(const ServingQuestion& q, ServingChoice& choice) {
   simulate(q, choice);
@@ -71,21 +91,19 @@ void simulate_until_met(const ServingQuestion& q, ServingChoice& choice) {
 
 void price_choice(const ServingQuestion& q, ServingChoice& choice) {
   const Cluster& cluster = q.scenario.cluster;
-  ServedTokens served{choice.gpus,
-                      choice.state.state.requests_per_second,
-                      mean_input(q.load.lengths),
-                      mean_output(q.load.lengths),
-                      prompt_share(choice.deployment, choice.state),
-                      choice.token_spread};
+  const ServedTokens served = served_by(q, choice);
   if (const auto hour = price_of(q.prices, q.cluster_name, cluster)) {
     choice.money = serving_money(served, *hour);
   }
   if (const auto kilowatts = kilowatts_per_gpu(q.power, cluster)) {
-    const double load = choice.largest_rate > 0
-                            ? std::min(1.0, served.requests_per_second / choice.largest_rate)
-                            : 1.0;
-    choice.kwh_million_output = serving_energy(served, *kilowatts, q.power, load);
+    choice.kwh_million_output = serving_energy(served, *kilowatts, q.power, used_share(choice));
   }
+}
+
+std::optional<ServingEnergy> energy_of(const ServingQuestion& q, const ServingChoice& choice) {
+  const auto kilowatts = kilowatts_per_gpu(q.power, q.scenario.cluster);
+  if (!kilowatts) return std::nullopt;
+  return split_energy(served_by(q, choice), *kilowatts, q.power, used_share(choice));
 }
 
 }  // namespace meshwright::planner

@@ -15,11 +15,18 @@ bool better(const ServingQuestion& question, const ServingChoice& a, const Servi
 std::vector<ServingChoice> choices_of(const ServingQuestion& question,
                                       const std::vector<LayoutResult>& results);
 
+// Simulates a service: of equal replicas one under its share of the load, of two pools all. Empty:
+// a request does not fit. Not told how many requests: 1,000 at least.
+std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad load,
+                                        double percentile);
 // Simulates a choice. Percentiles are above means: replicas are added until the percentile meets
 // its limit.
 void simulate_until_met(const ServingQuestion& question, ServingChoice& choice);
 // GPUs if all times are longer by this factor; 0: it is not asked, or none do.
 int gpus_at(const ServingQuestion& question, const ServingChoice& choice, double factor);
 void price_choice(const ServingQuestion& question, ServingChoice& choice);
+// Energy of its tokens, split by time. Empty: the power of the GPUs is not known.
+std::optional<ServingEnergy> energy_of(const ServingQuestion& question,
+                                       const ServingChoice& choice);
 
 }  // namespace meshwright::planner

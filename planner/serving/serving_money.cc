@@ -18,6 +18,13 @@ Ranged spread_over(double value, double deviation, const std::string& basis) {
   return {value, value / factor, value * factor, basis, {}};
 }
 
+// Of all GPUs, with PUE.
+double kilowatts_drawn(const ServedTokens& served, const Ranged& kilowatts,
+                       const PowerOptions& power, double load) {
+  const double waiting = power.waiting_share.value / power.share_of_rating.value;
+  return served.gpus * power_at_load(kilowatts.value, waiting, load) * power.pue.value;
+}
+
 }  // namespace
 
 ServingMoney serving_money(const ServedTokens& served, const Ranged& price) {
@@ -38,13 +45,28 @@ ServingMoney serving_money(const ServedTokens& served, const Ranged& price) {
 
 Ranged serving_energy(const ServedTokens& served, const Ranged& kilowatts,
                       const PowerOptions& power, double load) {
-  const double waiting = power.waiting_share.value / power.share_of_rating.value;
-  const double drawn = power_at_load(kilowatts.value, waiting, load);
   const double rate = served.requests_per_second * served.output;
   if (rate <= 0) return {};
-  const double kwh = served.gpus * drawn * power.pue.value / (kServingHour * rate) * kMillionTokens;
+  const double drawn = kilowatts_drawn(served, kilowatts, power, load);
+  const double kwh = drawn / (kServingHour * rate) * kMillionTokens;
   return spread_over(kwh, in_quadrature(log_deviation(kilowatts), served.relative_spread),
                      kilowatts.basis);
+}
+
+ServingEnergy split_energy(const ServedTokens& served, const Ranged& kilowatts,
+                           const PowerOptions& power, double load) {
+  const double drawn = kilowatts_drawn(served, kilowatts, power, load);
+  const double own = log_deviation(kilowatts);
+  const double deviation = in_quadrature(own, served.relative_spread);
+  const auto million = [&](double share, double tokens) {
+    const double rate = served.requests_per_second * tokens;
+    return rate > 0 ? spread_over(drawn * share / (kServingHour * rate) * kMillionTokens, deviation,
+                                  kilowatts.basis)
+                    : Ranged{};
+  };
+  return {spread_over(drawn, own, kilowatts.basis), million(served.prompt_share, served.input),
+          million(1.0 - served.prompt_share, served.output),
+          million(1.0, served.input + served.output)};
 }
 
 double prompt_share(const Deployment& deployment, const ServiceState& state) {

@@ -34,6 +34,15 @@ ServingMoney serving_money(const ServedTokens& served, const Ranged& price_per_g
 Ranged serving_energy(const ServedTokens& served, const Ranged& kilowatts_per_gpu,
                       const PowerOptions& power, double load);
 
+// Energy as money is split: prompts take their share of the time.
+//   kWh a million of input   total * s / (X I), of output total * (1 - s) / (X O)
+struct ServingEnergy {
+  Ranged kilowatts{};                                         // all GPUs, with PUE
+  Ranged million_input{}, million_output{}, million_total{};  // kWh
+};
+ServingEnergy split_energy(const ServedTokens& served, const Ranged& kilowatts_per_gpu,
+                           const PowerOptions& power, double load);
+
 // Share of the time that prompts take.
 double prompt_share(const Deployment& deployment, const ServiceState& state);
 

@@ -70,7 +70,8 @@ void tally_limits(ServingTally& tally, ServingPlan& plan, const ServingQuestion&
   check("tpot", "time per output token", state->tpot, q.limits.tpot,
         "Use more tensor ranks, narrower weights, or a longer limit.");
   if (worst > 0 && (!plan.nearest || worst < plan.nearest->ratio)) {
-    plan.nearest = NearestDeployment{{{pool.options, 1}, {}}, state->ttft, state->tpot, worst};
+    const Deployment one{{pool.options, 1}, {}};
+    plan.nearest = NearestDeployment{one, short_name(one), state->ttft, state->tpot, worst};
   }
 }
 
@@ -85,6 +86,7 @@ void add_front(ServingPlan& plan, const ServingQuestion& q, const PoolCandidate&
     if (!state) continue;
     ServingParetoPoint point;
     point.deployment = {{pool.options, replicas}, {}};
+    point.name = short_name(point.deployment);
     point.users = users * groups * replicas;
     point.ttft = state->ttft;
     point.tpot = state->tpot;
@@ -144,6 +146,7 @@ void add_pool_front(ServingPlan& plan, const ServingQuestion& q, const PoolCandi
     if (!state) continue;
     ServingParetoPoint point;
     point.deployment = deployment;
+    point.name = short_name(deployment);
     point.users = each * d * state->state.e2e.value();
     point.ttft = state->state.ttft;
     point.tpot = state->state.tpot;

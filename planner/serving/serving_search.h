@@ -73,6 +73,7 @@ struct ServingRejection {
 // A point of throughput a GPU against speed of a user: one layout at one number of users.
 struct ServingParetoPoint {
   Deployment deployment{};
+  std::string name{};  // short_name of the deployment, which a file has alone
   double users = 0;  // of the whole deployment
   Seconds ttft{}, tpot{};
   double tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
@@ -81,6 +82,7 @@ struct ServingParetoPoint {
 // The deployment that misses the limits least, at the smallest load.
 struct NearestDeployment {
   Deployment deployment{};
+  std::string name{};  // short_name of the deployment, which a file has alone
   Seconds ttft{}, tpot{};
   double ratio = 0;  // the larger of time / limit
 };
@@ -109,8 +111,11 @@ struct ServingWhatIf {
   std::string name{};
   int gpus = 0;  // 0: no deployment meets the limits
   std::string deployment{};
+  std::optional<Seconds> ttft{}, tpot{};  // means
   std::optional<double> million_output{};
 };
-std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question);
+// `engines`: other versions of the engine, a change each.
+std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question,
+                                            const std::vector<Engine>& engines = {});
 
 }  // namespace meshwright::planner

@@ -3,6 +3,8 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "planner/serving/deployment_choices.h"
 
@@ -26,37 +28,110 @@ std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& q,
   return rows;
 }
 
-std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question) {
-  struct ChangedQuestion {
-    std::string name;
-    void (*apply)(ServingQuestion&);
+namespace {
+
+using Change = std::function<void(ServingQuestion&)>;
+struct ChangedQuestion {
+  std::string name;
+  Change apply;
+};
+
+Change scaled_prompts(double factor) {
+  return [factor](ServingQuestion& q) {
+    const auto scale = [factor](int& tokens) {
+      tokens = static_cast<int>(std::clamp(std::round(tokens * factor), 1.0, 1e9));
+    };
+    scale(q.load.lengths.input);
+    for (RequestLength& one : q.load.lengths.list) scale(one.input);
   };
-  static const std::vector<ChangedQuestion> changes{
-      {"as asked", [](ServingQuestion&) {}},
-      {"fp8 cache", [](ServingQuestion& q) { q.scenario.options.kv_cache = KvCacheFormat::fp8; }},
-      {"fp8 weights",
-       [](ServingQuestion& q) {
-         q.scenario.options.weights = usual_scheme(WeightFormat::fp8, q.scenario.model);
-       }},
-      {"half of each prompt cached", [](ServingQuestion& q) { q.load.prefix_hit_rate = 0.5; }},
-      {"twice the rate",
-       [](ServingQuestion& q) {
-         q.load.request_rate *= 2;
-         q.load.concurrency *= 2;
-       }},
-      {"half the rate",
-       [](ServingQuestion& q) {
-         q.load.request_rate /= 2;
-         q.load.concurrency = std::max(1.0, q.load.concurrency / 2);
-       }},
-      {"limits half as long", [](ServingQuestion& q) { q.limits = divided(q.limits, 2.0); }},
-      {"limits twice as long", [](ServingQuestion& q) { q.limits = divided(q.limits, 0.5); }},
-      {"memory 10 % faster",
-       [](ServingQuestion& q) { only_device(q.scenario.cluster).memory_bandwidth *= 1.1; }},
-      {"links 10 % faster", [](ServingQuestion& q) {
-         q.scenario.cluster.intra_node.bandwidth *= 1.1;
-         q.scenario.cluster.inter_node.bandwidth *= 1.1;
-       }}};
+}
+
+Change scaled_load(double factor) {
+  return [factor](ServingQuestion& q) {
+    q.load.request_rate *= factor;
+    q.load.concurrency = std::max(1.0, q.load.concurrency * factor);
+  };
+}
+
+// Formats that the engine serves; an engine without a list serves all.
+template <typename Format>
+bool serves(const std::vector<Format>& formats, Format format) {
+  return formats.empty() || std::find(formats.begin(), formats.end(), format) != formats.end();
+}
+
+// Narrower formats of weights and cache.
+void add_formats(std::vector<ChangedQuestion>& changes, const ServingQuestion& asked) {
+  const Engine& engine = asked.scenario.engine;
+  const ReplicaOptions& options = asked.scenario.options;
+  if (options.kv_cache != KvCacheFormat::fp8 &&
+      serves(engine.kv_cache_formats, KvCacheFormat::fp8)) {
+    changes.push_back({"fp8 cache", [](ServingQuestion& q) {
+                         q.scenario.options.kv_cache = KvCacheFormat::fp8;
+                       }});
+  }
+  for (const WeightFormat format : {WeightFormat::fp8, WeightFormat::int4, WeightFormat::nvfp4}) {
+    if (options.weights.format == format || !serves(engine.weight_formats, format)) continue;
+    changes.push_back({std::string(name_of(format)) + " weights", [format](ServingQuestion& q) {
+                         q.scenario.options.weights = usual_scheme(format, q.scenario.model);
+                       }});
+  }
+}
+
+// Prompts of other lengths, as far as the model's positions reach, and other hit rates.
+void add_contexts(std::vector<ChangedQuestion>& changes, const ServingQuestion& asked) {
+  ServingQuestion longer = asked;
+  scaled_prompts(2.0)(longer);
+  const int most = asked.scenario.options.max_model_len > 0
+                       ? asked.scenario.options.max_model_len
+                       : asked.scenario.model.max_position_embeddings;
+  if (most <= 0 || longest_request(longer.load.lengths) <= most) {
+    changes.push_back({"prompts twice as long", scaled_prompts(2.0)});
+  }
+  changes.push_back({"prompts half as long", scaled_prompts(0.5)});
+  if (asked.load.prefix_hit_rate != 0.5) {
+    changes.push_back({"half of each prompt cached",
+                       [](ServingQuestion& q) { q.load.prefix_hit_rate = 0.5; }});
+  }
+  if (asked.load.prefix_hit_rate > 0) {
+    changes.push_back({"no prompt cached", [](ServingQuestion& q) { q.load.prefix_hit_rate = 0; }});
+  }
+}
+
+void add_limits(std::vector<ChangedQuestion>& changes, const LatencyLimits& limits) {
+  if (!limits.ttft && !limits.tpot && !limits.e2e) return;
+  changes.push_back({"limits half as long",
+                     [](ServingQuestion& q) { q.limits = divided(q.limits, 2.0); }});
+  changes.push_back({"limits twice as long",
+                     [](ServingQuestion& q) { q.limits = divided(q.limits, 0.5); }});
+}
+
+std::vector<ChangedQuestion> changes_of(const ServingQuestion& asked,
+                                        const std::vector<Engine>& engines) {
+  std::vector<ChangedQuestion> changes{{"as asked", [](ServingQuestion&) {}}};
+  for (const Engine& engine : engines) {
+    changes.push_back({"engine " + engine.name,
+                       [&engine](ServingQuestion& q) { q.scenario.engine = engine; }});
+  }
+  add_formats(changes, asked);
+  add_contexts(changes, asked);
+  changes.push_back({"twice the rate", scaled_load(2.0)});
+  changes.push_back({"half the rate", scaled_load(0.5)});
+  add_limits(changes, asked.limits);
+  changes.push_back({"memory 10 % faster", [](ServingQuestion& q) {
+                       only_device(q.scenario.cluster).memory_bandwidth *= 1.1;
+                     }});
+  changes.push_back({"links 10 % faster", [](ServingQuestion& q) {
+                       q.scenario.cluster.intra_node.bandwidth *= 1.1;
+                       q.scenario.cluster.inter_node.bandwidth *= 1.1;
+                     }});
+  return changes;
+}
+
+}  // namespace
+
+std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question,
+                                            const std::vector<Engine>& engines) {
+  const std::vector<ChangedQuestion> changes = changes_of(question, engines);
   std::vector<ServingWhatIf> answers(changes.size());
   tbb::parallel_for(std::size_t{0}, changes.size(), [&](std::size_t i) {
     ServingQuestion q = question;
@@ -69,6 +144,8 @@ std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question) {
     price_choice(q, best);
     answers[i].gpus = best.gpus;
     answers[i].deployment = short_name(best.deployment);
+    answers[i].ttft = best.state.state.ttft;
+    answers[i].tpot = best.state.state.tpot;
     if (best.money) answers[i].million_output = best.money->million_output.value;
   });
   return answers;

@@ -42,6 +42,21 @@ const Record<planner::SearchStatistics>& statistics_record() {
   return record;
 }
 
+const Record<LaunchFile>& launch_file_record() {
+  static const Record<LaunchFile> record = [] {
+    using R = LaunchFile;
+    Record<R> r("The best layout in a framework's words, or why it cannot be said in them.");
+    r.row(&R::target, "target", kind::text(), "");
+    r.row(&R::names_of, "names_of", kind::text(), "The version whose names these are.");
+    r.row(&R::file_name, "file_name", kind::text(), "");
+    r.row(&R::text, "text", kind::text(), "Empty when refused.");
+    r.row(&R::notes, "notes", kind::texts(), "What differs, what to add.");
+    r.row(&R::refusal, "refusal", kind::text(), "Why the framework cannot run this layout.");
+    return r.named("LaunchFile").all_required();
+  }();
+  return record;
+}
+
 Kind<Rule> rule_kind() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> all;

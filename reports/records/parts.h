@@ -4,6 +4,7 @@
 
 #include "planner/search/contenders.h"
 #include "planner/search/plan.h"
+#include "sim/base/launch_file.h"
 #include "sim/json/input_records.h"
 #include "sim/record/record.h"
 
@@ -15,6 +16,7 @@ const Record<Layout>& named_layout_record();
 const Record<planner::Timed>& timed_layout_record();
 // "enumerated", "legal", "fitting".
 const Record<planner::SearchStatistics>& statistics_record();
+const Record<LaunchFile>& launch_file_record();
 // A rule by its name.
 Kind<Rule> rule_kind();
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/serving_plan.h"
 
+#include "reports/records/parts.h"
+#include "reports/records/service_details.h"
+#include "reports/records/serving_parts.h"
 #include "sim/json/input_records.h"
 #include "sim/json/serving_records.h"
 
@@ -123,20 +126,6 @@ const Record<SteadyState>& steady_state_record() {
   return record;
 }
 
-const Record<Percentiles>& percentiles_record() {
-  static const Record<Percentiles> record = [] {
-    using P = Percentiles;
-    Record<P> r("Mean and percentiles.");
-    r.row(&P::mean, "mean_seconds", kPlainSeconds(), "Mean.");
-    r.row(&P::p50, "p50_seconds", kPlainSeconds(), "Median.");
-    r.row(&P::p90, "p90_seconds", kPlainSeconds(), "90th percentile.");
-    r.row(&P::p95, "p95_seconds", kPlainSeconds(), "95th percentile.");
-    r.row(&P::p99, "p99_seconds", kPlainSeconds(), "99th percentile.");
-    return r;
-  }();
-  return record;
-}
-
 }  // namespace
 
 const Record<ServingMetrics>& serving_metrics_record() {
@@ -211,29 +200,15 @@ const Record<Deployment>& deployment_record() {
   return record;
 }
 
-// A number with its interval.
-Kind<planner::Ranged> ranged_interval() {
-  static const Record<planner::Ranged> record = [] {
-    using R = planner::Ranged;
-    Record<R> r("A number and its 90 % interval.");
-    r.row(&R::value, "value", kind::number(), "The number.");
-    r.row(&R::low, "low", kind::number(), "Low end.");
-    r.row(&R::high, "high", kind::number(), "High end.");
-    r.row(&R::basis, "basis", kind::text(), "What it rests on.");
-    return r;
-  }();
-  return kind::object(+[]() -> const Record<planner::Ranged>& { return record; });
-}
-
 const Record<planner::ServingMoney>& serving_money_record() {
   static const Record<planner::ServingMoney> record = [] {
     using M = planner::ServingMoney;
     Record<M> r("What tokens cost.");
     r.row(&M::per_hour, "per_hour", kind::number(), "All GPUs, an hour.");
-    r.row(&M::million_input, "million_input_tokens", ranged_interval(), "A million input tokens.");
-    r.row(&M::million_output, "million_output_tokens", ranged_interval(),
+    r.row(&M::million_input, "million_input_tokens", kind::object(interval_record), "A million input tokens.");
+    r.row(&M::million_output, "million_output_tokens", kind::object(interval_record),
           "A million output tokens.");
-    r.row(&M::million_total, "million_tokens", ranged_interval(), "A million tokens, blended.");
+    r.row(&M::million_total, "million_tokens", kind::object(interval_record), "A million tokens, blended.");
     return r;
   }();
   return record;
@@ -277,7 +252,7 @@ const Record<planner::ServingChoice>& serving_choice_record() {
           "At the asked percentile.");
     r.row(&C::money, "money", kind::optional(kind::object(serving_money_record)),
           "What tokens cost.");
-    r.row(&C::kwh_million_output, "kwh_million_output_tokens", kind::optional(ranged_interval()),
+    r.row(&C::kwh_million_output, "kwh_million_output_tokens", kind::optional(kind::object(interval_record)),
           "Energy of a million output tokens.");
     return r;
   }();
@@ -288,8 +263,7 @@ const Record<planner::ServingParetoPoint>& serving_pareto_record() {
   static const Record<planner::ServingParetoPoint> record = [] {
     using P = planner::ServingParetoPoint;
     Record<P> r("One layout at one number of users.");
-    r.derived<std::string>("deployment", kind::text(), "What runs.",
-                           [](const P& p) { return planner::short_name(p.deployment); });
+    r.row(&P::name, "deployment", kind::text(), "What runs.");
     r.row(&P::users, "users", kind::number(), "Requests at a time.");
     r.row(&P::ttft, "ttft_seconds", kPlainSeconds(), "Time to first token.");
     r.row(&P::tpot, "tpot_seconds", kPlainSeconds(), "Time per output token.");
@@ -320,8 +294,7 @@ const Record<planner::NearestDeployment>& nearest_deployment_record() {
   static const Record<planner::NearestDeployment> record = [] {
     using N = planner::NearestDeployment;
     Record<N> r("The deployment that misses the limits least, at one request at a time.");
-    r.derived<std::string>("deployment", kind::text(), "What runs.",
-                           [](const N& n) { return planner::short_name(n.deployment); });
+    r.row(&N::name, "deployment", kind::text(), "What runs.");
     r.row(&N::ttft, "ttft_seconds", kPlainSeconds(), "Time to first token.");
     r.row(&N::tpot, "tpot_seconds", kPlainSeconds(), "Time per output token.");
     r.row(&N::ratio, "ratio", kind::number(), "The larger of time / limit.");
@@ -337,6 +310,8 @@ const Record<planner::ServingWhatIf>& serving_what_if_record() {
     r.row(&W::name, "change", kind::text(), "What is changed.");
     r.row(&W::gpus, "gpus", kind::integer({.low = 0}), "GPUs; 0: no deployment meets the limits.");
     r.row(&W::deployment, "deployment", kind::text(), "What runs.");
+    r.row(&W::ttft, "ttft_seconds", kind::optional(kPlainSeconds()), "Mean time to first token.");
+    r.row(&W::tpot, "tpot_seconds", kind::optional(kPlainSeconds()), "Mean time per output token.");
     r.row(&W::million_output, "million_output_tokens", kind::optional_number(),
           "Price of a million output tokens.");
     return r;
@@ -407,6 +382,18 @@ const Record<planner::ServingLearning>& serving_learning_record() {
   return record;
 }
 
+const Record<ServicePrices>& service_prices_record() {
+  static const Record<ServicePrices> record = [] {
+    using P = ServicePrices;
+    Record<P> r("Whose prices the money is made of.");
+    r.row(&P::name, "name", kind::text(), "The price list.");
+    r.row(&P::date, "date", kind::text(), "Its date.");
+    r.row(&P::example, "example", kind::flag(), "Prices are an example, no offer.");
+    return r;
+  }();
+  return record;
+}
+
 // What every answer about a service says first.
 template <typename File>
 void add_heading(Record<File>& r) {
@@ -425,13 +412,20 @@ const Record<ServingPlanFile>& serving_plan_record() {
   static const Record<ServingPlanFile> record = [] {
     using F = ServingPlanFile;
     Record<F> r("Deployments of a service, best first.");
-    r.file_of({"meshwright.serve_plan/1"}, true);
+    r.file_of({std::string(kServingPlanSchema)}, true);
     add_heading(r);
+    r.row(&F::verdict, "verdict", kind::text(), "The answer in one sentence.").omitted_at_default();
+    r.row(&F::why_not_fewer, "why_not_fewer", kind::text(), "What one replica fewer would do.");
+    r.omitted_at_default();
+    r.row(&F::how_sure, "how_sure", kind::text(), "The interval, and what it depends on.");
+    r.omitted_at_default();
     r.row(&F::scenario, "scenario", kind::object(serving_scenario_record),
           "Model, cluster and engine, for a trial.");
     r.row(&F::limits, "limits", kind::object(latency_limits_record), "Limits of the service.");
     r.row(&F::percentile, "percentile", kind::number(), "Of the limits; 0: means.");
     r.row(&F::currency, "currency", kind::text(), "Of money.");
+    r.row(&F::prices, "prices", kind::optional(kind::object(service_prices_record)),
+          "Where the money comes from.");
     r.row_at<std::vector<planner::ServingChoice>>(
         [](auto& f) -> auto& { return f.plan.choices; }, "choices",
         kind::list(serving_choice_record), "Best first.");
@@ -449,6 +443,10 @@ const Record<ServingPlanFile>& serving_plan_record() {
     r.row(&F::what_ifs, "what_ifs", kind::list(serving_what_if_record), "One thing changed.");
     r.row(&F::learning, "learning", kind::optional(kind::object(serving_learning_record)),
           "From results of this engine; the scenario's engine has it.");
+    r.row(&F::details, "details", kind::optional(kind::object(service_details_record)),
+          "Of the first choice: other loads, memory, steps, use, energy.");
+    r.row(&F::launch, "launch", kind::list(launch_file_record), "How the first choice is started.");
+    r.omitted_at_default();
     r.row_at<int>(
         [](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer({.low = 0}),
         "Valid replicas.");

@@ -6,22 +6,36 @@
 #include <string>
 #include <vector>
 
+#include "planner/serving/service_details.h"
 #include "planner/serving/serving_learning.h"
 #include "planner/serving/serving_search.h"
+#include "sim/base/launch_file.h"
 #include "sim/record/record.h"
 
 namespace meshwright::reports {
 
+// Whose prices the money is made of.
+struct ServicePrices {
+  std::string name{}, date{};
+  bool example = false;
+};
+
 struct ServingPlanFile {
   std::string command{};
   std::vector<std::string> notes{};
+  // Sentences of the first screen, from the numbers below (sections/service_text.h); empty: not
+  // written yet.
+  std::string verdict{}, why_not_fewer{}, how_sure{};
   std::string model{}, cluster{}, device{}, engine{};
   ServingScenario scenario{};  // options: the choices have them
   ServingLoad load{};
   LatencyLimits limits{};
   double percentile = 0;
   std::string currency{};
+  std::optional<ServicePrices> prices{};
   planner::ServingPlan plan{};
+  std::optional<planner::ServiceDetails> details{};  // of the first choice
+  std::vector<LaunchFile> launch{};                  // of the first choice
   std::vector<planner::ServingTermDifference> explanation{};  // of the first two choices
   std::vector<planner::ServingWhatIf> what_ifs{};
   std::optional<planner::ServingLearning> learning{};  // from results; the scenario's engine has it

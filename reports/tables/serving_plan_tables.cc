@@ -106,8 +106,8 @@ Table serving_pareto_table(const ServingPlanFile& file) {
                {"tokens_per_second_per_user", "tok/s/user", "", 3}},
               {}};
   for (const planner::ServingParetoPoint& one : file.plan.front) {
-    table.rows.push_back({planner::short_name(one.deployment), one.users, in_ms(one.ttft),
-                          in_ms(one.tpot), one.tokens_per_second_per_gpu,
+    table.rows.push_back({one.name, one.users, in_ms(one.ttft), in_ms(one.tpot),
+                          one.tokens_per_second_per_gpu,
                           one.tokens_per_second_per_user});
   }
   return table;
@@ -148,11 +148,14 @@ Table serving_what_ifs_table(const ServingPlanFile& file) {
               {{"change", "change", ""},
                {"gpus", "GPUs", ""},
                {"deployment", "deployment", ""},
+               {"ttft_ms", "TTFT", "ms", 3},
+               {"tpot_ms", "TPOT", "ms", 3},
                {"million_output", file.currency + "/M output", "", 3}},
               {}};
   for (const planner::ServingWhatIf& one : file.what_ifs) {
     table.rows.push_back({one.name, one.gpus > 0 ? Cell(static_cast<double>(one.gpus)) : Cell(),
                           one.gpus > 0 ? one.deployment : std::string("none meets the limits"),
+                          optional_ms(one.ttft), optional_ms(one.tpot),
                           optional_cell(one.million_output)});
   }
   return without_empty_columns(table);
