@@ -20,8 +20,8 @@ ServingLoad share_of_load(ServingLoad load, double percentile, int replicas) {
 }
 
 void simulate(const ServingQuestion& q, ServingChoice& choice) {
-  const auto run = simulated_run(compiled_service(q.scenario, choice.deployment, q.load), q.load,
-                                 q.percentile);
+  const auto run =
+      simulated_run(compiled_service(q.scenario, choice.deployment, q.load), q.load, q.percentile);
   if (!run) return;
   choice.simulated = metrics_of(*run);
   if (q.percentile <= 0) return;

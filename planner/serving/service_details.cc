@@ -26,7 +26,8 @@ std::vector<ServingLoad> loads_around(const ServingLoad& asked, double most) {
     } else {
       load.request_rate = most * kLoadShares[i];
     }
-    if (load.request_rate > 0.0 && load.concurrency >= 1.0) loads.push_back(load);
+    const bool runs = load.request_rate > 0.0 && load.concurrency >= 1.0;
+    if (runs && std::isfinite(load.request_rate)) loads.push_back(load);
   }
   const auto size = [closed](const ServingLoad& load) {
     return closed ? load.concurrency : load.request_rate;
@@ -142,8 +143,8 @@ std::vector<LoadLatency> latencies(const std::vector<ServingLoadPoint>& points,
                                    Percentiles ServingLoadPoint::*times) {
   std::vector<LoadLatency> found;
   for (const ServingLoadPoint& one : points) {
-    found.push_back({one.users > 0 ? one.users : one.request_rate,
-                     (one.*at).value_or((one.*times).mean)});
+    found.push_back(
+        {one.users > 0 ? one.users : one.request_rate, (one.*at).value_or((one.*times).mean)});
   }
   return found;
 }
@@ -221,10 +222,9 @@ std::optional<SmallerDeployment> smaller_deployment(const ServingQuestion& q,
   found.gpus = num_gpus(*fewer);
   found.largest_rate = largest_service_rate(service, q.load);
   const auto state = service_state(service, q.load);
-  const double rate =
-      q.load.kind == LoadKind::open_loop
-          ? q.load.request_rate
-          : (state ? state->state.requests_per_second : found.largest_rate);
+  const double rate = q.load.kind == LoadKind::open_loop
+                          ? q.load.request_rate
+                          : (state ? state->state.requests_per_second : found.largest_rate);
   if (found.largest_rate > 0) found.utilization = rate / found.largest_rate;
   if (!state) return found;
   found.ttft = state->state.ttft;
@@ -253,8 +253,7 @@ ServiceDetails service_details(const ServingQuestion& q, const ServingChoice& ch
       knee_of(latencies(found.loads, &ServingLoadPoint::ttft_at, &ServingLoadPoint::ttft));
   found.tpot_knee =
       knee_of(latencies(found.loads, &ServingLoadPoint::tpot_at, &ServingLoadPoint::tpot));
-  found.pools =
-      pools_of(q, choice, service, busy_share(choice, found.loads, found.largest_rate));
+  found.pools = pools_of(q, choice, service, busy_share(choice, found.loads, found.largest_rate));
   found.energy = energy_of(q, choice);
   found.smaller = smaller_deployment(q, choice.deployment);
   return found;

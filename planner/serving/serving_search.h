@@ -74,7 +74,7 @@ struct ServingRejection {
 struct ServingParetoPoint {
   Deployment deployment{};
   std::string name{};  // short_name of the deployment, which a file has alone
-  double users = 0;  // of the whole deployment
+  double users = 0;    // of the whole deployment
   Seconds ttft{}, tpot{};
   double tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
 };

@@ -30,13 +30,13 @@ std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& q,
 
 namespace {
 
-using Change = std::function<void(ServingQuestion&)>;
+using QuestionChange = std::function<void(ServingQuestion&)>;
 struct ChangedQuestion {
   std::string name;
-  Change apply;
+  QuestionChange apply;
 };
 
-Change scaled_prompts(double factor) {
+QuestionChange scaled_prompts(double factor) {
   return [factor](ServingQuestion& q) {
     const auto scale = [factor](int& tokens) {
       tokens = static_cast<int>(std::clamp(std::round(tokens * factor), 1.0, 1e9));
@@ -46,7 +46,7 @@ Change scaled_prompts(double factor) {
   };
 }
 
-Change scaled_load(double factor) {
+QuestionChange scaled_load(double factor) {
   return [factor](ServingQuestion& q) {
     q.load.request_rate *= factor;
     q.load.concurrency = std::max(1.0, q.load.concurrency * factor);
@@ -89,8 +89,8 @@ void add_contexts(std::vector<ChangedQuestion>& changes, const ServingQuestion& 
   }
   changes.push_back({"prompts half as long", scaled_prompts(0.5)});
   if (asked.load.prefix_hit_rate != 0.5) {
-    changes.push_back({"half of each prompt cached",
-                       [](ServingQuestion& q) { q.load.prefix_hit_rate = 0.5; }});
+    changes.push_back(
+        {"half of each prompt cached", [](ServingQuestion& q) { q.load.prefix_hit_rate = 0.5; }});
   }
   if (asked.load.prefix_hit_rate > 0) {
     changes.push_back({"no prompt cached", [](ServingQuestion& q) { q.load.prefix_hit_rate = 0; }});
@@ -99,18 +99,18 @@ void add_contexts(std::vector<ChangedQuestion>& changes, const ServingQuestion& 
 
 void add_limits(std::vector<ChangedQuestion>& changes, const LatencyLimits& limits) {
   if (!limits.ttft && !limits.tpot && !limits.e2e) return;
-  changes.push_back({"limits half as long",
-                     [](ServingQuestion& q) { q.limits = divided(q.limits, 2.0); }});
-  changes.push_back({"limits twice as long",
-                     [](ServingQuestion& q) { q.limits = divided(q.limits, 0.5); }});
+  changes.push_back(
+      {"limits half as long", [](ServingQuestion& q) { q.limits = divided(q.limits, 2.0); }});
+  changes.push_back(
+      {"limits twice as long", [](ServingQuestion& q) { q.limits = divided(q.limits, 0.5); }});
 }
 
 std::vector<ChangedQuestion> changes_of(const ServingQuestion& asked,
                                         const std::vector<Engine>& engines) {
   std::vector<ChangedQuestion> changes{{"as asked", [](ServingQuestion&) {}}};
   for (const Engine& engine : engines) {
-    changes.push_back({"engine " + engine.name,
-                       [&engine](ServingQuestion& q) { q.scenario.engine = engine; }});
+    changes.push_back(
+        {"engine " + engine.name, [&engine](ServingQuestion& q) { q.scenario.engine = engine; }});
   }
   add_formats(changes, asked);
   add_contexts(changes, asked);
