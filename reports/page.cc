@@ -17,6 +17,8 @@
 #include "reports/sections/first_screen.h"
 #include "reports/sections/ranking.h"
 #include "reports/sections/section_registry.h"
+#include "reports/sections/service_page.h"
+#include "reports/sections/service_text.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/text/text.h"
 #include "sim/layout/short_name.h"
@@ -181,6 +183,14 @@ std::string capacity_html(const CapacityFile& file) {
   Json page = record;
   page["capacity"] = without_key(page["capacity"], "what_if");
   return page_of(subject, top + std::string(kThemeBar), body, page, Json(), hash);
+}
+
+std::string service_html(const ServingPlanFile& file) {
+  const Json record = serving_plan_record().write(file);
+  const std::string hash = sha256(record_text(record));
+  const std::string body = service_body(file);
+  return page_of(service_subject(file), service_header(file, hash) + service_navigation(body), body,
+                 record, Json(), hash);
 }
 
 std::string comparison_html(const Comparison& comparison) {

@@ -8,12 +8,15 @@
 
 #include "reports/records/comparison.h"
 #include "reports/records/report.h"
+#include "reports/records/serving_plan.h"
 
 namespace meshwright::reports {
 
 std::string report_html(const Report& report);
 // Of a capacity answer: its rows, clusters beside each other.
 std::string capacity_html(const CapacityFile& file);
+// Of a service plan whose sentences are written (sections/service_text.h).
+std::string service_html(const ServingPlanFile& file);
 // Likewise of a comparison of reports.
 std::string comparison_html(const Comparison& comparison);
 // A record as compact text, for a file beside the page and for the page.

@@ -26,9 +26,12 @@
 #include "reports/records/comparison.h"
 #include "reports/records/comparison_text.h"
 #include "reports/records/plan_file.h"
+#include "reports/records/serving_plan.h"
 #include "reports/sections/section_parts.h"
+#include "reports/sections/service_text.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/tables/comparison_tables.h"
+#include "reports/tables/serving_plan_tables.h"
 #include "reports/tables/tables.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
@@ -223,14 +226,21 @@ std::string spoken_result(const reports::Report& report) {
   return report.verdict + (how.empty() ? "" : "\n" + how);
 }
 
+// Trials and profiles are shown with a plan of a training run.
+void require_no_trials(const ReportOptions& options, std::string_view command) {
+  for (const std::string* other : {&options.trials, &options.profile}) {
+    if (other->empty()) continue;
+    throw InputError(
+        *other, "",
+        fmt::format("belongs to a plan, and this is the answer of meshwright {}", command),
+        "run meshwright plan, then meshwright report plan.json");
+  }
+}
+
 // The page of a capacity answer, with the answer next to it.
 int report_capacity(const ReportOptions& options, const Json& json) {
   const std::string record = record_beside(options.out);
-  for (const std::string* other : {&options.trials, &options.profile}) {
-    if (other->empty()) continue;
-    throw InputError(*other, "", "belongs to a plan, and this is the answer of meshwright capacity",
-                     "run meshwright plan, then meshwright report plan.json");
-  }
+  require_no_trials(options, "capacity");
   const reports::CapacityFile file = reports::capacity_file_record().read(json, options.plan);
   const std::string text = reports::record_text(reports::capacity_file_record().write(file));
   write_file_atomically(options.out, reports::capacity_html(file));
@@ -243,8 +253,31 @@ int report_capacity(const ReportOptions& options, const Json& json) {
   return kDone;
 }
 
-bool is_capacity(const Json& json) {
-  return json.is_object() && json.contains("schema") && json["schema"] == reports::kCapacitySchema;
+// The page of a service plan, with the plan next to it.
+int report_service(const ReportOptions& options, const Json& json) {
+  const std::string record = record_beside(options.out);
+  require_no_trials(options, "serve");
+  reports::ServingPlanFile file = reports::serving_plan_from_json(json, options.plan);
+  reports::add_service_sentences(file);
+  const std::string text = reports::record_text(reports::serving_plan_record().write(file));
+  write_file_atomically(options.out, reports::service_html(file));
+  if (record.empty()) return kDone;
+  write_file_atomically(record, text);
+  print_result(options.format, file.verdict,
+               {reports::serving_choices_table(file), reports::serving_money_table(file)}, text);
+  say("wrote {} and {}\n", options.out, record);
+  return kDone;
+}
+
+bool is_of(const Json& json, std::string_view schema) {
+  return json.is_object() && json.contains("schema") && json["schema"] == schema;
+}
+
+// serve writes a list where it compares clusters.
+void refuse_several_services(const Json& json, const std::string& file) {
+  if (!json.is_array() || json.empty() || !is_of(json.front(), reports::kServingPlanSchema)) return;
+  throw InputError(file, "", fmt::format("has {} service plans; expected one", json.size()),
+                   "run meshwright serve with one --cluster");
 }
 
 int run_report(const ReportOptions& options, const Call& call) {
@@ -257,7 +290,9 @@ int run_report(const ReportOptions& options, const Call& call) {
   reports::ReportContents contents;
   contents.origin = call.origin();
   const Json plan_json = read_input("plan", options.plan, contents.origin);
-  if (is_capacity(plan_json)) return report_capacity(options, plan_json);
+  if (is_of(plan_json, reports::kCapacitySchema)) return report_capacity(options, plan_json);
+  if (is_of(plan_json, reports::kServingPlanSchema)) return report_service(options, plan_json);
+  refuse_several_services(plan_json, options.plan);
   reports::PlanFile plan = reports::plan_file_record().read(plan_json, options.plan);
   if (const std::string target = plan.search.target.name; !target.empty()) {
     require_launch_target(target);
@@ -294,7 +329,7 @@ void add_report(Commands& commands) {
   Command& command = commands.add(
       "report", "Write an offline HTML report of a plan, with a JSON report next to it");
   command.reads("plan", options->plan,
-                "Plan from meshwright plan, or answer from meshwright capacity");
+                "Plan from meshwright plan, or answer from meshwright capacity or serve");
   command
       .reads("--compare", options->compare,
              "Compare two or more JSON reports (NAME.report.json). Changes are relative to "

@@ -11,16 +11,18 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/serve_commands.h"
+#include "app/commands/service_launch.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
 #include "app/files/output_file.h"
+#include "app/files/serving_files.h"
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
 #include "app/runs/learnt_service.h"
-#include "interop/serving/write_serving.h"
 #include "planner/capacity/options_json.h"
+#include "reports/sections/service_text.h"
 #include "reports/tables/serving_plan_tables.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
@@ -172,6 +174,20 @@ std::string serving_plan_summary(const planner::ServingQuestion& q,
   return text;
 }
 
+constexpr std::string_view kTrialVersion = "trial";  // of the engine that meshwright trial runs
+
+// The shipped versions of the same engine, which a what-if takes in its place.
+std::vector<Engine> other_versions(const Engine& asked) {
+  std::vector<Engine> versions;
+  if (asked.version == kTrialVersion) return versions;
+  for (const std::string& name : config_names("engines")) {
+    Engine engine = load_engine(name);
+    const bool other = engine.name != asked.name && engine.version != kTrialVersion;
+    if (engine.kind == asked.kind && other) versions.push_back(std::move(engine));
+  }
+  return versions;
+}
+
 reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
                                            const ServePlanOptions& o,
                                            std::optional<planner::ServingLearning> learning,
@@ -202,11 +218,12 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   file.limits = q.limits;
   file.percentile = q.percentile;
   file.currency = q.prices.currency;
+  file.prices = reports::ServicePrices{q.prices.name, q.prices.date, q.prices.example};
   file.plan = planner::serving_plan(q);
   if (o.explain && file.plan.choices.size() > 1) {
     file.explanation = planner::serving_explanation(q, file.plan.choices[0], file.plan.choices[1]);
   }
-  if (o.what_if) file.what_ifs = planner::serving_what_ifs(q);
+  if (o.what_if) file.what_ifs = planner::serving_what_ifs(q, other_versions(q.scenario.engine));
   return file;
 }
 
@@ -225,23 +242,6 @@ std::vector<reports::Table> serving_tables(const reports::ServingPlanFile& file)
   return tables;
 }
 
-interop::ServingForm launch_form_of(const std::string& name) {
-  for (const auto& form : interop::kServingFormNames) {
-    if (form.name == name) return form.value;
-  }
-  throw InputError(
-      "--launch-form", "",
-      fmt::format("unknown form \"{}\"; expected command, kubernetes or dynamo", name));
-}
-
-interop::LaunchedPool launched_pool(const planner::ServingPool& pool, interop::PoolRole role) {
-  interop::LaunchedPool launched;
-  launched.role = role;
-  launched.replicas = pool.replicas;
-  launched.options = pool.options;
-  return launched;
-}
-
 // Writes how the best deployment is started.
 void write_launch(const ServePlanOptions& o, const planner::ServingQuestion& q,
                   const planner::ServingPlan& plan) {
@@ -250,18 +250,21 @@ void write_launch(const ServePlanOptions& o, const planner::ServingQuestion& q,
     say("warning: {} is not written: no deployment was found\n", o.launch_out);
     return;
   }
-  const planner::Deployment& best = plan.choices.front().deployment;
-  interop::ServingLaunch launch;
-  launch.engine = q.scenario.engine.kind;
-  launch.engine_version = q.scenario.engine.version;
-  launch.model = o.checkpoint.empty() ? q.scenario.model.name : o.checkpoint;
-  if (best.prefill) {
-    launch.pools.push_back(launched_pool(*best.prefill, interop::PoolRole::prefill));
-  }
-  launch.pools.push_back(launched_pool(
-      best.pool, best.prefill ? interop::PoolRole::decode : interop::PoolRole::aggregated));
+  const interop::ServingLaunch launch =
+      service_launch(q.scenario, plan.choices.front().deployment, o.checkpoint);
   write_file_atomically(o.launch_out,
                         interop::write_serving(launch, launch_form_of(o.launch_form)));
+}
+
+// Adds what a page shows of the first deployment. It costs simulations; tables do without it.
+void add_details(const ServePlanOptions& o, const planner::ServingQuestion& q,
+                 reports::ServingPlanFile& file) {
+  if (!file.plan.choices.empty()) {
+    const planner::ServingChoice& best = file.plan.choices.front();
+    file.details = planner::service_details(q, best);
+    file.launch = service_launch_files(service_launch(q.scenario, best.deployment, o.checkpoint));
+  }
+  reports::add_service_sentences(file);
 }
 
 int run_serve_plan(const ServePlanOptions& o, const Call& call) {
@@ -279,7 +282,8 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
       learning = learning_of(o, cluster, question.scenario);
       question.scenario.engine = planner::with_learnt(question.scenario.engine, *learning);
     }
-    const reports::ServingPlanFile file = serving_plan_file(question, o, std::move(learning), call);
+    reports::ServingPlanFile file = serving_plan_file(question, o, std::move(learning), call);
+    if (o.output.format == Format::json) add_details(o, question, file);
     if (cluster == o.clusters.front()) write_launch(o, question, file.plan);
     met |= !file.plan.choices.empty() && file.plan.choices.front().meets;
     const std::vector<reports::Table> found = serving_tables(file);

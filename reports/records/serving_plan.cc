@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/serving_plan.h"
 
+#include <fmt/format.h>
+
 #include "reports/records/parts.h"
 #include "reports/records/service_details.h"
 #include "reports/records/serving_parts.h"
+#include "sim/base/error.h"
 #include "sim/json/input_records.h"
 #include "sim/json/serving_records.h"
 
@@ -205,10 +208,12 @@ const Record<planner::ServingMoney>& serving_money_record() {
     using M = planner::ServingMoney;
     Record<M> r("What tokens cost.");
     r.row(&M::per_hour, "per_hour", kind::number(), "All GPUs, an hour.");
-    r.row(&M::million_input, "million_input_tokens", kind::object(interval_record), "A million input tokens.");
+    r.row(&M::million_input, "million_input_tokens", kind::object(interval_record),
+          "A million input tokens.");
     r.row(&M::million_output, "million_output_tokens", kind::object(interval_record),
           "A million output tokens.");
-    r.row(&M::million_total, "million_tokens", kind::object(interval_record), "A million tokens, blended.");
+    r.row(&M::million_total, "million_tokens", kind::object(interval_record),
+          "A million tokens, blended.");
     return r;
   }();
   return record;
@@ -252,8 +257,8 @@ const Record<planner::ServingChoice>& serving_choice_record() {
           "At the asked percentile.");
     r.row(&C::money, "money", kind::optional(kind::object(serving_money_record)),
           "What tokens cost.");
-    r.row(&C::kwh_million_output, "kwh_million_output_tokens", kind::optional(kind::object(interval_record)),
-          "Energy of a million output tokens.");
+    r.row(&C::kwh_million_output, "kwh_million_output_tokens",
+          kind::optional(kind::object(interval_record)), "Energy of a million output tokens.");
     return r;
   }();
   return record;
@@ -421,6 +426,7 @@ const Record<ServingPlanFile>& serving_plan_record() {
     r.omitted_at_default();
     r.row(&F::scenario, "scenario", kind::object(serving_scenario_record),
           "Model, cluster and engine, for a trial.");
+    r.required();
     r.row(&F::limits, "limits", kind::object(latency_limits_record), "Limits of the service.");
     r.row(&F::percentile, "percentile", kind::number(), "Of the limits; 0: means.");
     r.row(&F::currency, "currency", kind::text(), "Of money.");
@@ -429,6 +435,7 @@ const Record<ServingPlanFile>& serving_plan_record() {
     r.row_at<std::vector<planner::ServingChoice>>(
         [](auto& f) -> auto& { return f.plan.choices; }, "choices",
         kind::list(serving_choice_record), "Best first.");
+    r.required();
     r.row_at<std::vector<planner::ServingParetoPoint>>(
         [](auto& f) -> auto& { return f.plan.front; }, "pareto", kind::list(serving_pareto_record),
         "Throughput a GPU against speed of a user.");
@@ -453,6 +460,37 @@ const Record<ServingPlanFile>& serving_plan_record() {
     return r;
   }();
   return record;
+}
+
+namespace {
+
+constexpr double kMostGpus = 1e9;
+
+double gpus_of(const planner::ServingPool& pool) {
+  const ReplicaLayout& l = pool.options.layout;
+  return static_cast<double>(pool.replicas) * l.tensor_parallel_size * l.pipeline_parallel_size *
+         l.data_parallel_size;
+}
+
+void require_countable(const Deployment& deployment, const std::string& file, std::size_t place) {
+  const double gpus =
+      gpus_of(deployment.pool) + (deployment.prefill ? gpus_of(*deployment.prefill) : 0.0);
+  if (gpus <= kMostGpus) return;
+  throw InputError(file, fmt::format("/choices/{}/deployment", place),
+                   fmt::format("has {:.3g} GPUs (expected at most {:.0f})", gpus, kMostGpus));
+}
+
+}  // namespace
+
+ServingPlanFile serving_plan_from_json(const Json& json, const std::string& file) {
+  ServingPlanFile plan = serving_plan_record().read(json, file);
+  for (std::size_t i = 0; i < plan.plan.choices.size(); ++i) {
+    require_countable(plan.plan.choices[i].deployment, file, i);
+  }
+  if (plan.load.lengths.kind == LengthKind::list && plan.load.lengths.list.empty()) {
+    throw InputError(file, "/load/length_list", "is empty (expected one length or more)");
+  }
+  return plan;
 }
 
 const Record<ServingSimulationFile>& serving_simulation_record() {

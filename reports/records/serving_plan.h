@@ -34,14 +34,17 @@ struct ServingPlanFile {
   std::string currency{};
   std::optional<ServicePrices> prices{};
   planner::ServingPlan plan{};
-  std::optional<planner::ServiceDetails> details{};  // of the first choice
-  std::vector<LaunchFile> launch{};                  // of the first choice
+  std::optional<planner::ServiceDetails> details{};           // of the first choice
+  std::vector<LaunchFile> launch{};                           // of the first choice
   std::vector<planner::ServingTermDifference> explanation{};  // of the first two choices
   std::vector<planner::ServingWhatIf> what_ifs{};
   std::optional<planner::ServingLearning> learning{};  // from results; the scenario's engine has it
 };
 inline constexpr std::string_view kServingPlanSchema = "meshwright.serve_plan/1";
 const Record<ServingPlanFile>& serving_plan_record();
+// Throws InputError, also for a deployment of more GPUs than can be counted, and for an empty list
+// of lengths.
+ServingPlanFile serving_plan_from_json(const Json& json, const std::string& file);
 const Record<ServingMetrics>& serving_metrics_record();
 
 struct ServingSimulationFile {

@@ -15,6 +15,9 @@ namespace meshwright::reports {
 MemoryPart memory_of(const Estimate& estimate, const Model& model, const Device& device);
 std::vector<RejectionRow> rejections_of(const planner::Plan& plan);
 
+// Launch files as tabs where there is a script; one below the other where there is none.
+std::string launch_tabs(const std::vector<LaunchFile>& files, std::string_view label);
+
 // "GPU" or "core" as the report's devices are, with "s" for more than one.
 std::string_view device_noun(const Report& report, std::int64_t count = 1);
 

@@ -134,6 +134,7 @@ READERS = [
     ("layout", "explain PLAN --layout 1 --versus FILE"),
     ("plan", "explain FILE --layout 1"),
     ("plan", "report FILE --out FOLDER/report.html"),
+    ("serve_plan", "report FILE --out FOLDER/service.html --format json"),
     ("plan", "diff FILE PLAN --format json"),
     ("plan", "diff PLAN FILE"),
     ("plan", "validate FILE TRIALS --format json"),
@@ -193,6 +194,7 @@ WRITERS = [
     ("plan", "estimate --model quickstart-gpt --cluster h100-8 --layout dp=8 --trace TARGET"),
     ("plan", "volume --model quickstart-gpt --layout dp=8 --out TARGET"),
     ("plan", "report FILE --out TARGET"),
+    ("serve_plan", "report FILE --out TARGET"),
     ("plan", "diff FILE PLAN --out TARGET"),
     ("trials", "validate PLAN FILE --out TARGET"),
     ("trials", "validate PLAN FILE --refit-out TARGET"),
@@ -296,6 +298,9 @@ def make_good_artefacts(program, folder):
     files["plan"], files["record"], files["trials"] = folder / "plan.json", folder / "report.json", folder / "trials.json"
     ask(program, "plan --model quickstart-gpt --cluster h100-8 --job quickstart --top 3 --format json --out plan.json", folder)
     ask(program, "report plan.json --out report.html", folder)
+    files["serve_plan"] = folder / "serve_plan.json"
+    ask(program, "serve --model llama-3-8b --cluster h100-8 --isl 64 --osl 16 --rate 1 --num-prompts 20 --what-if --format json "
+                 "--out serve_plan.json", folder)
     files["trials"].write_text(text(good_trials(json.loads(files["plan"].read_text()))))
     return files
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "reports/records/serving_backtest.h"
@@ -24,12 +25,6 @@ const std::vector<std::string> kPlan{"serve",     "--model", "llama-3-70b", "--c
                                      "4000",      "--osl",   "1000",        "--rate",    "20"};
 const std::vector<std::string> kSimulate{"serve",  "simulate", "--model", "llama-3-8b", "--cluster",
                                          "h100-8", "--isl",    "500",     "--osl",      "100"};
-
-// The front names its deployments; the names are not read.
-Json without_front_names(Json plan) {
-  for (Json& point : plan["pareto"]) point.erase("deployment");
-  return plan;
-}
 
 TEST(ServePlan, AnswersWithDeploymentsMoneyAndFront) {
   const auto result =
@@ -65,8 +60,60 @@ TEST(ServePlan, IsReadAsItIsWritten) {
   ASSERT_FALSE(plan.plan.choices.empty());
   EXPECT_EQ(planner::short_name(plan.plan.choices[0].deployment),
             written["choices"][0]["deployment"]["name"]);
-  EXPECT_EQ(without_front_names(Json::parse(reports::serving_plan_record().write(plan).dump())),
-            without_front_names(written));
+  EXPECT_EQ(Json::parse(reports::serving_plan_record().write(plan).dump()), written);
+}
+
+TEST(ServePlan, JsonHasWhatAPageShows) {
+  const auto result = run_program(
+      with(kPlan, {"--tpot", "50ms", "--num-prompts", "100", "--what-if", "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  const Json& details = answer["details"];
+  EXPECT_GT(details["loads"].size(), 5U);
+  EXPECT_GT(details["pools"][0]["memory"]["kv_cache_bytes"].get<double>(), 0.0);
+  EXPECT_EQ(details["pools"][0]["steps"].size(), 2U);
+  EXPECT_GT(details["energy"]["kwh_million_input_tokens"]["value"].get<double>(), 0.0);
+  EXPECT_LT(details["smaller"]["gpus"], answer["choices"][0]["gpus"]);
+  ASSERT_EQ(answer["launch"].size(), 3U);
+  EXPECT_NE(answer["launch"][0]["text"].get<std::string>().find("vllm serve"), std::string::npos);
+  std::vector<std::string> changes;
+  for (const Json& one : answer["what_ifs"]) changes.push_back(one["change"].get<std::string>());
+  EXPECT_NE(std::find(changes.begin(), changes.end(), "engine vllm-0.19"), changes.end());
+  EXPECT_EQ(std::find(changes.begin(), changes.end(), "engine vllm-trial"), changes.end());
+  // The formats are asked for already.
+  EXPECT_EQ(std::find(changes.begin(), changes.end(), "fp8 weights"), changes.end());
+}
+
+TEST(ServeReport, WritesAPageWithItsRecord) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.path("plan.json"), page = folder.path("page.html");
+  const auto served = run_program(
+      with(kPlan, {"--tpot", "50ms", "--num-prompts", "100", "--format", "json", "--out", plan}));
+  ASSERT_EQ(served.exit_code, 0) << served.err;
+  const auto result = run_program({"report", plan, "--out", page});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json record = Json::parse(test::content_of(folder.path("page.report.json")));
+  EXPECT_EQ(record, Json::parse(test::content_of(plan)));
+  EXPECT_NE(result.out.find(record["verdict"].get<std::string>()), std::string::npos) << result.out;
+  EXPECT_NE(test::content_of(page).find("<section id=\"latency\">"), std::string::npos);
+}
+
+TEST(ServeReport, RefusesSeveralClustersTrialsAndBrokenPlans) {
+  const TemporaryFolder folder;
+  const std::string one = R"({"schema": "meshwright.serve_plan/1"})";
+  const std::string several = folder.write("several.json", "[" + one + "," + one + "]");
+  const auto refused = [&](const std::vector<std::string>& arguments, const char* words) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+  };
+  const std::string page = folder.path("page.html");
+  refused({"report", several, "--out", page}, "has 2 service plans; expected one");
+  const std::string single = folder.write("single.json", one);
+  const std::string trials = folder.write("trials.json", "[]");
+  refused({"report", single, "--trials", trials, "--out", page},
+          "this is the answer of meshwright serve");
+  refused({"report", single, "--out", page}, "/scenario");
 }
 
 TEST(ServePlan, LimitsThatNothingMeetsAreAnAnswer) {
@@ -205,8 +252,7 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
   EXPECT_LT(answer["choices"][0]["token_spread"], before["choices"][0]["token_spread"]);
   EXPECT_NE(result.err.find("Learnt from 3 configurations"), std::string::npos) << result.err;
   const reports::ServingPlanFile read = reports::serving_plan_record().read(answer, "plan");
-  EXPECT_EQ(without_front_names(Json::parse(reports::serving_plan_record().write(read).dump())),
-            without_front_names(answer));
+  EXPECT_EQ(Json::parse(reports::serving_plan_record().write(read).dump()), answer);
 }
 
 // A client's result says no layout: the launch that was measured does.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/service_launch.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "sim/base/error.h"
+
+namespace meshwright::app {
+namespace {
+
+interop::LaunchedPool launched_pool(const planner::ServingPool& pool, interop::PoolRole role) {
+  interop::LaunchedPool launched;
+  launched.role = role;
+  launched.replicas = pool.replicas;
+  launched.options = pool.options;
+  return launched;
+}
+
+struct FormFile {
+  interop::ServingForm form;
+  const char *target, *file_name;
+};
+constexpr std::array kFormFiles{
+    FormFile{interop::ServingForm::command, "Commands", "serve.sh"},
+    FormFile{interop::ServingForm::kubernetes, "Kubernetes", "serve.yaml"},
+    FormFile{interop::ServingForm::dynamo, "Dynamo", "dynamo.yaml"}};
+
+}  // namespace
+
+interop::ServingForm launch_form_of(const std::string& name) {
+  for (const auto& form : interop::kServingFormNames) {
+    if (form.name == name) return form.value;
+  }
+  throw InputError(
+      "--launch-form", "",
+      fmt::format("unknown form \"{}\"; expected command, kubernetes or dynamo", name));
+}
+
+interop::ServingLaunch service_launch(const ServingScenario& scenario,
+                                      const planner::Deployment& deployment,
+                                      const std::string& checkpoint) {
+  interop::ServingLaunch launch;
+  launch.engine = scenario.engine.kind;
+  launch.engine_version = scenario.engine.version;
+  launch.model = checkpoint.empty() ? scenario.model.name : checkpoint;
+  if (deployment.prefill) {
+    launch.pools.push_back(launched_pool(*deployment.prefill, interop::PoolRole::prefill));
+  }
+  launch.pools.push_back(launched_pool(deployment.pool, deployment.prefill
+                                                            ? interop::PoolRole::decode
+                                                            : interop::PoolRole::aggregated));
+  return launch;
+}
+
+std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launch) {
+  std::vector<LaunchFile> files;
+  for (const FormFile& form : kFormFiles) {
+    LaunchFile file;
+    file.target = form.target;
+    file.names_of = fmt::format("{} {}", interop::title_of(launch.engine), launch.engine_version);
+    file.file_name = form.file_name;
+    file.notes = {"The format of the weights is the checkpoint's."};
+    try {
+      file.text = interop::write_serving(launch, form.form);
+    } catch (const InputError& error) {
+      file.refusal = error.what();
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace meshwright::app

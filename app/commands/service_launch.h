@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a planned deployment is started, in each form that interop/serving writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interop/serving/write_serving.h"
+#include "planner/serving/deployment.h"
+#include "sim/base/launch_file.h"
+
+namespace meshwright::app {
+
+// "command", "kubernetes", "dynamo". Throws InputError.
+interop::ServingForm launch_form_of(const std::string& name);
+
+// `checkpoint`: the model's name in the commands; empty: the model's own.
+interop::ServingLaunch service_launch(const ServingScenario& scenario,
+                                      const planner::Deployment& deployment,
+                                      const std::string& checkpoint);
+
+// Every form. One that cannot say the deployment has the reason.
+std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launch);
+
+}  // namespace meshwright::app

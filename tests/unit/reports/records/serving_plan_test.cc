@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of a service plan obeys its schema and reads back; its sentences have its numbers.
+#include "reports/records/serving_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/error.h"
+#include "tests/unit/reports/service_fixture.h"
+#include "tests/unit/schema_check.h"
+
+namespace meshwright::reports {
+namespace {
+
+using testing::HasSubstr;
+
+Json written(const ServingPlanFile& file) {
+  return Json::parse(serving_plan_record().write(file).dump());
+}
+
+TEST(ServingPlanRecord, ObeysItsSchema) {
+  const Json json = written(sample_service());
+  EXPECT_EQ(test::complaint_of(serving_plan_record().schema("serve_plan"), json), "");
+  for (const char* key : {"verdict", "why_not_fewer", "how_sure", "prices", "details", "launch"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_FALSE(json["details"]["loads"].empty());
+  EXPECT_GT(json["details"]["pools"][0]["memory"]["kv_cache_bytes"].get<double>(), 0.0);
+}
+
+TEST(ServingPlanRecord, ReadsBackWhatItWrote) {
+  const Json json = written(sample_service());
+  EXPECT_EQ(written(serving_plan_from_json(json, "plan.json")), json);
+}
+
+// A plan of an earlier version has none of the parts that a page added.
+TEST(ServingPlanRecord, ReadsAPlanWithoutDetails) {
+  Json json = written(sample_service());
+  for (const char* key : {"verdict", "why_not_fewer", "how_sure", "prices", "details", "launch"}) {
+    json.erase(key);
+  }
+  const ServingPlanFile file = serving_plan_from_json(json, "plan.json");
+  EXPECT_FALSE(file.details.has_value());
+  EXPECT_FALSE(file.prices.has_value());
+  EXPECT_TRUE(file.launch.empty());
+}
+
+void expect_refusal(const Json& json, const std::string& words) {
+  try {
+    serving_plan_from_json(json, "plan.json");
+    ADD_FAILURE() << "was read; expected " << words;
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(words));
+  }
+}
+
+TEST(ServingPlanRecord, RefusesWhatNoPlanHas) {
+  Json json = written(sample_service());
+  json["choices"][0]["deployment"]["pool"]["options"]["layout"]["tensor_parallel_size"] = 100000;
+  json["choices"][0]["deployment"]["pool"]["options"]["layout"]["data_parallel_size"] = 100000;
+  expect_refusal(json, "plan.json: /choices/0/deployment: has ");
+  json = written(sample_service());
+  json["load"]["lengths"] = "list";
+  json["load"].erase("length_list");
+  expect_refusal(json, "plan.json: /load/length_list: is empty");
+  json = written(sample_service());
+  json.erase("scenario");
+  expect_refusal(json, "/scenario");
+  json = written(sample_service());
+  json["details"]["pools"][0]["idle_share"] = 1.5;
+  expect_refusal(json, "/details/pools/0/idle_share");
+}
+
+TEST(ServiceSentences, SayGpusLatencyAndPrice) {
+  const ServingPlanFile& file = sample_service();
+  const planner::ServingChoice& best = file.plan.choices.front();
+  ASSERT_TRUE(best.meets);
+  EXPECT_THAT(file.verdict, HasSubstr(planner::short_name(best.deployment)));
+  EXPECT_THAT(file.verdict, HasSubstr("100 requests/s of 1,000 + 200 tokens"));
+  EXPECT_THAT(file.verdict, HasSubstr("TPOT " + latency_range_text(file.details->tpot)));
+  EXPECT_THAT(file.verdict, HasSubstr("at p90"));
+  EXPECT_THAT(file.verdict, HasSubstr("EUR per million tokens"));
+  EXPECT_THAT(file.how_sure, HasSubstr("The least certain part of a decode step is"));
+  EXPECT_FALSE(file.why_not_fewer.empty());
+}
+
+TEST(ServiceSentences, SayWhyOneReplicaFewerIsTooFew) {
+  ServingPlanFile file = sample_service();
+  planner::SmallerDeployment smaller{"7 x tp1", 7, 99.0, 100.0 / 99.0, {}, {}};
+  file.details->smaller = smaller;
+  add_service_sentences(file);
+  EXPECT_EQ(file.why_not_fewer,
+            "7 x tp1 on 7 GPUs serve at most 99 requests/s. The queue would grow without end.");
+  smaller.ttft = seconds(3);
+  smaller.tpot = milliseconds(30);
+  file.details->smaller = smaller;
+  add_service_sentences(file);
+  EXPECT_EQ(file.why_not_fewer, "With 7 x tp1 on 7 GPUs, TTFT at p90 is 3 s; the limit is 2 s.");
+  smaller.ttft = seconds(1);
+  smaller.largest_rate = 105;
+  smaller.utilization = 0.952;
+  file.details->smaller = smaller;
+  add_service_sentences(file);
+  EXPECT_EQ(file.why_not_fewer,
+            "7 x tp1 on 7 GPUs would run at 95.2 % of the 105 requests/s that they serve at most. "
+            "Plans stop at 90.0 %.");
+  file.details->asked_gpus = 8;
+  add_service_sentences(file);
+  EXPECT_EQ(file.why_not_fewer, "The question fixes 8 GPUs.");
+}
+
+TEST(ServiceSentences, SayHowFarTheNearestIs) {
+  planner::ServingQuestion q = service_question();
+  q.limits.tpot = milliseconds(0.5);
+  const ServingPlanFile file = service_file_of(q);
+  EXPECT_THAT(file.verdict, HasSubstr("No deployment meets the limits. The nearest is "));
+  EXPECT_THAT(file.verdict, HasSubstr("times a limit."));
+}
+
+}  // namespace
+}  // namespace meshwright::reports

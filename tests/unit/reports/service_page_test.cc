@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a service plan.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/html/escape.h"
+#include "reports/page.h"
+#include "reports/sections/service_charts.h"
+#include "reports/text/text.h"
+#include "tests/unit/reports/service_fixture.h"
+
+namespace meshwright::reports {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// What a reader sees whose browser runs no script.
+std::string seen(std::string page) {
+  for (std::size_t begin = page.find("<script"); begin != std::string::npos;
+       begin = page.find("<script")) {
+    page.erase(begin, page.find("</script>", begin) + 9 - begin);
+  }
+  return page;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(ServicePage, AnswersOnTheFirstScreen) {
+  const ServingPlanFile& file = sample_service();
+  const std::string page = seen(service_html(file));
+  const std::string header = page.substr(page.find("<header>"), page.find("</header>"));
+  EXPECT_THAT(header, HasSubstr(html::escape(file.verdict)));
+  EXPECT_THAT(header, HasSubstr(html::escape(file.why_not_fewer)));
+  EXPECT_THAT(header, HasSubstr(html::escape(file.how_sure)));
+  for (const char* words : {"example prices of 2026-11, no offer", "TTFT (p90)", "TPOT (p90)",
+                            "cost per million tokens", "energy per million tokens", "kW with PUE",
+                            "limit 2 s", "id=\"decision-table\""}) {
+    EXPECT_THAT(header, HasSubstr(words));
+  }
+}
+
+TEST(ServicePage, HasItsSectionsWithoutScript) {
+  const std::string page = seen(service_html(sample_service()));
+  for (const char* id : {"frontier", "latency", "memory", "steps", "use", "cost", "changes",
+                         "deployments", "evidence", "launch", "provenance"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<section id=\"") + id + "\">"));
+    EXPECT_THAT(page, HasSubstr(std::string("<a href=\"#") + id + "\">"));
+  }
+  for (const char* id : {"frontier-chart", "ttft-chart", "tpot-chart"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("id=\"") + id + "\""));
+  }
+  EXPECT_THAT(page, HasSubstr("vllm serve &lt;model&gt;"));
+  EXPECT_THAT(page, HasSubstr("Dynamo cannot run this layout: it has no option for a size."));
+  for (const char* word : {"\"nan", ">nan", " nan ", "inf "}) {
+    EXPECT_THAT(page, Not(HasSubstr(word)));
+  }
+}
+
+TEST(ServicePage, CarriesItsRecordAndIsTheSameEveryTime) {
+  const ServingPlanFile& file = sample_service();
+  const std::string page = service_html(file);
+  EXPECT_EQ(page, service_html(file));
+  const std::string open = "<script type=\"application/json\" id=\"report\">";
+  const std::size_t begin = page.find(open) + open.size();
+  const Json carried = Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  EXPECT_EQ(carried, Json::parse(serving_plan_record().write(file).dump()));
+  EXPECT_LT(page.size(), 1'500'000U);
+}
+
+TEST(ServicePage, NamesStayText) {
+  ServingPlanFile file = sample_service();
+  file.model = file.engine = file.cluster = "</script><b>";
+  file.plan.front.front().name = "<i>";
+  file.details->pools.front().name = "<i>";
+  add_service_sentences(file);
+  const std::string page = seen(service_html(file));
+  EXPECT_THAT(page, Not(HasSubstr("<b></h1>")));
+  EXPECT_THAT(page, Not(HasSubstr("<i>")));
+}
+
+TEST(ServicePage, SaysWhatAnOlderPlanLacks) {
+  ServingPlanFile file = sample_service();
+  file.details.reset();
+  file.launch.clear();
+  file.what_ifs.clear();
+  add_service_sentences(file);
+  const std::string page = seen(service_html(file));
+  EXPECT_THAT(page, HasSubstr("This plan has no details of its first deployment."));
+  EXPECT_THAT(page, HasSubstr("Run its command again with --what-if."));
+  EXPECT_THAT(page, Not(HasSubstr("<section id=\"latency\">")));
+}
+
+TEST(ServicePage, OfNoDeploymentHasItsReasons) {
+  planner::ServingQuestion q = service_question();
+  q.limits.tpot = milliseconds(0.5);
+  const ServingPlanFile file = service_file_of(q);
+  const std::string page = seen(service_html(file));
+  EXPECT_THAT(page, HasSubstr("No deployment meets the limits."));
+  EXPECT_THAT(page, HasSubstr("<section id=\"rejections\">"));
+  EXPECT_THAT(page, HasSubstr("narrower weights"));
+}
+
+// Points left of the limit of TPOT are hollow, and those right of it are full.
+TEST(ServiceFrontierChart, MarksTheRegionOfTheTargets) {
+  ServingPlanFile file = sample_service();
+  file.limits = {{}, milliseconds(20), {}};  // 50 tokens a second of a user
+  file.plan.front = {{{}, "a", 1, seconds(0.1), milliseconds(10), 100, 100},
+                     {{}, "b", 9, seconds(0.1), milliseconds(40), 900, 25}};
+  const std::string chart = service_frontier_chart(file);
+  EXPECT_EQ(count_of(chart, "class=\"dot\""), 1U);
+  EXPECT_EQ(count_of(chart, "class=\"dominated\""), 1U);
+  EXPECT_EQ(count_of(chart, "class=\"region\""), 1U);
+  EXPECT_THAT(chart, HasSubstr("limit: TPOT 20 ms"));
+  file.limits = {};
+  EXPECT_EQ(count_of(service_frontier_chart(file), "class=\"region\""), 0U);
+  file.plan.front.clear();
+  EXPECT_EQ(service_frontier_chart(file), "");
+}
+
+planner::ServingLoadPoint load_at(double rate, double ttft, bool asked) {
+  planner::ServingLoadPoint point;
+  point.request_rate = rate;
+  point.asked = asked;
+  point.ttft = {seconds(ttft), seconds(ttft), seconds(ttft), seconds(ttft), seconds(ttft)};
+  point.tpot = point.e2e = point.ttft;
+  return point;
+}
+
+TEST(ServiceLatencyChart, HasCurvesKneeLimitAndTheAskedLoad) {
+  ServingPlanFile file = sample_service();
+  file.limits = {seconds(2), {}, {}};
+  file.details->loads = {load_at(1, 1, false), load_at(2, 1.5, true), load_at(3, 2.5, false)};
+  file.details->ttft_knee = 2.5;
+  file.details->tpot_knee.reset();
+  const std::string chart = service_latency_chart(file, ServiceLatency::ttft);
+  EXPECT_EQ(count_of(chart, "class=\"curve\""), 3U);
+  for (const char* words : {"knee: 2.5", "limit 2 s", "asked: 2", "requests/s", "p99"}) {
+    EXPECT_THAT(chart, HasSubstr(words));
+  }
+  EXPECT_THAT(service_latency_chart(file, ServiceLatency::tpot), Not(HasSubstr("knee: ")));
+  file.details->loads.resize(1);
+  EXPECT_EQ(service_latency_chart(file, ServiceLatency::ttft), "");
+}
+
+// A latency of 1,000 s would flatten all others: its curves end at the upper edge.
+TEST(ServiceLatencyChart, CutsOffWhatIsFarAboveTheAskedLoad) {
+  ServingPlanFile file = sample_service();
+  file.limits = {};
+  file.details->loads = {load_at(1, 1, false), load_at(2, 1.5, true), load_at(3, 1000, false)};
+  const std::string chart = service_latency_chart(file, ServiceLatency::ttft);
+  // The two lower loads and the legend of each of three curves.
+  EXPECT_EQ(count_of(chart, "<circle"), 9U);
+  EXPECT_THAT(chart, Not(HasSubstr("1,000")));
+}
+
+TEST(ServiceCharts, OfAnyNumbersStayFinite) {
+  ServingPlanFile file = sample_service();
+  file.plan.front = {{{}, "a", 1e300, seconds(0), seconds(0), 1e300, 1e300},
+                     {{}, "b", 0, seconds(1e300), seconds(1e300), 0, 0}};
+  file.details->loads = {load_at(0, 0, true), load_at(1e300, 1e300, false)};
+  for (const std::string& chart :
+       {service_frontier_chart(file), service_latency_chart(file, ServiceLatency::ttft)}) {
+    EXPECT_THAT(chart, Not(HasSubstr("nan")));
+    EXPECT_THAT(chart, Not(HasSubstr("inf")));
+  }
+}
+
+}  // namespace
+}  // namespace meshwright::reports
