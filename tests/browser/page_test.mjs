@@ -989,3 +989,69 @@ for (const colorScheme of ["light", "dark"]) {
     assert.deepEqual(await serious_faults(page), []);
   });
 }
+
+// The page of a service plan: no script draws it, and the script alone sorts and switches tabs.
+let service = null;
+function service_report() {
+  if (service !== null) return service;
+  meshwright("serve", "--model", "llama-3-8b", "--cluster", "h100-8", "--isl", "1000", "--osl", "200", "--rate", "20", "--ttft", "1s", "--tpot", "30ms", "--percentile", "p90", "--num-prompts", "200", "--mode", "both", "--what-if", "--explain", "--format", "json", "--out", file("service.json"));
+  meshwright("report", file("service.json"), "--out", file("service.html"));
+  service = { page: file("service.html"), record: read_json(file("service.report.json")) };
+  return service;
+}
+
+test("a service plan is a page: its first screen answers, and nothing is loaded", async (t) => {
+  const { page: path, record } = service_report();
+  const { page, errors, requests } = await opened(t, path, { offline: true, viewport: { width: 1440, height: 900 } });
+  assert.equal(await page.textContent("#verdict"), record.verdict);
+  await inside_the_screen(page, ["verdict", "why", "tiles", "decision-table", "signatures"]);
+  const [best] = record.choices;
+  assert.match(await page.textContent("#tiles"), new RegExp(`${best.gpus} GPUs?`));
+  assert.ok((await page.textContent("#tiles")).includes(best.deployment.name));
+  assert.match(await page.textContent("header .top"), /example prices/);
+  assert.equal(await page.locator("#launch [role=tab]").count(), record.launch.length);
+  assert.deepEqual(errors, []);
+  assert.deepEqual(requests, []);
+  assert.ok(statSync(path).size < 1_500_000, `${statSync(path).size} bytes`);
+});
+
+test("the charts of a service are there without script, and are the record's", async (t) => {
+  const { page: path, record } = service_report();
+  const { page } = await opened(t, path, { javaScriptEnabled: false });
+  assert.equal(await page.locator("#frontier-chart circle.dot, #frontier-chart circle.dominated").count(), record.pareto.length);
+  const meets = record.pareto.filter((point) => point.ttft_seconds <= record.limits.ttft_seconds && point.tpot_seconds <= record.limits.tpot_seconds);
+  assert.equal(await page.locator("#frontier-chart circle.dot").count(), meets.length);
+  for (const id of ["ttft-chart", "tpot-chart"]) assert.equal(await page.locator(`#${id} path.curve`).count(), 3);
+  assert.equal((await page.textContent("#ttft-chart")).includes("knee: "), record.details.ttft_knee !== undefined);
+  assert.equal(await page.locator("#latency tbody tr").count(), record.details.loads.length);
+  // Bars are as long as their shares of the pool's time.
+  for (const [index, pool] of record.details.pools.entries()) {
+    const row = page.locator("#use tbody tr").nth(index);
+    const widths = await row.locator('rect[fill^="#"]').evaluateAll((all) => all.map((bar) => Number(bar.getAttribute("width"))));
+    const shares = [pool.prompt_share, pool.decode_share, pool.idle_share].filter((share) => share > 0);
+    assert.deepEqual(widths.map((width) => width.toFixed(0)), shares.map((share) => (share * 1000).toFixed(0)));
+  }
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [390, 1440]) {
+    test(`the page of a service has no serious accessibility fault in the ${colorScheme} theme at ${width}`, async (t) => {
+      const { page } = await opened(t, service_report().page, { colorScheme, viewport: { width, height: 900 } });
+      for (const details of await page.locator("details").all()) await details.evaluate((each) => (each.open = true));
+      assert.deepEqual(await serious_faults(page), []);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+      for (const id of ["frontier-chart", "ttft-chart", "tpot-chart"]) assert.ok(await page.locator(`#${id} svg[role="img"]`).getAttribute("aria-label"), id);
+    });
+  }
+}
+
+test("the first sheet of a service's printed file holds its first screen", async (t) => {
+  const { page } = await opened(t, service_report().page);
+  const ids = ["verdict", "why", "tiles", "decision-table", "signatures"];
+  await page.evaluate((all) => {
+    for (const id of all) document.body.insertAdjacentHTML("beforeend", `<a href="#${id}">.</a>`);
+  }, [...ids, "frontier"]);
+  const pages = page_of_each(await page.pdf({ format: "A4" }));
+  for (const id of ids) assert.equal(pages[id], 1, `${id} on page ${pages[id]}`);
+  assert.ok(pages.frontier > 1);
+});
