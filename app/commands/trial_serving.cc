@@ -50,7 +50,7 @@ std::vector<planner::ServingPool> servable_pools(const reports::ServingPlanFile&
 
 ServingTrialRun described_trial(const Json& json, const ServingTrialQuestion& question,
                                 const reports::Origin& origin) {
-  const reports::ServingPlanFile plan = reports::serving_plan_record().read(json, question.plan);
+  const reports::ServingPlanFile plan = reports::serving_plan_from_json(json, question.plan);
   if (plan.plan.choices.empty()) {
     throw InputError(question.plan, "/choices", "holds no deployment",
                      "has none that serves the load; its rejections give the reasons");

@@ -55,7 +55,7 @@ int serving_verdict(const planner::ServingValidation& validation,
 int run_serving_validation(const Json& plan, const Json& trials,
                            const ServingValidationQuestion& question,
                            const reports::Origin& origin) {
-  reports::ServingPlanFile file = reports::serving_plan_record().read(plan, question.plan);
+  reports::ServingPlanFile file = reports::serving_plan_from_json(plan, question.plan);
   const std::string caution = caution_about(trials, question.trials, origin, question.force);
   const reports::ServingTrials served =
       reports::serving_trials_record().read(trials, question.trials);

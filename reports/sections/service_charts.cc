@@ -281,8 +281,11 @@ std::string latency_marks(const ServingPlanFile& file, ServiceLatency latency,
 
 std::string service_latency_chart(const ServingPlanFile& file, ServiceLatency latency) {
   if (!file.details || file.details->loads.size() < 2) return "";
-  const ServicePlane plane =
-      service_plane(load_of(file.details->loads.back()), highest_shown(file, latency));
+  double most_load = 0.0;
+  for (const planner::ServingLoadPoint& point : file.details->loads) {
+    most_load = std::max(most_load, load_of(point));
+  }
+  const ServicePlane plane = service_plane(most_load, highest_shown(file, latency));
   std::string body =
       service_grid(plane, load_noun(file.load), fmt::format("{}, s", name_of_latency(latency)));
   body += latency_marks(file, latency, plane);
