@@ -124,12 +124,19 @@ std::optional<ServingLoadPoint> load_point(const ServingQuestion& q, const Compi
   return point;
 }
 
+// Each replica has one user at least.
+bool has_users_for_all(const CompiledService& service, const ServingLoad& load) {
+  return load.kind != LoadKind::closed_loop || service.prefill ||
+         load.concurrency >= service.replicas;
+}
+
 std::vector<ServingLoadPoint> load_points(const ServingQuestion& q, const CompiledService& service,
                                           double most) {
   const std::vector<ServingLoad> loads = loads_around(q.load, most);
   std::vector<std::optional<ServingLoadPoint>> found(loads.size());
-  tbb::parallel_for(std::size_t{0}, loads.size(),
-                    [&](std::size_t i) { found[i] = load_point(q, service, loads[i]); });
+  tbb::parallel_for(std::size_t{0}, loads.size(), [&](std::size_t i) {
+    if (has_users_for_all(service, loads[i])) found[i] = load_point(q, service, loads[i]);
+  });
   std::vector<ServingLoadPoint> points;
   for (auto& one : found) {
     if (one) points.push_back(*one);

@@ -291,7 +291,7 @@ std::string changes_section(const ServingPlanFile& file) {
   const std::string table = html::table("The same question with one thing changed, in closed form",
                                         serving_what_ifs_table(file));
   return html::section(
-      "changes", "What would change it",
+      "what-changes", "What would change it",
       table.empty()
           ? html::paragraph("This plan has no what-ifs. Run its command again with --what-if.")
           : html::paragraph("Each row searches all layouts again. A row without GPUs breaks a "
@@ -380,7 +380,7 @@ constexpr std::array kServiceLinks{
     ServiceLink{"frontier", "Frontier"},      ServiceLink{"latency", "Latency"},
     ServiceLink{"memory", "Memory"},          ServiceLink{"steps", "Steps"},
     ServiceLink{"use", "Prefill and decode"}, ServiceLink{"cost", "Cost and energy"},
-    ServiceLink{"changes", "What-ifs"},       ServiceLink{"deployments", "Deployments"},
+    ServiceLink{"what-changes", "What-ifs"},       ServiceLink{"deployments", "Deployments"},
     ServiceLink{"rejections", "Rejections"},  ServiceLink{"launch", "Launch"},
     ServiceLink{"evidence", "Evidence"},      ServiceLink{"provenance", "Reproduce"}};
 

@@ -48,7 +48,7 @@ TEST(ServicePage, AnswersOnTheFirstScreen) {
 
 TEST(ServicePage, HasItsSectionsWithoutScript) {
   const std::string page = seen(service_html(sample_service()));
-  for (const char* id : {"frontier", "latency", "memory", "steps", "use", "cost", "changes",
+  for (const char* id : {"frontier", "latency", "memory", "steps", "use", "cost", "what-changes",
                          "deployments", "evidence", "launch", "provenance"}) {
     EXPECT_THAT(page, HasSubstr(std::string("<section id=\"") + id + "\">"));
     EXPECT_THAT(page, HasSubstr(std::string("<a href=\"#") + id + "\">"));
