@@ -82,12 +82,14 @@ std::string target_region(const ServingPlanFile& file, const ServicePlane& plane
   const double least = least_user_speed(file.limits);
   if (least <= 0.0) return "";
   const double x = plane.x.at(std::min(least, plane.x.to));
+  const bool left = x < (kServiceLeft + kServiceRight) / 2.0;
   return fmt::format(
              "<rect class=\"region\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
              "height=\"{:.1f}\"/>",
              x, kServiceTop, std::max(0.0, kServiceRight - x), kServiceBottom - kServiceTop) +
          html::plot_line(x, kServiceTop, x, kServiceBottom, "limit") +
-         html::plot_text(x + 4.0, kServiceTop - 6.0, "limit", "start",
+         html::plot_text(left ? x + 4.0 : x - 4.0, kServiceBottom - 8.0, "limit",
+                         left ? "start" : "end",
                          fmt::format("limit: TPOT {}", latency_text(*file.limits.tpot)));
 }
 
@@ -292,7 +294,7 @@ std::string service_latency_chart(const ServingPlanFile& file, ServiceLatency la
   for (std::size_t i = 0; i < kLatencyCurves.size(); ++i) {
     const LatencyCurve& curve = kLatencyCurves[i];
     const std::string_view colour = html::kTints[i].colour;
-    const double y = kServiceTop + 60.0 + 16.0 * static_cast<double>(i);
+    const double y = kServiceBottom - 34.0 + 16.0 * static_cast<double>(i);
     body += fmt::format("<path class=\"curve\" style=\"stroke:{}\" d=\"{}\"/>", colour,
                         curve_path(file, latency, curve.part, plane)) +
             curve_points(file, latency, curve, colour, plane) +

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/serving/deployment_choices.h"
 #include "tests/unit/sim/serving/shipped.h"
 
 namespace meshwright::planner {
