@@ -380,7 +380,7 @@ constexpr std::array kServiceLinks{
     ServiceLink{"frontier", "Frontier"},      ServiceLink{"latency", "Latency"},
     ServiceLink{"memory", "Memory"},          ServiceLink{"steps", "Steps"},
     ServiceLink{"use", "Prefill and decode"}, ServiceLink{"cost", "Cost and energy"},
-    ServiceLink{"what-changes", "What-ifs"},       ServiceLink{"deployments", "Deployments"},
+    ServiceLink{"what-changes", "What-ifs"},  ServiceLink{"deployments", "Deployments"},
     ServiceLink{"rejections", "Rejections"},  ServiceLink{"launch", "Launch"},
     ServiceLink{"evidence", "Evidence"},      ServiceLink{"provenance", "Reproduce"}};
 

@@ -107,8 +107,7 @@ Table serving_pareto_table(const ServingPlanFile& file) {
               {}};
   for (const planner::ServingParetoPoint& one : file.plan.front) {
     table.rows.push_back({one.name, one.users, in_ms(one.ttft), in_ms(one.tpot),
-                          one.tokens_per_second_per_gpu,
-                          one.tokens_per_second_per_user});
+                          one.tokens_per_second_per_gpu, one.tokens_per_second_per_user});
   }
   return table;
 }
