@@ -19,6 +19,7 @@
 #include "reports/sections/section_registry.h"
 #include "reports/sections/service_page.h"
 #include "reports/sections/service_text.h"
+#include "reports/sections/shared_capacity.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/text/text.h"
 #include "sim/layout/short_name.h"
@@ -191,6 +192,19 @@ std::string service_html(const ServingPlanFile& file) {
   const std::string body = service_body(file);
   return page_of(service_subject(file), service_header(file, hash) + service_navigation(body), body,
                  record, Json(), hash);
+}
+
+std::string shared_capacity_html(const SharedCapacityFile& file) {
+  const Json record = shared_capacity_file_record().write(file);
+  const std::string hash = sha256(record_text(record));
+  const std::string title = fmt::format("{} and {}", file.model.name, file.service.model);
+  return head(title, "", hash) +
+         fmt::format(
+             "<body data-hash=\"{}\">\n<a class=\"skip\" href=\"#main\">Skip to the sections</a>\n"
+             "{}{}<main id=\"main\" tabindex=\"-1\">\n{}</main>\n",
+             hash.substr(0, 16), html::bar_patterns(), shared_capacity_header(file, hash),
+             shared_capacity_body(file)) +
+         data_block("report", record) + "</body>\n</html>\n";
 }
 
 std::string comparison_html(const Comparison& comparison) {

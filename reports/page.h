@@ -9,6 +9,7 @@
 #include "reports/records/comparison.h"
 #include "reports/records/report.h"
 #include "reports/records/serving_plan.h"
+#include "reports/records/shared_capacity.h"
 
 namespace meshwright::reports {
 
@@ -17,6 +18,8 @@ std::string report_html(const Report& report);
 std::string capacity_html(const CapacityFile& file);
 // Of a service plan whose sentences are written (sections/service_text.h).
 std::string service_html(const ServingPlanFile& file);
+// Of a training and a service on one cluster; static, without a script.
+std::string shared_capacity_html(const SharedCapacityFile& file);
 // Likewise of a comparison of reports.
 std::string comparison_html(const Comparison& comparison);
 // A record as compact text, for a file beside the page and for the page.

@@ -66,6 +66,11 @@ constexpr std::array kPaints{
     Paint{"custom_badput_events", "#edae49", 1},
     Paint{"step_time_deviation", "#d1495b", 1},
     Paint{"program_startup", "#7d6b5d", 2},
+    // GPUs that a training and a service share.
+    Paint{"service", "#e07b39", 3},
+    Paint{"training", "#1f6fb4", 0},
+    Paint{"spare", "#9aa3ad", 1},
+    Paint{"free", "#d5dae0", 2},
     // Work of the timeline.
     Paint{"forward", "#1f6fb4", 0},
     Paint{"backward", "#5aa9e0", 0},

@@ -150,6 +150,8 @@ const Record<ReferenceFacts>& reference_record() {
   return record;
 }
 
+}  // namespace
+
 const Record<LimitFacts>& capacity_limits_record() {
   static const Record<LimitFacts> record = [] {
     using R = LimitFacts;
@@ -178,6 +180,8 @@ const Record<PriceFacts>& capacity_prices_record() {
   }();
   return record;
 }
+
+namespace {
 
 const Record<planner::Assumption>& assumption_record() {
   static const Record<planner::Assumption> record = [] {

@@ -258,13 +258,22 @@ struct CapacityFile {
   Capacity capacity{};
 };
 
+const Record<planner::Quantiles>& quantiles_record();
+const Record<DateQuantiles>& date_quantiles_record();
+const Record<StepRange>& step_range_record();
 const Record<planner::Ranged>& ranged_facts_record();
+const Record<LimitFacts>& capacity_limits_record();
+const Record<PriceFacts>& capacity_prices_record();
 const Record<RunFacts>& run_facts_record();
 const Record<CapacityRow>& capacity_row_record();
 const Record<ElapsedPart>& elapsed_part_record();
 const Record<planner::GoodputCurves>& goodput_curves_record();
 const Record<Capacity>& capacity_record();
 const Record<CapacityFile>& capacity_file_record();
+
+LimitFacts limit_facts_of(const planner::CapacityLimits& limits);
+// Nothing: there is no list.
+std::optional<PriceFacts> price_facts_of(const planner::PriceList& prices);
 
 // `command` makes the answer again.
 Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& command);

@@ -318,7 +318,9 @@ std::string grid_options_of(const planner::CapacityQuestion& question) {
   return text;
 }
 
-LimitFacts limits_of(const planner::CapacityLimits& limits) {
+}  // namespace
+
+LimitFacts limit_facts_of(const planner::CapacityLimits& limits) {
   LimitFacts facts{.deadline_days = limits.deadline_days,
                    .budget = limits.budget,
                    .max_megawatts = limits.max_megawatts,
@@ -327,12 +329,10 @@ LimitFacts limits_of(const planner::CapacityLimits& limits) {
   return facts;
 }
 
-std::optional<PriceFacts> prices_of(const planner::PriceList& prices) {
+std::optional<PriceFacts> price_facts_of(const planner::PriceList& prices) {
   if (prices.prices.empty()) return std::nullopt;
   return PriceFacts{prices.name, prices.date, prices.currency, prices.example, prices.source};
 }
-
-}  // namespace
 
 Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& command) {
   const planner::CapacityQuestion& question = answer.question;
@@ -356,8 +356,8 @@ Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& c
                     .smallest = id_of(answer, choice.smallest),
                     .cheapest = id_of(answer, choice.cheapest),
                     .fastest = id_of(answer, choice.fastest),
-                    .limits = limits_of(options.limits),
-                    .prices = prices_of(options.prices),
+                    .limits = limit_facts_of(options.limits),
+                    .prices = price_facts_of(options.prices),
                     .reference = reference_of(answer),
                     .frontier = frontier_of(answer),
                     .risks = answer.risks,

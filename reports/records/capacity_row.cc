@@ -6,7 +6,6 @@
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
-namespace {
 
 const Record<planner::Quantiles>& quantiles_record() {
   static const Record<planner::Quantiles> record = [] {
@@ -43,6 +42,8 @@ const Record<StepRange>& step_range_record() {
   }();
   return record;
 }
+
+namespace {
 
 const Record<planner::CostParts>& cost_parts_record() {
   static const Record<planner::CostParts> record = [] {

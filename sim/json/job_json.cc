@@ -133,6 +133,8 @@ Record<Job> make_job_record() {
   r.row(&Job::train_tokens, "train_tokens", kind::stated_number(),
         "Tokens of the whole training; 0: not stated.");
   r.unread("capacity", {{"type", "object"}}, "What meshwright capacity is asked.");
+  r.unread("service", {{"type", "object"}},
+           "A service that shares the cluster of the training (meshwright capacity).");
   return r;
 }
 
