@@ -12,6 +12,7 @@
 
 #include "app/commands/capacity_text.h"
 #include "app/commands/commands.h"
+#include "app/commands/shared_capacity.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/output_file.h"
@@ -80,7 +81,11 @@ Call next_of(const CapacityOptions& options, const planner::CapacityQuestion& qu
 
 int run_capacity(const CapacityOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
-  const planner::CapacityQuestion question = capacity_question_of(options.texts, origin);
+  const CapacityRequest request = capacity_request_of(options.texts, origin);
+  if (request.service) {
+    return run_shared_capacity({request, options.texts, options.output}, origin);
+  }
+  const planner::CapacityQuestion& question = request.question;
   const auto begin = std::chrono::steady_clock::now();
   const planner::CapacityAnswer answer = planner::capacity_answer(
       question, !options.texts.rows_only, [](std::size_t done, std::size_t total) {

@@ -32,6 +32,7 @@
 #include "reports/tables/capacity_tables.h"
 #include "reports/tables/comparison_tables.h"
 #include "reports/tables/serving_plan_tables.h"
+#include "reports/tables/shared_capacity_tables.h"
 #include "reports/tables/tables.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
@@ -269,6 +270,24 @@ int report_service(const ReportOptions& options, const Json& json) {
   return kDone;
 }
 
+// The same of a training and a service on one cluster.
+int report_shared_capacity(const ReportOptions& options, const Json& json) {
+  const std::string record = record_beside(options.out);
+  require_no_trials(options, "capacity");
+  const reports::SharedCapacityFile file =
+      reports::shared_capacity_file_record().read(json, options.plan);
+  const std::string text = reports::record_text(reports::shared_capacity_file_record().write(file));
+  write_file_atomically(options.out, reports::shared_capacity_html(file));
+  if (record.empty()) return kDone;
+  write_file_atomically(record, text);
+  print_result(options.format, file.shared_capacity.headline,
+               {reports::shared_rows_table(file.shared_capacity, true),
+                reports::shared_hours_table(file.shared_capacity)},
+               text);
+  say("wrote {} and {}\n", options.out, record);
+  return kDone;
+}
+
 bool is_of(const Json& json, std::string_view schema) {
   return json.is_object() && json.contains("schema") && json["schema"] == schema;
 }
@@ -293,6 +312,9 @@ int run_report(const ReportOptions& options, const Call& call) {
   if (is_of(plan_json, reports::kCapacitySchema)) return report_capacity(options, plan_json);
   if (is_of(plan_json, reports::kServingPlanSchema)) return report_service(options, plan_json);
   refuse_several_services(plan_json, options.plan);
+  if (is_of(plan_json, reports::kSharedCapacitySchema)) {
+    return report_shared_capacity(options, plan_json);
+  }
   reports::PlanFile plan = reports::plan_file_record().read(plan_json, options.plan);
   if (const std::string target = plan.search.target.name; !target.empty()) {
     require_launch_target(target);

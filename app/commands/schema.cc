@@ -14,6 +14,7 @@
 #include "planner/accuracy/accuracy_list.h"
 #include "planner/accuracy/measured_set_json.h"
 #include "planner/capacity/options_json.h"
+#include "planner/shared_cluster/service_options_json.h"
 #include "reports/records/backtest.h"
 #include "reports/records/capacity.h"
 #include "reports/records/cluster_view.h"
@@ -29,6 +30,7 @@
 #include "reports/records/serving_plan.h"
 #include "reports/records/serving_review.h"
 #include "reports/records/serving_trials.h"
+#include "reports/records/shared_capacity.h"
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
@@ -51,10 +53,11 @@ Json schema_of(std::string_view title) {
   return kRecord().schema(title);
 }
 
-// A job file may ask for a capacity plan, which sim does not know.
+// A job file may ask for a capacity plan and hold a service, which sim does not know.
 Json job_schema(std::string_view title) {
   Json schema = job_record().schema(title);
   schema["properties"]["capacity"] = planner::capacity_record().schema();
+  schema["properties"]["service"] = planner::service_record().schema();
   return schema;
 }
 
@@ -106,6 +109,8 @@ constexpr std::array kFileKinds{
              schema_of<reports::serving_trials_record>},
     FileKind{"serve_validation", "Output of validate of a service",
              schema_of<reports::serving_validation_record>},
+    FileKind{"shared_capacity", "Output of capacity for a job with a service",
+             schema_of<reports::shared_capacity_file_record>},
     FileKind{"trace", "Output of estimate --trace and trial --trace", reports::trace_schema},
     FileKind{"trials", "What trial writes", schema_of<reports::trials_record>},
     FileKind{"validation", "Output of validate", schema_of<reports::validation_file_record>},

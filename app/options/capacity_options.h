@@ -9,6 +9,7 @@
 #include "app/options/inputs.h"
 #include "app/options/space_options.h"
 #include "planner/capacity/capacity_study.h"
+#include "planner/shared_cluster/service_options.h"
 
 namespace meshwright::app {
 
@@ -43,8 +44,15 @@ struct CapacityTexts {
 void add_capacity_options(Command& command, CapacityTexts& texts);
 void add_money_options(Command& command, MoneyOptions& money);
 
-// Throws InputError that names the flag.
-planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts, reports::Origin& origin);
+// A capacity question, and the service of its job file where there is one.
+struct CapacityRequest {
+  planner::CapacityQuestion question{};
+  std::optional<planner::ServiceOptions> service{};
+  std::string job_file{};
+};
+// Throws InputError that names the flag. With a service the GPU counts are sizes of the whole
+// cluster; default: that of the first cluster.
+CapacityRequest capacity_request_of(const CapacityTexts& texts, reports::Origin& origin);
 
 // Returns the capacity question of a plan, whose cluster, job and search are known. GPU counts are
 // those of the plan, or half, all and twice its own. Returns nothing if the job states no

@@ -14,6 +14,7 @@
 #include "planner/capacity/options_json.h"
 #include "planner/search/objective.h"
 #include "planner/search/space.h"
+#include "planner/shared_cluster/service_options_json.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/hardware/links.h"
@@ -233,17 +234,17 @@ T first_stated(const T& typed, const T& of_job) {
 
 }  // namespace
 
-planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
-                                               reports::Origin& origin) {
+CapacityRequest capacity_request_of(const CapacityTexts& texts, reports::Origin& origin) {
   const Json job = texts.inputs.job.empty() ? Json() : read_job(texts.inputs.job, &origin);
-  planner::CapacitySection section =
-      planner::capacity_section(job, find_config(texts.inputs.job, "jobs"));
+  CapacityRequest request{.job_file = find_config(texts.inputs.job, "jobs")};
+  const planner::CapacitySection section = planner::capacity_section(job, request.job_file);
+  request.service = planner::service_section(job, request.job_file);
   const std::string model = first_stated(texts.inputs.model, section.model);
   if (model.empty()) refuse_missing("--model", "is required: the model to train", "model");
   const auto clusters = first_stated(texts.clusters, section.clusters);
   if (clusters.empty())
     refuse_missing("--cluster", "is required: the clusters to compare", "clusters");
-  planner::CapacityQuestion question;
+  planner::CapacityQuestion& question = request.question;
   question.model = load_model(model, &origin);
   question.model_file = model;
   for (const std::string& name : clusters) {
@@ -257,6 +258,7 @@ planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
   const planner::ClusterCase& first = question.clusters.front();
   question.train_tokens = first.job.train_tokens;
   question.gpus = sorted(first_stated(texts.gpus, section.gpus));
+  if (question.gpus.empty() && request.service) question.gpus = {first.cluster.num_gpus()};
   if (question.gpus.empty()) question.gpus = counts_around(first.cluster, {0.25, 0.5, 1, 2, 4});
   question.options = section.options;
   question.global_batch_sizes = sorted(batches_of(texts, section, question.options));
@@ -278,7 +280,7 @@ planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
   }
   question.search.memory_headroom =
       planner::memory_headroom(limits, only_device(first.cluster), first.cluster.framework.memory);
-  return question;
+  return request;
 }
 
 std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inputs,

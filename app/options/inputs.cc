@@ -11,6 +11,7 @@
 
 #include "app/files/files.h"
 #include "app/options/command.h"
+#include "planner/shared_cluster/service_options_json.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
 #include "sim/hardware/interval_regime.h"
@@ -186,6 +187,8 @@ Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
   inputs.cluster = asked.cluster;
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
   inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));
+  // Only capacity answers it; a wrong one is refused everywhere.
+  static_cast<void>(planner::service_section(job, find_config(options.job, "jobs")));
   if (inputs.has_cluster) inputs.note = note_of(asked, inputs.job);
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
   inputs.defaults = defaults_in(options, job);

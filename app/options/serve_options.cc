@@ -150,9 +150,10 @@ void check_request_length(int input, int output, const ServeFormats& formats, co
 }
 
 ServingScenario serving_scenario(const std::string& model_name, const std::string& cluster,
-                                 const std::string& engine, const ServeFormats& formats) {
+                                 const std::string& engine, const ServeFormats& formats,
+                                 reports::Origin* origin) {
   ServingScenario scenario{
-      load_model(model_name), load_serving_cluster(cluster), load_engine(engine), {}};
+      load_model(model_name, origin), load_serving_cluster(cluster), load_engine(engine), {}};
   const Model& model = scenario.model;
   if (!has_kv_layout(model)) {
     throw InputError(
