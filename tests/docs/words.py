@@ -57,6 +57,7 @@ COMMANDS = [
     ["estimate", "--model", "qwen3-30b-a3b", "--cluster", "h100-8", "--layout", "dp=8,ep=8,zero=1"],
     ["volume", "--model", "llama-3-70b", "--layout", "tp=8,pp=4,dp=16"],
     ["capacity", "--model", "llama-3-8b", "--cluster", "h100-8", "--gpus", "8", "--train-tokens", "1e11"],
+    ["capacity", "--job", "train-and-serve"],
     ["backtest", "SHIPPED/datasets/mt-nlg-2022.json"],
     ["cluster", "show", "hgx-h100-400g"],
     ["model", "list"],

@@ -69,6 +69,16 @@ parallelism_config:
   parallelism_config_dp_shard_size: 8
 """
 
+# A training and a service that are answered within a second.
+SHARED_JOB = {"name": "both", "seq_length": 256, "global_batch_size": 16, "precision": "bf16", "train_tokens": 1e9,
+              "capacity": {"model": "quickstart-gpt", "clusters": ["h100-8"], "gpus": [16], "limits": {"deadline_days": 90, "max_gpus": 32},
+                           "failures": {"spare_nodes": 0}, "prices": "example-2026"},
+              "service": {"model": "llama-3-8b", "engine": "vllm-0.24", "weights": "fp8", "kv_cache": "fp8", "isl": 64, "osl": 64,
+                          "ttft_seconds": 2.0, "tpot_seconds": 0.1, "percentile": 0, "tensor_parallel_size": [1, 2],
+                          "load_curve": {"points": [{"hour": 0, "requests_per_second": 1}, {"hour": 9.5, "requests_per_second": 8}],
+                                         "period_hours": 24, "between": "linear"},
+                          "least_replicas": 1, "replica_start_seconds": 300, "least_release_hours": 2, "training_gpus": "elastic"}}
+
 JOURNAL = ".partial.jsonl"  # of a calibration that was ended, beside its --out
 
 ACCURACY = {"schema": "meshwright.accuracy/1",
@@ -168,6 +178,8 @@ READERS = [
     ("prices", "capacity --model quickstart-gpt --cluster h100-8 --gpus 8 --train-tokens 1e9 --prices FILE --format json"),
     ("model", "capacity --model FILE --cluster h100-8 --gpus 8 --train-tokens 1e9 --format json"),
     ("capacity_job", "capacity --job FILE --model llama-3-8b --cluster h100-8 --gpus 8 --rows-only --format json"),
+    ("shared_job", "capacity --job FILE --rows-only --format json"),
+    ("shared_job", "estimate --model quickstart-gpt --cluster h100-8 --job FILE --layout dp=8"),
     ("record", "report --compare RECORD FILE RECORD --out FOLDER/compared.html"),
     ("measurements", "plan --model llama-3-8b --cluster h100-8 --learn FILE --ranking-only --format json"),
     ("launch", "review --from FILE --cluster h100-8 --json"),
@@ -281,6 +293,7 @@ def make_good_artefacts(program, folder):
         "attention_times": (DATA / "attention_times.json").read_text(), "journal": journal(),
         "model": (CONFIGS / "models/deepseek-v3.json").read_text(), "job": (CONFIGS / "jobs/quickstart.json").read_text(),
         "capacity_job": (CONFIGS / "jobs/llama-3-405b.json").read_text(),
+        "shared_job": text(SHARED_JOB),
         "cluster": text(cluster | {part: json.loads((CONFIGS / "clusters" / cluster[part]).read_text()) for part in ("device", "framework")}),
         "device": (CONFIGS / "hardware/h100-sxm-80gb.json").read_text(),
         "framework": (CONFIGS / "frameworks/megatron-core-2026.json").read_text(),
