@@ -53,10 +53,9 @@ CompiledService compiled_service(const ServingScenario& s, const Deployment& dep
   if (deployment.prefill) {
     service.prefill = compile(deployment.prefill->options);
     service.prefill_replicas = deployment.prefill->replicas;
-    service.transfer =
-        kv_transfer(s.model, s.engine, deployment.prefill->options, deployment.pool.options,
-                    pool_link(s.cluster, num_gpus(deployment)), mean_input(load.lengths),
-                    decode_groups(deployment));
+    service.transfer = pools_transfer(s.model, s.cluster, s.engine, deployment.prefill->options,
+                                      deployment.pool.options, num_gpus(deployment),
+                                      mean_input(load.lengths), decode_groups(deployment));
   }
   return service;
 }

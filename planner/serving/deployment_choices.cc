@@ -101,10 +101,9 @@ struct DeploymentFinder {
     if (p < 1 || d < 1 || p * of_prefill + d * of_decode > q.max_gpus) return;
     const Deployment deployment{{decode.options, d}, ServingPool{prefill.options, p}};
     CompiledService service{decode.replica, prefill.replica, d, p, {}};
-    service.transfer =
-        kv_transfer(q.scenario.model, q.scenario.engine, prefill.options, decode.options,
-                    pool_link(q.scenario.cluster, num_gpus(deployment)), mean_input(q.load.lengths),
-                    decode_groups(deployment));
+    service.transfer = pools_transfer(q.scenario.model, q.scenario.cluster, q.scenario.engine,
+                                      prefill.options, decode.options, num_gpus(deployment),
+                                      mean_input(q.load.lengths), decode_groups(deployment));
     add(deployment, service, std::min(p * prefill.prefill, d * decode.decode));
   }
 };

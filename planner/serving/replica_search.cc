@@ -141,8 +141,8 @@ LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout
       pool.rate = aggregated_rate(pool, q.limits);
       if (q.disaggregated) {
         const KvTransfer moved =
-            kv_transfer(s.model, s.engine, varied, varied, s.cluster.inter_node, request.input,
-                        layout.data_parallel_size);
+            pools_transfer(s.model, s.cluster, s.engine, varied, varied,
+                           s.cluster.gpus_per_node + 1, request.input, layout.data_parallel_size);
         pool.prefill = prefill_rate_within(pool, q.limits, moved.time);
         pool.decode = decode_rate_within(pool, q.limits, moved.moving);
       }

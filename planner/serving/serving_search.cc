@@ -138,8 +138,8 @@ void add_pool_front(ServingPlan& plan, const ServingQuestion& q, const PoolCandi
     const int gpus = num_gpus(deployment);
     if (gpus > q.gpus.value_or(q.max_gpus)) continue;
     const KvTransfer moved =
-        kv_transfer(q.scenario.model, q.scenario.engine, prefill.options, decode.options,
-                    pool_link(q.scenario.cluster, gpus), request.input, decode_groups(deployment));
+        pools_transfer(q.scenario.model, q.scenario.cluster, q.scenario.engine, prefill.options,
+                       decode.options, gpus, request.input, decode_groups(deployment));
     const DisaggregatedPools pools{*prefill.replica, replica, p, d, moved.time, moved.moving};
     const auto state = disaggregated_open_loop(pools, request, each * d);
     ++plan.configurations;

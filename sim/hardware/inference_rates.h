@@ -122,6 +122,17 @@ struct HostStepRate {
   bool operator==(const HostStepRate&) const = default;
 };
 
+// Copies of a prompt's cache from a rank of a prefill replica to one of a decode replica, as the
+// trial's engine makes them: taken out of the blocks, sent, put into blocks. time = latency + bytes
+// / rate.
+struct CacheCopyRate {
+  Seconds latency{};
+  BytesPerSecond rate{};
+  double relative_spread = 0.1;
+  Provenance provenance = Provenance::fitted;
+  bool operator==(const CacheCopyRate&) const = default;
+};
+
 // "inference" of a device's file, or of a measured profile. Training does not read it.
 struct InferenceRates {
   std::string source{};
@@ -131,6 +142,7 @@ struct InferenceRates {
   std::vector<AllReduceCurve> all_reduce{};
   std::vector<DispatchRate> dispatch{};
   std::optional<HostStepRate> host_step{};
+  std::optional<CacheCopyRate> cache_copy{};
   bool operator==(const InferenceRates&) const = default;
 };
 

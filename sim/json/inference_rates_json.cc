@@ -171,6 +171,19 @@ const Record<HostStepRate>& host_step_record() {
   return record;
 }
 
+const Record<CacheCopyRate>& cache_copy_record() {
+  static const Record<CacheCopyRate> record = [] {
+    using R = CacheCopyRate;
+    Record<R> r("Copies of a prompt's cache from one rank to another in the trial's engine.");
+    r.row(&R::latency, "latency", kind::amount<Seconds>(kMicroseconds), "Time of an empty one.");
+    r.row(&R::rate, "rate", kind::amount<BytesPerSecond>(kGigabytesPerSecond),
+          "Bytes a second between two ranks.");
+    add_rate_origin(r);
+    return r;
+  }();
+  return record;
+}
+
 }  // namespace
 
 const Record<InferenceRates>& inference_rates_record() {
@@ -192,6 +205,7 @@ const Record<InferenceRates>& inference_rates_record() {
     r.row(&R::dispatch, "dispatch", kind::list(dispatch_rate_record), "Exchange of tokens.");
     r.omitted_at_default();
     r.row(&R::host_step, "host_step", kind::optional(kind::object(host_step_record)), "");
+    r.row(&R::cache_copy, "cache_copy", kind::optional(kind::object(cache_copy_record)), "");
     return r;
   }();
   return record;

@@ -82,6 +82,37 @@ Kind<std::vector<ObservedServingStep>> step_rows() {
       });
 }
 
+Kind<std::vector<ObservedHandover>> handover_rows() {
+  using H = ObservedHandover;
+  return values_as_rows<H>(
+      6,
+      [](const H& h) {
+        return std::vector<double>{static_cast<double>(h.request),
+                                   h.ready.value(),
+                                   h.begin.value(),
+                                   h.end.value(),
+                                   h.received.value(),
+                                   h.bytes_as_said ? 1.0 : 0.0};
+      },
+      [](const std::vector<double>& row) {
+        return H{static_cast<int>(row[0]), seconds(row[1]), seconds(row[2]),
+                 seconds(row[3]),          bytes(row[4]),   row[5] != 0.0};
+      });
+}
+
+const Record<ServedPrefillPool>& served_prefill_record() {
+  static const Record<ServedPrefillPool> record = [] {
+    using P = ServedPrefillPool;
+    Record<P> r("Replicas that computed prompts for those that decode.");
+    r.named("ServedPrefillPool");
+    r.row(&P::options, "options", kind::object(replica_options_record), "Of each replica.");
+    r.row(&P::replicas, "replicas", kind::integer({.low = 0}), "Of the deployment.");
+    r.row(&P::kv_blocks, "kv_blocks", kind::count(), "Blocks of a replica's cache.");
+    return r.all_required();
+  }();
+  return record;
+}
+
 const Record<ServedTransfer>& served_transfer_record() {
   static const Record<ServedTransfer> record = [] {
     using T = ServedTransfer;
@@ -141,7 +172,20 @@ Record<ServingObservation> make_serving_observation_record() {
         "query-key pairs, blocks in use, bytes sent by a rank, 1 if they are the ledger's.");
   r.row(&O::transfers, "transfers", kind::list(served_transfer_record),
         "What the first rank moved, by transfer.");
-  return r.all_required();
+  r.all_required();
+  r.row(&O::prefill, "prefill", kind::optional(kind::object(served_prefill_record)),
+        "The pool that computed prompts; the replicas above only decoded.");
+  r.omitted_at_default();
+  r.row(
+      &O::handovers, "handover_rows", handover_rows(),
+      "Of each prompt that changed pools: place in the load, computed, begun to receive, received "
+      "(seconds), bytes received by a rank, 1 if they are the ledger's.");
+  r.omitted_at_default();
+  r.row_at<double>(
+      [](auto& o) -> auto& { return o.run.prefill_busy_share; }, "prefill_busy_share",
+      kind::number(), "Of the time of the replicas that computed prompts.");
+  r.omitted_at_default();
+  return r;
 }
 
 }  // namespace

@@ -4,20 +4,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/serving/operator_time.h"
+
 namespace meshwright {
+
+Bytes kv_rank_bytes(const Model& model, const ReplicaOptions& options, double tokens) {
+  const double layers =
+      std::ceil(static_cast<double>(model.num_layers) / options.layout.pipeline_parallel_size);
+  return kv_rank_layer_bytes(model, options) * (layers * tokens);
+}
 
 KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
                        const ReplicaOptions& decode, const Link& link, double tokens,
                        double decode_groups) {
-  const auto rank_bytes = [&](const ReplicaOptions& options) {
-    const double layers =
-        std::ceil(static_cast<double>(model.num_layers) / options.layout.pipeline_parallel_size);
-    return kv_rank_layer_bytes(model, options) * (layers * tokens);
-  };
   KvTransfer found;
   found.all = kv_token_bytes(model, decode.kv_cache) * tokens;
   // A latent cache is whole on every tensor rank: each of the prefill ranks sends a part of it.
-  const Bytes received = rank_bytes(decode);
+  const Bytes received = kv_rank_bytes(model, decode, tokens);
   const Bytes sent = found.all / static_cast<double>(num_gpus(prefill.layout));
   found.rank = std::max(received, sent);
   // A prefill step takes its blocks from one piece of the cache.
@@ -32,6 +35,25 @@ KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOp
   if (engine.transfer.rate.value() > 0.0) {
     found.moving = std::max(found.moving, found.all * decode_groups / engine.transfer.rate);
   }
+  found.time = found.handover + found.moving;
+  return found;
+}
+
+KvTransfer pools_transfer(const Model& model, const ServingCluster& cluster, const Engine& engine,
+                          const ReplicaOptions& prefill, const ReplicaOptions& decode, int gpus,
+                          double tokens, double decode_groups) {
+  KvTransfer found =
+      kv_transfer(model, engine, prefill, decode, pool_link(cluster, gpus), tokens, decode_groups);
+  const auto& copy = cluster.inference.cache_copy;
+  if (!copy) return found;
+  if (decode.kv_cache == KvCacheFormat::bf16) {
+    const double width = served_bytes(only_device(cluster)) / 2.0;
+    found.all *= width;
+    found.rank *= width;
+  }
+  found.descriptors = 0;
+  found.handover = copy->latency;
+  found.moving = found.rank / copy->rate;
   found.time = found.handover + found.moving;
   return found;
 }

@@ -13,7 +13,7 @@
 // allocates a prompt's blocks before it reads them (aiconfigurator#1380).
 #pragma once
 
-#include "sim/hardware/cluster.h"
+#include "sim/hardware/inference_rates.h"
 #include "sim/serving/engine.h"
 #include "sim/serving/kv_cache.h"
 
@@ -27,11 +27,20 @@ struct KvTransfer {
   Seconds moving{};        // the links are taken so long
   Seconds time{};
 };
+// Bytes that one rank of a replica caches of so many tokens, of the stage with the most layers:
+// what a decode rank receives of a prompt.
+Bytes kv_rank_bytes(const Model& model, const ReplicaOptions& options, double tokens);
 // Options with defaults.
 // `decode_groups`: attention groups of the decode pool, which share the engine's rate.
 KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
                        const ReplicaOptions& decode, const Link& link, double tokens,
                        double decode_groups = 1);
+// The same between the pools of a cluster: as copies were measured there, where they were (cores;
+// time = latency + bytes of a rank / rate, in the numbers that are cached there), else as the
+// engine moves them over the link between the pools. `gpus`: of both.
+KvTransfer pools_transfer(const Model& model, const ServingCluster& cluster, const Engine& engine,
+                          const ReplicaOptions& prefill, const ReplicaOptions& decode, int gpus,
+                          double tokens, double decode_groups = 1);
 // The link between two pools: inside a node if both fit into one, else between nodes.
 const Link& pool_link(const Cluster& cluster, int gpus);
 

@@ -137,13 +137,23 @@ bool ReplicaSimulation::admit(Group& group, Seconds decision) {
 
 // Prompts that were computed elsewhere and have room here set out, one after the other.
 void ReplicaSimulation::fetch(Group& group, Seconds start) {
+  group.fetched.clear();
   while (!group.waiting.empty()) {
     const QueuedRequest next = group.waiting.front();
     if (!next.moved || next.enqueued > start || !has_room(group, next)) return;
     take_in(group, next);
     group.links_free = std::max(group.links_free, start) + next.moving;
     group.arriving.push_back({next, group.links_free});
+    group.fetched.push_back(next.index);
     group.waiting.pop_front();
+  }
+}
+
+void ReplicaSimulation::arrive(int index, Seconds when) {
+  for (Group& group : groups_) {
+    for (Arriving& one : group.arriving) {
+      if (one.request.index == index) one.there = when;
+    }
   }
 }
 

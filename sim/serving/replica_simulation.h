@@ -59,6 +59,9 @@ class ReplicaSimulation {
 
   // The next step, which starts at `start`, not before next_start().
   void compose_step(Seconds start);
+  // The cache of a request that set out in a step before is here. Its time was not known (moving:
+  // infinity).
+  void arrive(int index, Seconds when);
   // The step that was composed last is over. Its first tokens and ends are known from now on.
   void finish_step(Seconds end);
   // Of the step that was composed last, on one attention group: its sizes, the requests that
@@ -70,6 +73,10 @@ class ReplicaSimulation {
   }
   [[nodiscard]] const std::vector<int>& thrown_out(std::size_t group) const {
     return groups_[group].thrown_out;
+  }
+  // Requests whose cache set out, from the other pool, before the step; they have room here.
+  [[nodiscard]] const std::vector<int>& fetched(std::size_t group) const {
+    return groups_[group].fetched;
   }
 
  private:
@@ -106,6 +113,7 @@ class ReplicaSimulation {
     std::vector<std::size_t> finished{};  // places in prompts
     std::vector<PromptPart> parts{};
     std::vector<int> thrown_out{};
+    std::vector<int> fetched{};
   };
   // A step that is over, or so many equal ones.
   struct Finished {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,24 @@ struct ServedTransfer {
   Seconds time{};        // of all calls, waits included
 };
 
+// A prompt's cache on its way from the pool that computed it to the replica that decodes.
+struct ObservedHandover {
+  int request = 0;            // of the load
+  Seconds ready{};            // the prompt was computed
+  Seconds begin{};            // the replica had room, and began to receive
+  Seconds end{};              // the cache was in its blocks
+  Bytes received{};           // by one rank
+  bool bytes_as_said = true;  // of every rank (kv_transfer.h, kv_rank_bytes)
+};
+
+// The pool that computes prompts, where there is one.
+struct ServedPrefillPool {
+  ReplicaOptions options{};
+  int replicas = 1;
+  std::int64_t kv_blocks = 0;  // of a replica's cache
+  bool operator==(const ServedPrefillPool&) const = default;
+};
+
 struct ServingObservation {
   ReplicaOptions options{};            // of the replicas
   int replicas = 1, run_replicas = 1;  // of the deployment, and those that ran
@@ -47,6 +66,13 @@ struct ServingObservation {
   ServingRun run{};                       // timings in that order
   std::vector<ObservedServingStep> steps{};
   std::vector<ServedTransfer> transfers{};  // of the first replica
+  // Disaggregated: options and replicas above are of the decode pool. Steps have the replicas of
+  // the prefill pool first.
+  std::optional<ServedPrefillPool> prefill{};
+  std::vector<ObservedHandover> handovers{};
+  [[nodiscard]] bool of_prefill_pool(const ObservedServingStep& step) const {
+    return prefill && step.replica < prefill->replicas;
+  }
 };
 
 // Median time of the steps that only decode; 0 of none.

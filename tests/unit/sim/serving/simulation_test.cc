@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "sim/serving/replica_simulation.h"
 #include "tests/unit/sim/serving/plain_replica.h"
 
@@ -304,6 +306,38 @@ TEST(Goodput, CountsRequestsThatMeetBothLimits) {
   EXPECT_DOUBLE_EQ(goodput(run, std::nullopt, std::nullopt), 0.2);
   EXPECT_DOUBLE_EQ(goodput(run, seconds(2), std::nullopt), 0.1);
   EXPECT_DOUBLE_EQ(goodput(run, seconds(2), seconds(0.5)), 0.0);
+}
+
+// A prompt of 5 tokens that another replica computed, and two more tokens of its answer.
+TEST(ReplicaSimulation, ACacheOnItsWayIsHereWhenTheEngineSaysSo) {
+  const ServingReplica replica = test::plain_replica(milliseconds(1), {});
+  ServingRun run;
+  run.requests.resize(4);
+  ReplicaSimulation engine(replica, run);
+  QueuedRequest request;
+  request.index = 3;
+  request.input = request.computed = 5;
+  request.remaining = 2;
+  request.moved = true;
+  request.moving = seconds(std::numeric_limits<double>::infinity());
+  engine.enqueue(request);
+  engine.compose_step({});
+  EXPECT_EQ(engine.fetched(0), std::vector<int>{3});
+  EXPECT_TRUE(engine.decodes_of(0).empty());
+  engine.finish_step(milliseconds(1));
+  EXPECT_FALSE(engine.next_start() <= seconds(1e9));
+  engine.arrive(3, milliseconds(2));
+  EXPECT_EQ(engine.next_start(), milliseconds(2));
+  engine.compose_step(milliseconds(2));
+  EXPECT_TRUE(engine.fetched(0).empty());
+  ASSERT_EQ(engine.first_tokens().size(), 1U);
+  EXPECT_EQ(engine.first_tokens()[0].when, milliseconds(2));
+  EXPECT_EQ(engine.decodes_of(0), std::vector<int>{3});
+  engine.finish_step(milliseconds(3));
+  engine.compose_step(milliseconds(3));
+  engine.finish_step(milliseconds(4));
+  ASSERT_EQ(engine.ends().size(), 1U);
+  EXPECT_EQ(engine.ends()[0].when, milliseconds(4));
 }
 
 }  // namespace
