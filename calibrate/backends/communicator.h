@@ -72,6 +72,15 @@ class Communicator : public HostRanks {
   }
   // Starts sends that are only noted (QueuedCommunicator), without a wait.
   virtual void start_sends() {}
+  // A receive that goes on beside what this rank does. Returns its number for has_arrived(); until
+  // that says so once, `data` is the network's. A network that knows no such receive waits here.
+  [[nodiscard]] virtual std::size_t start_receive(Numbers data, std::int64_t count, int from) {
+    receive(data, count, from);
+    return 0;
+  }
+  [[nodiscard]] virtual bool has_arrived(std::size_t /*receive*/) { return true; }
+  // start_receive() returns at once.
+  [[nodiscard]] virtual bool receives_alone() const { return false; }
   // A send goes through while this rank waits for other messages, before wait_sends().
   [[nodiscard]] virtual bool sends_alone() const { return true; }
 

@@ -90,6 +90,14 @@ class ReportingCommunicator : public Communicator {
     inner_->exchange(messages);
   }
   [[nodiscard]] std::size_t finished_sends() override { return inner_->finished_sends(); }
+  [[nodiscard]] std::size_t start_receive(Numbers data, std::int64_t count, int from) override {
+    const TransferScope scope("receive", payload_of(count, data.format));
+    return inner_->start_receive(data, count, from);
+  }
+  [[nodiscard]] bool has_arrived(std::size_t receive) override {
+    return inner_->has_arrived(receive);
+  }
+  [[nodiscard]] bool receives_alone() const override { return inner_->receives_alone(); }
   void start_sends() override {
     const TransferScope scope("start of sends");
     inner_->start_sends();

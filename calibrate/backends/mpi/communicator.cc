@@ -77,6 +77,11 @@ MpiCommunicator::~MpiCommunicator() {
   if (!sends_.empty()) {
     MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE);
   }
+  // Only where an error ends the rank early.
+  for (auto& [number, request] : receives_) {
+    MPI_Cancel(&request);
+    MPI_Request_free(&request);
+  }
   MPI_Comm_free(&communicator_);
 }
 
@@ -168,6 +173,25 @@ std::size_t MpiCommunicator::finished_sends() {
   }
   sends_.erase(sends_.begin(), sends_.begin() + static_cast<std::ptrdiff_t>(finished));
   return finished;
+}
+
+std::size_t MpiCommunicator::start_receive(Numbers data, std::int64_t count, int from) {
+  const int n = mpi_count(count, "MPI_Irecv");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Irecv(data.data, n, type_of(data.format), from, 0, communicator_, &request),
+            "MPI_Irecv");
+  receives_.emplace(next_receive_, request);
+  return next_receive_++;
+}
+
+bool MpiCommunicator::has_arrived(std::size_t receive) {
+  const auto found = receives_.find(receive);
+  if (found == receives_.end()) return true;
+  int through = 0;
+  check_mpi(MPI_Test(&found->second, &through, MPI_STATUS_IGNORE), "MPI_Test");
+  if (through == 0) return false;
+  receives_.erase(found);
+  return true;
 }
 
 void MpiCommunicator::host_broadcast(void* data, std::size_t bytes, int root) {

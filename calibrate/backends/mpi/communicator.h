@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <map>
 #include <vector>
 
 #include "calibrate/backends/communicator.h"
@@ -34,6 +35,9 @@ class MpiCommunicator : public Communicator {
   void receive(Numbers data, std::int64_t count, int from) override;
   void wait_sends() override;
   [[nodiscard]] std::size_t finished_sends() override;
+  [[nodiscard]] std::size_t start_receive(Numbers data, std::int64_t count, int from) override;
+  [[nodiscard]] bool has_arrived(std::size_t receive) override;
+  [[nodiscard]] bool receives_alone() const override { return true; }
 
   void host_broadcast(void* data, std::size_t bytes, int root) override;
   double host_max(double value) override;
@@ -46,6 +50,8 @@ class MpiCommunicator : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   std::vector<MPI_Request> sends_;
+  std::map<std::size_t, MPI_Request> receives_;  // by number, until they were found to be over
+  std::size_t next_receive_ = 0;
 };
 
 }  // namespace meshwright::calibrate
