@@ -64,6 +64,46 @@ Tensor PagedCache::take(const Tensor& pages, std::int64_t width, const SequenceR
   return found;
 }
 
+template <typename Move>
+void PagedCache::each_stretch(const BlockTable& blocks, std::int64_t positions,
+                              std::int64_t first_group, std::int64_t groups,
+                              const Move& move) const {
+  const std::int64_t size = shape_.block_size;
+  std::int64_t begin = 0;
+  const auto side = [&](const Tensor& pages, std::int64_t width) {
+    for (std::int64_t first = 0; first < positions; first += size) {
+      const std::int64_t block = blocks[static_cast<std::size_t>(first / size)];
+      float* page = pages.data() + block * of_block(width) + first_group * size * width;
+      move(page, begin + first * width, std::min(size, positions - first), width);
+    }
+    begin += groups * positions * width;
+  };
+  for (std::size_t layer = 0; layer < keys_.size(); ++layer) {
+    side(keys_[layer], shape_.key_width);
+    side(values_[layer], shape_.value_width);
+  }
+}
+
+Tensor PagedCache::copied(const BlockTable& blocks, std::int64_t positions,
+                          std::int64_t first_group, std::int64_t groups) const {
+  Tensor copy = context_.tensor(copy_count(positions, groups));
+  each_stretch(blocks, positions, first_group, groups,
+               [&](const float* page, std::int64_t place, std::int64_t rows, std::int64_t width) {
+                 context_.compute.copy_rows(copy.data() + place, positions * width, page,
+                                            shape_.block_size * width, groups, rows * width);
+               });
+  return copy;
+}
+
+void PagedCache::fill(const BlockTable& blocks, std::int64_t positions, std::int64_t first_group,
+                      std::int64_t groups, const float* copy) const {
+  each_stretch(blocks, positions, first_group, groups,
+               [&](float* page, std::int64_t place, std::int64_t rows, std::int64_t width) {
+                 context_.compute.copy_rows(page, shape_.block_size * width, copy + place,
+                                            positions * width, groups, rows * width);
+               });
+}
+
 Tensor PagedCache::keys(std::size_t layer, const SequenceRows& sequence,
                         std::int64_t positions) const {
   return take(keys_[layer], shape_.key_width, sequence, positions);

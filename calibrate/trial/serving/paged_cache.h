@@ -40,6 +40,18 @@ class PagedCache {
                             std::int64_t positions) const;
   [[nodiscard]] Tensor values(std::size_t layer, const SequenceRows& sequence,
                               std::int64_t positions) const;
+  // Some groups of the first positions of a sequence, of all layers: of each its keys, then its
+  // values, (groups, positions, width) without gaps.
+  [[nodiscard]] Tensor copied(const BlockTable& blocks, std::int64_t positions,
+                              std::int64_t first_group, std::int64_t groups) const;
+  // Puts such a copy into groups of a sequence here.
+  void fill(const BlockTable& blocks, std::int64_t positions, std::int64_t first_group,
+            std::int64_t groups, const float* copy) const;
+  // Numbers of such a copy.
+  [[nodiscard]] std::int64_t copy_count(std::int64_t positions, std::int64_t groups) const {
+    return static_cast<std::int64_t>(keys_.size()) * groups * positions *
+           (shape_.key_width + shape_.value_width);
+  }
   [[nodiscard]] Bytes size() const;
 
  private:
@@ -47,6 +59,12 @@ class PagedCache {
            std::int64_t from_stride) const;
   [[nodiscard]] Tensor take(const Tensor& pages, std::int64_t width, const SequenceRows& sequence,
                             std::int64_t positions) const;
+  // Calls move(page, place, rows, width) for the stretch of each block in each layer, keys and
+  // values: `page` is of the first of the groups in the cache, `place` that of its rows in the
+  // copy.
+  template <typename Move>
+  void each_stretch(const BlockTable& blocks, std::int64_t positions, std::int64_t first_group,
+                    std::int64_t groups, const Move& move) const;
   [[nodiscard]] std::int64_t of_block(std::int64_t width) const {
     return shape_.groups * shape_.block_size * width;
   }

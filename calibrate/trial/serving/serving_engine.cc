@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "calibrate/launch/rank_progress.h"
@@ -15,6 +16,11 @@ namespace {
 
 // The rank is seen to go on while nobody asks.
 constexpr double kLongestSleep = 0.5;
+// Between two looks at what the other pool sent.
+constexpr double kFlowSleep = 1e-4;
+
+// Of a prompt's cache on its way: it is here when it is here.
+constexpr Seconds kUnknown{std::numeric_limits<double>::infinity()};
 
 std::size_t at_place(int index) { return static_cast<std::size_t>(index); }
 std::int64_t whole_tokens(double tokens) { return static_cast<std::int64_t>(tokens); }
@@ -70,14 +76,19 @@ void ServingEngine::start(const ServingLoad& load, ServedShare share) {
   runs_step_ = false;
   for (std::size_t i = share.first; i < asked_.size(); i += share.stride) {
     const ServingRequest& one = asked_[i];
-    invariant(scheduler_->could_hold(one.input + one.output), "the cache holds each request");
     indices_.push_back(static_cast<int>(i));
     Served& made = served_.emplace_back();
     made.tokens = token_ids(scenario_.model, 1, one.input, static_cast<std::int64_t>(i), 0, seed_);
     made.timing.input = one.input;
-    made.timing.output = one.output;
+    made.timing.output = flow_ != nullptr && flow_->computes_prompts_only() ? 1 : one.output;
+    invariant(scheduler_->could_hold(one.input + made.timing.output),
+              "the cache holds each request");
   }
-  ranks_.barrier();
+  if (flow_ != nullptr) {
+    flow_->begin();
+  } else {
+    ranks_.barrier();
+  }
   begin_ = steady_clock_seconds();
 }
 
@@ -88,26 +99,63 @@ Seconds ServingEngine::shared_clock() {
   return seconds(now);
 }
 
-void ServingEngine::ask(Seconds arrival) {
-  served(static_cast<int>(next_)).timing.arrival = arrival;
-  QueuedRequest request;
-  request.index = static_cast<int>(next_);
-  request.enqueued = arrival;
-  request.input = request.computed = asked_[next_].input;
-  request.remaining = asked_[next_].output - 1.0;
-  scheduler_->enqueue(request);
+void ServingEngine::ask(std::size_t request, Seconds arrival, Seconds now,
+                        std::optional<std::int32_t> first_token) {
+  Served& one = served(static_cast<int>(request));
+  one.timing.arrival = arrival;
+  QueuedRequest queued;
+  queued.index = static_cast<int>(request);
+  queued.enqueued = now;
+  queued.input = queued.computed = one.timing.input;
+  queued.remaining = one.timing.output - 1.0;
+  if (first_token) {
+    one.tokens.push_back(*first_token);
+    queued.moved = true;
+    queued.moving = kUnknown;
+  }
+  scheduler_->enqueue(queued);
+}
+
+void ServingEngine::ask_next(Seconds arrival) {
+  ask(next_, arrival, arrival);
   next_ += share_.stride;
 }
 
 void ServingEngine::ask_arrived(Seconds now) {
   if (load_.kind == LoadKind::closed_loop) return;
-  while (next_ < asked_.size() && asked_[next_].arrival <= now) ask(asked_[next_].arrival);
+  while (next_ < asked_.size() && asked_[next_].arrival <= now) ask_next(asked_[next_].arrival);
+}
+
+// Copies of the cache come and go between steps: the next one begins behind them.
+Seconds ServingEngine::take_in(Seconds now) {
+  if (flow_ == nullptr) {
+    ask_arrived(now);
+    return now;
+  }
+  for (const RequestFlow::Arrival& one : flow_->arrivals(now)) {
+    ask(at_place(one.request), one.arrival, now, one.first_token);
+  }
+  const std::vector<int> landed = flow_->landed();
+  now = shared_clock();
+  for (const int request : landed) {
+    Served& one = served(request);
+    one.cached = one.timing.input;
+    one.timing.first_token = one.last_token = now;
+    scheduler_->arrive(request, now);
+  }
+  return now;
 }
 
 // Waits where nothing is to be done before the next request comes; false: this was the last.
 bool ServingEngine::wait_for_work(Seconds now) {
   const std::optional<Seconds> start = scheduler_->next_start();
   if (start && *start <= now) return true;
+  if (flow_ != nullptr) {
+    if (!start && flow_->is_over()) return false;
+    begin_operation({.name = "wait for the other pool", .slow = seconds(kLongestSleep)});
+    if (ranks_.rank() == 0) std::this_thread::sleep_for(std::chrono::duration<double>(kFlowSleep));
+    return true;
+  }
   if (!start && next_ >= asked_.size()) return false;
   const Seconds until = start ? *start : asked_[next_].arrival;
   begin_operation({.name = "wait for the next request", .slow = seconds(kLongestSleep)});
@@ -118,16 +166,17 @@ bool ServingEngine::wait_for_work(Seconds now) {
   return true;
 }
 
-void ServingEngine::run(const ServingLoad& load, ServedShare share) {
+void ServingEngine::run(const ServingLoad& load, ServedShare share, RequestFlow* flow) {
+  flow_ = flow;
   start(load, share);
-  if (load.kind == LoadKind::closed_loop) {
+  if (flow == nullptr && load.kind == LoadKind::closed_loop) {
     const auto users = static_cast<std::size_t>(std::max(1.0, load.concurrency));
-    while (next_ < std::min(users, asked_.size())) ask({});
+    while (next_ < std::min(users, asked_.size())) ask_next({});
   }
   for (;;) {
-    const Seconds now = shared_clock();
+    Seconds now = shared_clock();
     finish_step(now);
-    ask_arrived(now);
+    now = take_in(now);
     if (!wait_for_work(now)) break;
     const std::optional<Seconds> next = scheduler_->next_start();
     if (next && *next <= now) run_step(now);
@@ -165,6 +214,11 @@ void ServingEngine::run_step(Seconds begin) {
   for (const int request : scheduler_->thrown_out(0)) {
     pool_.give_back(served(request).blocks);
     served(request).cached = 0;
+  }
+  for (const int request : scheduler_->fetched(0)) {
+    Served& one = served(request);
+    pool_.hold(one.blocks, one.timing.input);
+    flow_->fetch(request, one.timing.input, one.blocks, begin);
   }
   const std::vector<SequenceInput> sequences = inputs();
   runs_step_ = true;
@@ -210,14 +264,25 @@ void ServingEngine::finish_step(Seconds end) {
   if (!given_.empty()) steps_.back().time = end - steps_.back().begin;
   give_tokens(end);
   scheduler_->finish_step(end);
-  for (const StepEvent& event : scheduler_->ends()) {
-    Served& one = served(event.index);
-    invariant(static_cast<int>(one.tokens.size()) == one.timing.input + one.timing.output,
-              "a request ends with its last token");
-    one.timing.end = end;
-    pool_.give_back(one.blocks);
-    if (load_.kind == LoadKind::closed_loop && next_ < asked_.size()) ask(end);
+  for (const StepEvent& event : scheduler_->ends()) this->end(event);
+}
+
+void ServingEngine::end(const StepEvent& event) {
+  Served& one = served(event.index);
+  invariant(static_cast<int>(one.tokens.size()) == one.timing.input + one.timing.output,
+            "a request ends with its last token");
+  one.timing.end = event.when;
+  if (flow_ != nullptr) {
+    flow_->leave({.request = event.index,
+                  .arrival = one.timing.arrival,
+                  .when = event.when,
+                  .last_token = one.tokens.back(),
+                  .cached = one.cached,
+                  .blocks = &one.blocks});
+  } else if (load_.kind == LoadKind::closed_loop && next_ < asked_.size()) {
+    ask_next(event.when);
   }
+  pool_.give_back(one.blocks);
 }
 
 }  // namespace meshwright::calibrate

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "calibrate/trial/serving/request_flow.h"
 #include "calibrate/trial/serving/serving_model.h"
 #include "calibrate/trial/serving/step_account.h"
 #include "sim/serving/replica_simulation.h"
@@ -29,7 +30,8 @@ class ServingEngine {
                 const ServingModelOptions& options);
 
   // Serves a load from its first request to its last; collective. Empty cache before and after.
-  void run(const ServingLoad& load, ServedShare share = {});
+  // With a flow the requests are those that it brings.
+  void run(const ServingLoad& load, ServedShare share = {}, RequestFlow* flow = nullptr);
 
   // Of the last run.
   [[nodiscard]] const std::vector<int>& requests() const { return indices_; }
@@ -60,18 +62,23 @@ class ServingEngine {
 
   void start(const ServingLoad& load, ServedShare share);
   [[nodiscard]] Seconds shared_clock();
-  void ask(Seconds arrival);
+  void ask(std::size_t request, Seconds arrival, Seconds now,
+           std::optional<std::int32_t> first_token = {});
+  void ask_next(Seconds arrival);
   void ask_arrived(Seconds now);
+  [[nodiscard]] Seconds take_in(Seconds now);
   [[nodiscard]] bool wait_for_work(Seconds now);
   void run_step(Seconds begin);
   void finish_step(Seconds end);
   [[nodiscard]] std::vector<SequenceInput> inputs();
   void record_step(Seconds begin);
   void give_tokens(Seconds now);
+  void end(const StepEvent& event);
   [[nodiscard]] Served& served(int request);
 
   const ServingScenario& scenario_;
   Communicator& ranks_;
+  RequestFlow* flow_ = nullptr;  // of the run
   std::uint64_t seed_;
   Precision precision_;
   BlockPool pool_;

@@ -51,6 +51,8 @@ class ServingModel {
   [[nodiscard]] const std::vector<float>& logits() const { return logits_; }
 
   [[nodiscard]] Recorder& recorder() { return recorder_; }
+  [[nodiscard]] const PagedCache& cache() const { return *cache_; }
+  [[nodiscard]] const TrialContext& context() const { return context_; }
   [[nodiscard]] Bytes cache_size() const { return cache_->size(); }
   [[nodiscard]] Bytes used_memory() const { return arena_.used(); }
   [[nodiscard]] Bytes peak_memory() const { return arena_.peak(); }

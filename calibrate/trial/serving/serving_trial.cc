@@ -7,102 +7,14 @@
 #include <array>
 #include <cmath>
 
+#include "calibrate/trial/serving/pool_flow.h"
 #include "calibrate/trial/serving/serving_engine.h"
+#include "calibrate/trial/serving/serving_results.h"
 #include "calibrate/trial/trial.h"
 #include "sim/serving/memory.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-// Rows of numbers that the first rank of each replica has, from all of them on every rank: replica
-// by replica. Collective over `world`.
-using NumberRows = std::vector<std::vector<double>>;
-NumberRows rows_of_replicas(Communicator& world, const NumberRows& own, std::size_t width) {
-  const auto most = static_cast<std::size_t>(world.host_max(static_cast<double>(own.size())));
-  std::vector<double> padded(most * width + 1, 0.0);
-  padded[0] = static_cast<double>(own.size());
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    std::copy(own[i].begin(), own[i].end(),
-              padded.begin() + static_cast<std::ptrdiff_t>(1 + i * width));
-  }
-  std::vector<double> all(padded.size() * static_cast<std::size_t>(world.size()));
-  world.host_gather(padded.data(), all.data(), padded.size() * sizeof(double));
-  NumberRows rows;
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(world.size()); ++rank) {
-    const double* of_rank = all.data() + rank * padded.size();
-    for (std::size_t i = 0; i < static_cast<std::size_t>(of_rank[0]); ++i) {
-      rows.emplace_back(of_rank + 1 + i * width, of_rank + 1 + (i + 1) * width);
-    }
-  }
-  return rows;
-}
-
-void gather_requests(const ServingEngine* engine, Communicator& world, ServingObservation& o) {
-  NumberRows own;
-  for (std::size_t i = 0; engine != nullptr && i < engine->requests().size(); ++i) {
-    const RequestTiming& t = engine->observed().requests[i];
-    own.push_back({static_cast<double>(engine->requests()[i]), t.arrival.value(),
-                   t.first_token.value(), t.end.value(), static_cast<double>(t.input),
-                   static_cast<double>(t.output)});
-  }
-  NumberRows all = rows_of_replicas(world, own, 6);
-  std::sort(all.begin(), all.end());
-  for (const std::vector<double>& row : all) {
-    o.requests.push_back(static_cast<int>(row[0]));
-    RequestTiming t;
-    t.arrival = seconds(row[1]);
-    t.first_token = seconds(row[2]);
-    t.end = seconds(row[3]);
-    t.input = static_cast<int>(row[4]);
-    t.output = static_cast<int>(row[5]);
-    o.run.requests.push_back(t);
-    o.run.duration = std::max(o.run.duration, t.end);
-  }
-  own.clear();
-  if (engine != nullptr) {
-    for (const TokenGap& gap : engine->observed().gaps) own.push_back({gap.gap.value()});
-  }
-  for (const std::vector<double>& row : rows_of_replicas(world, own, 1)) {
-    o.run.gaps.push_back({seconds(row[0]), 1.0});
-  }
-}
-
-void gather_steps(const ServingEngine* engine, int replica, Communicator& world,
-                  ServingObservation& o) {
-  NumberRows own;
-  if (engine != nullptr) {
-    for (const ObservedServingStep& s : engine->steps()) {
-      own.push_back({static_cast<double>(replica), s.begin.value(), s.time.value(),
-                     s.step.decode_sequences, s.step.decode_context, s.step.prefill_tokens,
-                     s.step.prefill_sequences, s.step.prefill_pairs, s.kv_blocks, s.sent.value(),
-                     s.bytes_as_said ? 1.0 : 0.0});
-    }
-  }
-  for (const std::vector<double>& row : rows_of_replicas(world, own, 11)) {
-    ObservedServingStep s;
-    s.replica = static_cast<int>(row[0]);
-    s.begin = seconds(row[1]);
-    s.time = seconds(row[2]);
-    s.step = {row[3], row[4], row[5], row[6], row[7]};
-    s.kv_blocks = row[8];
-    s.sent = bytes(row[9]);
-    s.bytes_as_said = row[10] != 0.0;
-    o.steps.push_back(s);
-  }
-  own.clear();
-  if (engine != nullptr) {
-    const ServingRun& run = engine->observed();
-    own.push_back({static_cast<double>(run.steps), static_cast<double>(run.preemptions),
-                   run.busy_share * run.duration.value()});
-  }
-  Seconds busy;
-  for (const std::vector<double>& row : rows_of_replicas(world, own, 3)) {
-    o.run.steps += static_cast<std::int64_t>(row[0]);
-    o.run.preemptions += static_cast<std::int64_t>(row[1]);
-    busy += seconds(row[2]);
-  }
-  o.run.busy_share = busy / (o.run.duration * static_cast<double>(o.run_replicas));
-}
 
 bool serves_on_cores(const Compute& compute) {
   return compute.describe().device_kind() == DeviceKind::cpu;
@@ -119,13 +31,9 @@ ServingLoad warmup_of(const ServingLoad& load, int requests) {
 }
 
 std::string lacks_room(const ServingScenario& scenario, const ServingLoad& load,
-                       const ServingObservation& o, int ranks) {
-  const int needed = num_gpus(scenario.options.layout);
-  if (needed > ranks) {
-    return fmt::format("a replica needs {} ranks, {} are here", needed, ranks);
-  }
+                       std::int64_t kv_blocks) {
   const double tokens = longest_request(load.lengths);
-  const double room = static_cast<double>(o.kv_blocks) * scenario.options.block_size;
+  const double room = static_cast<double>(kv_blocks) * scenario.options.block_size;
   if (in_blocks(tokens, scenario.options.block_size) > room) {
     return fmt::format("the cache holds {} tokens, and a request has up to {}", room, tokens);
   }
@@ -133,17 +41,62 @@ std::string lacks_room(const ServingScenario& scenario, const ServingLoad& load,
 }
 
 // Weights and cache as they are held, in fp32.
-std::string holds_too_much(const ServingScenario& scenario, const ServingObservation& o,
+std::string holds_too_much(const ServingScenario& scenario, std::int64_t kv_blocks,
                            const Compute& compute, Communicator& world) {
   const Bytes weights = replica_weights(scenario.model, scenario.options).total() * 2.0;
   const Bytes cache = kv_rank_layer_bytes(scenario.model, scenario.options) * 2.0 *
                       static_cast<double>(scenario.model.num_layers) *
-                      static_cast<double>(o.kv_blocks * scenario.options.block_size);
+                      static_cast<double>(kv_blocks * scenario.options.block_size);
   const Bytes free = bytes(-world.host_max(-compute.describe().free_memory.value()));
   const Bytes needed = weights + cache;
   if (needed <= free || free <= bytes(0)) return "";
   return fmt::format("needs {:.2f} GiB a rank (held in fp32), {:.2f} GiB are free",
                      in_gibibytes(needed), in_gibibytes(free));
+}
+
+// What is the same of every run, before it has run.
+ServingObservation described(const ServingScenario& scenario, int replicas, const ServingLoad& load,
+                             const Compute& compute, const ServingTrialOptions& options) {
+  ServingObservation o;
+  o.options = scenario.options;
+  o.replicas = replicas;
+  o.device = compute.describe().kind;
+  o.precision =
+      options.precision.value_or(serves_on_cores(compute) ? Precision::fp32 : Precision::bf16);
+  o.kv_blocks = served_blocks(scenario, replicas, load);
+  return o;
+}
+
+void note_precision(ServingObservation& o) {
+  if (o.precision == Precision::bf16) return;
+  o.not_run.push_back(fmt::format("bf16 ({} was run)", name_of(o.precision)));
+}
+
+ServingModelOptions model_of(const ServingScenario& scenario, const ServingLoad& load,
+                             std::int64_t kv_blocks, Precision precision, std::uint64_t seed) {
+  return {.blocks = kv_blocks,
+          .block_size = scenario.options.block_size,
+          .longest = static_cast<std::int64_t>(longest_request(load.lengths)),
+          .precision = precision,
+          .seed = seed};
+}
+
+// A load through both pools; collective over their ranks. Its hand-overs on a decode rank.
+std::vector<ObservedHandover> serve_in_pools(ServingEngine& engine, const PoolRun& run) {
+  const PoolPlace place = run.sizes.place(run.pools.rank());
+  const int replicas = place.prefill ? run.sizes.prefill_replicas : run.sizes.decode_replicas;
+  const ServedShare share{static_cast<std::size_t>(place.replica),
+                          static_cast<std::size_t>(replicas)};
+  if (place.prefill) {
+    PrefillFlow flow(run);
+    engine.run(run.load, share, &flow);
+    flow.finish();
+    return {};
+  }
+  DecodeFlow flow(run);
+  engine.run(run.load, share, &flow);
+  flow.finish();
+  return flow.handovers();
 }
 
 }  // namespace
@@ -192,16 +145,13 @@ ServingObservation run_serving_trial(const ServingScenario& scenario, int replic
                                      const ServingLoad& load, Compute& compute, Communicator& world,
                                      const ServingTrialOptions& options) {
   const int size = num_gpus(scenario.options.layout);
-  ServingObservation o;
-  o.options = scenario.options;
-  o.replicas = replicas;
-  o.device = compute.describe().kind;
-  o.precision =
-      options.precision.value_or(serves_on_cores(compute) ? Precision::fp32 : Precision::bf16);
-  o.kv_blocks = served_blocks(scenario, replicas, load);
+  ServingObservation o = described(scenario, replicas, load, compute, options);
   o.failure = serving_unsupported(scenario, load);
-  if (o.failure.empty()) o.failure = lacks_room(scenario, load, o, world.size());
-  if (o.failure.empty()) o.failure = holds_too_much(scenario, o, compute, world);
+  if (o.failure.empty() && size > world.size()) {
+    o.failure = fmt::format("a replica needs {} ranks, {} are here", size, world.size());
+  }
+  if (o.failure.empty()) o.failure = lacks_room(scenario, load, o.kv_blocks);
+  if (o.failure.empty()) o.failure = holds_too_much(scenario, o.kv_blocks, compute, world);
   if (!o.failure.empty()) return o;
   o.run_replicas = std::min(replicas, world.size() / size);
   o.ranks = o.run_replicas * size;
@@ -209,22 +159,15 @@ ServingObservation run_serving_trial(const ServingScenario& scenario, int replic
     o.not_run.push_back(fmt::format("{} replicas: {} were run, each with its own requests",
                                     replicas, o.run_replicas));
   }
-  if (o.precision != Precision::bf16) {
-    o.not_run.push_back(fmt::format("bf16 ({} was run)", name_of(o.precision)));
-  }
+  note_precision(o);
 
   const int replica = world.rank() / size;
   const bool takes_part = replica < o.run_replicas;
   const auto ranks = world.split(takes_part ? replica : o.run_replicas, world.rank());
   std::optional<ServingEngine> engine;
   if (takes_part) {
-    const ServingModelOptions model{
-        .blocks = o.kv_blocks,
-        .block_size = scenario.options.block_size,
-        .longest = static_cast<std::int64_t>(longest_request(load.lengths)),
-        .precision = o.precision,
-        .seed = options.seed};
-    engine.emplace(scenario, compute, *ranks, model);
+    engine.emplace(scenario, compute, *ranks,
+                   model_of(scenario, load, o.kv_blocks, o.precision, options.seed));
     if (options.warmup_requests > 0) engine->run(warmup_of(load, options.warmup_requests));
   }
   world.barrier();
@@ -238,6 +181,74 @@ ServingObservation run_serving_trial(const ServingScenario& scenario, int replic
   const ServingEngine* first = engine && ranks->rank() == 0 ? &*engine : nullptr;
   gather_requests(first, world, o);
   gather_steps(first, replica, world, o);
+  return o;
+}
+
+std::string pools_unsupported(const ServingScenario& decode, const ReplicaOptions& prefill,
+                              const ServingLoad& load) {
+  ServingScenario first = decode;
+  first.options = prefill;
+  const std::string reason = serving_unsupported(first, load);
+  return reason.empty() ? serving_unsupported(decode, load) : reason;
+}
+
+ServingObservation run_pools_trial(const ServingScenario& decode, const ServedPools& pools,
+                                   const ServingLoad& load, Compute& compute, Communicator& world,
+                                   const ServingTrialOptions& options) {
+  ServingScenario prefill = decode;
+  prefill.options = pools.prefill;
+  const PoolSizes sizes{.prefill_replicas = pools.prefill_replicas,
+                        .prefill_ranks = num_gpus(pools.prefill.layout),
+                        .decode_replicas = pools.decode_replicas,
+                        .decode_ranks = num_gpus(decode.options.layout)};
+  ServingObservation o = described(decode, pools.decode_replicas, load, compute, options);
+  o.prefill = ServedPrefillPool{pools.prefill, pools.prefill_replicas,
+                                served_blocks(prefill, pools.prefill_replicas, load)};
+  o.failure = pools_unsupported(decode, pools.prefill, load);
+  if (o.failure.empty() && sizes.ranks() > world.size()) {
+    o.failure = fmt::format("both pools need {} ranks, {} are here", sizes.ranks(), world.size());
+  }
+  if (o.failure.empty() && !world.receives_alone()) {
+    o.failure = "the trial hands caches over between cores only";
+  }
+  if (o.failure.empty()) o.failure = lacks_room(decode, load, o.kv_blocks);
+  if (o.failure.empty()) o.failure = lacks_room(prefill, load, o.prefill->kv_blocks);
+  if (o.failure.empty()) o.failure = holds_too_much(decode, o.kv_blocks, compute, world);
+  if (o.failure.empty()) o.failure = holds_too_much(prefill, o.prefill->kv_blocks, compute, world);
+  if (!o.failure.empty()) return o;
+  o.run_replicas = pools.decode_replicas;
+  o.ranks = sizes.ranks();
+  note_precision(o);
+
+  const bool takes_part = world.rank() < sizes.ranks();
+  const auto members = world.split(takes_part ? 0 : 1, world.rank());
+  const PoolPlace place = takes_part ? sizes.place(world.rank()) : PoolPlace{};
+  const int number = place.prefill ? place.replica : pools.prefill_replicas + place.replica;
+  const auto replica = members->split(number, members->rank());
+  std::optional<ServingEngine> engine;
+  std::vector<ObservedHandover> handovers;
+  const auto serve = [&](const ServingLoad& some) {
+    return serve_in_pools(*engine,
+                          {sizes, some, decode.options, *members, *replica, engine->model()});
+  };
+  if (takes_part) {
+    const std::int64_t blocks = place.prefill ? o.prefill->kv_blocks : o.kv_blocks;
+    const ServingScenario& own = place.prefill ? prefill : decode;
+    engine.emplace(own, compute, *replica, model_of(own, load, blocks, o.precision, options.seed));
+    const int warmup = options.warmup_requests * sizes.replicas();
+    if (warmup > 0) (void)serve(warmup_of(load, warmup));
+  }
+  world.barrier();
+  if (takes_part) handovers = serve(load);
+  world.barrier();
+  o.peak_memory = bytes(world.host_max(engine ? engine->model().peak_memory().value() : 0.0));
+  o.kv_cache = bytes(world.host_max(engine ? engine->model().cache_size().value() : 0.0));
+  if (engine) o.transfers = engine->transfers();
+  const ServingEngine* first = engine && place.rank == 0 ? &*engine : nullptr;
+  if (first == nullptr) handovers.clear();
+  gather_requests(place.prefill ? nullptr : first, world, o);
+  gather_steps(first, number, world, o);
+  gather_handovers(handovers, world, o);
   return o;
 }
 

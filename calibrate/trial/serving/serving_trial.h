@@ -35,4 +35,20 @@ ServingObservation run_serving_trial(const ServingScenario& scenario, int replic
                                      const ServingLoad& load, Compute& compute, Communicator& world,
                                      const ServingTrialOptions& options);
 
+// A pool that computes prompts beside the replicas that decode.
+struct ServedPools {
+  ReplicaOptions prefill{};
+  int prefill_replicas = 1, decode_replicas = 1;
+};
+
+// Why the trial cannot serve from two pools; empty when it can. The scenario's options are those of
+// the decode pool.
+std::string pools_unsupported(const ServingScenario& decode, const ReplicaOptions& prefill,
+                              const ServingLoad& load);
+
+// Collective over `world`, as run_serving_trial. Both pools run whole or not at all.
+ServingObservation run_pools_trial(const ServingScenario& decode, const ServedPools& pools,
+                                   const ServingLoad& load, Compute& compute, Communicator& world,
+                                   const ServingTrialOptions& options);
+
 }  // namespace meshwright::calibrate
