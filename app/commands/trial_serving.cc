@@ -25,27 +25,30 @@ constexpr std::size_t kDefaultServices = 3;
 constexpr double kSlowerThanSaid = 20.0;
 
 // Deployments that the trial can serve, best first, each once; the others are passed over aloud.
-std::vector<planner::ServingPool> servable_pools(const reports::ServingPlanFile& plan,
-                                                 std::size_t count, std::string& first_reason) {
-  std::vector<planner::ServingPool> pools;
+std::vector<planner::Deployment> servable(const reports::ServingPlanFile& plan, std::size_t count,
+                                          std::string& first_reason) {
+  std::vector<planner::Deployment> deployments;
   for (const planner::ServingChoice& choice : plan.plan.choices) {
-    if (pools.size() == count) break;
-    const planner::ServingPool& pool = choice.deployment.pool;
+    if (deployments.size() == count) break;
+    const planner::Deployment& deployment = choice.deployment;
     ServingScenario scenario = plan.scenario;
-    scenario.options = pool.options;
-    const std::string reason = choice.deployment.prefill
-                                   ? "the trial does not serve prefill and decode pools"
-                                   : calibrate::serving_unsupported(scenario, plan.load);
+    scenario.options = deployment.pool.options;
+    const std::string reason =
+        deployment.prefill
+            ? calibrate::pools_unsupported(scenario, deployment.prefill->options, plan.load)
+            : calibrate::serving_unsupported(scenario, plan.load);
     if (!reason.empty()) {
       if (first_reason.empty()) first_reason = reason;
       if (!calibrate::find_rank_place(calibrate::process_environment())) {
-        say("trial: skipping {}: {}\n", planner::short_name(choice.deployment), reason);
+        say("trial: skipping {}: {}\n", planner::short_name(deployment), reason);
       }
       continue;
     }
-    if (std::find(pools.begin(), pools.end(), pool) == pools.end()) pools.push_back(pool);
+    if (std::find(deployments.begin(), deployments.end(), deployment) == deployments.end()) {
+      deployments.push_back(deployment);
+    }
   }
-  return pools;
+  return deployments;
 }
 
 ServingTrialRun described_trial(const Json& json, const ServingTrialQuestion& question,
@@ -59,8 +62,8 @@ ServingTrialRun described_trial(const Json& json, const ServingTrialQuestion& qu
   std::string reason;
   const std::size_t count =
       question.top > 0 ? static_cast<std::size_t>(question.top) : kDefaultServices;
-  run.pools = servable_pools(plan, count, reason);
-  if (run.pools.empty()) {
+  run.deployments = servable(plan, count, reason);
+  if (run.deployments.empty()) {
     throw InputError(question.plan, "/choices",
                      "holds no deployment that the trial can run: " + reason);
   }
@@ -79,8 +82,8 @@ ServingTrialRun described_trial(const Json& json, const ServingTrialQuestion& qu
 int serving_ranks_of(const RankOptions& options, const ServingTrialRun& run) {
   if (options.ranks > 0) return options.ranks;
   int needed = 1;
-  for (const planner::ServingPool& pool : run.pools) {
-    needed = std::max(needed, planner::num_gpus(pool));
+  for (const planner::Deployment& deployment : run.deployments) {
+    needed = std::max(needed, planner::num_gpus(deployment));
   }
   return std::min(needed, devices_here(options));
 }
@@ -103,7 +106,7 @@ int run_serving_trial_command(const Json& plan, ServingTrialQuestion question,
   const auto begin = std::filesystem::file_time_type::clock::now();
   const auto outcome = start_ranks(question.ranks, serving_ranks_of(question.ranks, run),
                                    rank_program(question.ranks, call.arguments),
-                                   each * static_cast<double>(run.pools.size()));
+                                   each * static_cast<double>(run.deployments.size()));
   if (outcome.ok()) return kDone;
   return failed_job(outcome, "trial",
                     written_since(run.out, begin)

@@ -22,7 +22,7 @@ namespace {
 void say_services(const planner::ServingValidation& validation) {
   for (const planner::ServingComparison& one : validation.services) {
     if (one.observation.not_run.empty()) continue;
-    say("{}: not run: {}\n", short_name(one.observation.options.layout),
+    say("{}: not run: {}\n", planner::name_of_run(one.observation),
         fmt::join(one.observation.not_run, "; "));
   }
   for (const std::string& skipped : validation.skipped) say("skipped {}\n", skipped);
@@ -40,6 +40,13 @@ int serving_verdict(const planner::ServingValidation& validation,
   say("step time  median error {} %\n", percent(validation.median_step_error));
   say("TPOT       median error {} % of the means\n", percent(validation.median_tpot_error));
   say("TTFT       median error {} % of the medians\n", percent(validation.median_ttft_error));
+  for (const planner::ServingComparison& one : validation.services) {
+    if (one.handover.count == 0) continue;
+    say("hand-over  {}: {} ms predicted, {} ms measured, median of {} caches\n",
+        planner::name_of_run(one.observation),
+        number_text(one.handover.predicted / milliseconds(1), 3),
+        number_text(one.handover.measured / milliseconds(1), 3), one.handover.count);
+  }
   say("choice     the service predicted best gives {} % less than the best one\n",
       percent(validation.regret));
   say("bytes      as the ledger in {} of {} services\n", same, validation.services.size());

@@ -25,10 +25,14 @@ void write_serving_trials(const ServingTrialRun& run,
 }
 
 std::string bytes_text(const ServingObservation& o) {
-  const auto unlike = std::count_if(o.steps.begin(), o.steps.end(),
-                                    [](const auto& step) { return !step.bytes_as_said; });
-  if (unlike == 0) return "as the ledger";
-  return fmt::format("{} of {} steps unlike the ledger", unlike, o.steps.size());
+  const auto steps = std::count_if(o.steps.begin(), o.steps.end(),
+                                   [](const auto& step) { return !step.bytes_as_said; });
+  const auto caches = std::count_if(o.handovers.begin(), o.handovers.end(),
+                                    [](const auto& one) { return !one.bytes_as_said; });
+  if (steps == 0 && caches == 0) return "as the ledger";
+  if (caches == 0) return fmt::format("{} of {} steps unlike the ledger", steps, o.steps.size());
+  return fmt::format("{} of {} steps and {} of {} caches unlike the ledger", steps, o.steps.size(),
+                     caches, o.handovers.size());
 }
 
 reports::Table serving_trials_table(const ServingTrialRun& run,
@@ -47,7 +51,7 @@ reports::Table serving_trials_table(const ServingTrialRun& run,
                        {}};
   for (std::size_t i = 0; i < observations.size(); ++i) {
     const ServingObservation& o = observations[i];
-    const std::string name = pool_name(run.pools[i]);
+    const std::string name = planner::short_name(run.deployments[i]);
     if (!o.failure.empty()) {
       table.rows.push_back({name, {}, {}, {}, {}, {}, {}, {}, {}, o.failure});
       continue;
@@ -62,16 +66,29 @@ reports::Table serving_trials_table(const ServingTrialRun& run,
   return table;
 }
 
+ServingObservation serve(const ServingTrialRun& run, const planner::Deployment& deployment,
+                         RankMachine& machine) {
+  ServingScenario scenario = run.scenario;
+  scenario.options = deployment.pool.options;
+  if (!deployment.prefill) {
+    return calibrate::run_serving_trial(scenario, deployment.pool.replicas, run.load,
+                                        machine.compute, machine.world, run.options);
+  }
+  const calibrate::ServedPools pools{deployment.prefill->options, deployment.prefill->replicas,
+                                     deployment.pool.replicas};
+  return calibrate::run_pools_trial(scenario, pools, run.load, machine.compute, machine.world,
+                                    run.options);
+}
+
 void serve_all(const ServingTrialRun& run, RankMachine& machine) {
   const bool writes = machine.world.rank() == 0;
   std::vector<ServingObservation> observations;
-  for (std::size_t i = 0; i < run.pools.size(); ++i) {
-    const planner::ServingPool& pool = run.pools[i];
-    if (writes) say("trial: {} of {}: {}\n", i + 1, run.pools.size(), pool_name(pool));
-    ServingScenario scenario = run.scenario;
-    scenario.options = pool.options;
-    observations.push_back(calibrate::run_serving_trial(
-        scenario, pool.replicas, run.load, machine.compute, machine.world, run.options));
+  for (std::size_t i = 0; i < run.deployments.size(); ++i) {
+    const planner::Deployment& deployment = run.deployments[i];
+    if (writes) {
+      say("trial: {} of {}: {}\n", i + 1, run.deployments.size(), planner::short_name(deployment));
+    }
+    observations.push_back(serve(run, deployment, machine));
     if (writes && run.out != "-") write_serving_trials(run, observations);
   }
   if (!writes) return;
@@ -82,10 +99,6 @@ void serve_all(const ServingTrialRun& run, RankMachine& machine) {
 }
 
 }  // namespace
-
-std::string pool_name(const planner::ServingPool& pool) {
-  return planner::short_name(planner::Deployment{pool, {}});
-}
 
 int run_serving_trial_rank(const ServingTrialRun& run, const calibrate::RankPlace& place) {
   return on_rank_machine(run.backend, place, run.rank_timeout, [&](RankMachine& machine) {

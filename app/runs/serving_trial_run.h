@@ -21,14 +21,11 @@ struct ServingTrialRun {
   Seconds rank_timeout = seconds(30);  // without progress
   ServingScenario scenario;            // options: each deployment has its own
   ServingLoad load;
-  std::vector<planner::ServingPool> pools;  // aggregated, the plan's top picks
+  std::vector<planner::Deployment> deployments;  // the plan's top picks
   calibrate::ServingTrialOptions options;
 };
 
 // Returns the exit code. An error on one rank ends all of them.
 int run_serving_trial_rank(const ServingTrialRun& run, const calibrate::RankPlace& place);
-
-// "2 x tp4"
-std::string pool_name(const planner::ServingPool& pool);
 
 }  // namespace meshwright::app

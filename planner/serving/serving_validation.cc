@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/serving/serving_validation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "sim/base/statistics.h"
+#include "sim/serving/kv_transfer.h"
 #include "sim/serving/scheduler.h"
 
 namespace meshwright::planner {
@@ -14,25 +17,60 @@ double absolute_error(double predicted, double measured) {
   return measured > 0.0 ? std::abs(predicted / measured - 1.0) : 0.0;
 }
 
-ServingReplica replica_as_run(const ServingScenario& scenario, const ServingObservation& o,
-                              const ServingLoad& load) {
-  ServingReplica replica = serving_replica(scenario.model, scenario.cluster, scenario.engine,
-                                           o.options, load.acceptance);
+ServingReplica replica_as_run(const ServingScenario& scenario, const ReplicaOptions& options,
+                              std::int64_t kv_blocks, const ServingLoad& load) {
+  ServingReplica replica =
+      serving_replica(scenario.model, scenario.cluster, scenario.engine, options, load.acceptance);
   replica.rule.overlapped = false;
   replica.rule.request = {};
   const SequenceCache& sequence = replica.memory.sequence;
-  const double tokens = static_cast<double>(o.kv_blocks) * o.options.block_size;
+  const double tokens = static_cast<double>(kv_blocks) * options.block_size;
   replica.memory.kv_cache = (sequence.full_token + sequence.window_token) * tokens;
   return replica;
 }
 
-ServingComparison::Steps compared_steps(const ServingReplica& replica, const ServingObservation& o,
+// Replicas of both pools, and what moves between them.
+struct ServiceAsRun {
+  ServingReplica replica;
+  std::optional<ServingReplica> prefill{};
+  KvTransfer transfer{};  // of a prompt of the load's mean length
+  [[nodiscard]] const ServingReplica& of(const ServingObservation& o,
+                                         const ObservedServingStep& step) const {
+    return o.of_prefill_pool(step) ? *prefill : replica;
+  }
+};
+
+ServiceAsRun service_as_run(const ServingScenario& scenario, const ServingObservation& o,
+                            const ServingLoad& load) {
+  ServiceAsRun service{replica_as_run(scenario, o.options, o.kv_blocks, load)};
+  if (!o.prefill) return service;
+  service.prefill = replica_as_run(scenario, o.prefill->options, o.prefill->kv_blocks, load);
+  service.transfer =
+      pools_transfer(scenario.model, scenario.cluster, scenario.engine, o.prefill->options,
+                     o.options, o.ranks, mean_input(load.lengths), o.replicas);
+  return service;
+}
+
+Seconds moving_token(const ServiceAsRun& service, const ServingLoad& load) {
+  return service.transfer.moving / mean_input(load.lengths);
+}
+
+std::optional<ServingRun> simulated(const ServiceAsRun& service, const ServingObservation& o,
+                                    const ServingLoad& load) {
+  if (!o.prefill) return simulate_serving(service.replica, o.replicas, load);
+  const DisaggregatedService pools{*service.prefill,          service.replica,
+                                   o.prefill->replicas,       o.replicas,
+                                   service.transfer.handover, moving_token(service, load)};
+  return simulate_disaggregated(pools, load);
+}
+
+ServingComparison::Steps compared_steps(const ServiceAsRun& service, const ServingObservation& o,
                                         bool with_prompts, std::vector<double>& errors) {
   ServingComparison::Steps found;
   std::vector<double> predicted, measured, own;
   for (const ObservedServingStep& step : o.steps) {
     if ((step.step.prefill_tokens > 0.0) != with_prompts) continue;
-    const Seconds said = step_duration(replica, step.step, step.step).duration;
+    const Seconds said = step_duration(service.of(o, step), step.step, step.step).duration;
     predicted.push_back(said.value());
     measured.push_back(step.time.value());
     own.push_back(absolute_error(said.value(), step.time.value()));
@@ -41,6 +79,27 @@ ServingComparison::Steps compared_steps(const ServingReplica& replica, const Ser
   if (own.empty()) return found;
   errors.insert(errors.end(), own.begin(), own.end());
   found.absolute_error = upper_median(std::move(own));
+  found.predicted = seconds(upper_median(std::move(predicted)));
+  found.measured = seconds(upper_median(std::move(measured)));
+  return found;
+}
+
+ServingComparison::Steps compared_handovers(const ServiceAsRun& service,
+                                            const ServingObservation& o, const ServingLoad& load) {
+  ServingComparison::Steps found;
+  std::vector<double> predicted, measured, errors;
+  const std::vector<ServingRequest> asked = requests_of(load);
+  for (const ObservedHandover& one : o.handovers) {
+    const double input = asked[static_cast<std::size_t>(one.request)].input;
+    const Seconds said = service.transfer.handover + moving_token(service, load) * input;
+    const Seconds took = one.end - one.begin;
+    predicted.push_back(said.value());
+    measured.push_back(took.value());
+    errors.push_back(absolute_error(said.value(), took.value()));
+  }
+  found.count = static_cast<int>(errors.size());
+  if (errors.empty()) return found;
+  found.absolute_error = upper_median(std::move(errors));
   found.predicted = seconds(upper_median(std::move(predicted)));
   found.measured = seconds(upper_median(std::move(measured)));
   return found;
@@ -60,19 +119,27 @@ ServingRun requests_at(const ServingRun& run, const std::vector<int>& places) {
 
 }  // namespace
 
+std::string name_of_run(const ServingObservation& o) {
+  std::string name =
+      fmt::format("{} x {}", o.run_replicas, meshwright::short_name(o.options.layout));
+  if (!o.prefill) return name;
+  return fmt::format("{} x {} + {}", o.prefill->replicas,
+                     meshwright::short_name(o.prefill->options.layout), name);
+}
+
 ServingValidation validate_serving(const ServingScenario& scenario, const ServingLoad& load,
                                    const std::vector<ServingObservation>& observations) {
   ServingValidation found;
   std::vector<double> steps, tpot, ttft;
   double chosen = 0, said = -1, best = 0;
   for (const ServingObservation& o : observations) {
-    const std::string name = short_name(o.options.layout);
+    const std::string name = o.prefill ? name_of_run(o) : meshwright::short_name(o.options.layout);
     if (!o.failure.empty()) {
       found.skipped.push_back(name + ": " + o.failure);
       continue;
     }
-    const ServingReplica replica = replica_as_run(scenario, o, load);
-    const auto run = simulate_serving(replica, o.replicas, load);
+    const ServiceAsRun service = service_as_run(scenario, o, load);
+    const auto run = simulated(service, o, load);
     if (!run) {
       found.skipped.push_back(name + ": a request does not fit into the predicted cache");
       continue;
@@ -80,8 +147,9 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
     ServingComparison one;
     one.observation = o;
     std::vector<double> errors;
-    one.decode = compared_steps(replica, o, false, errors);
-    one.mixed = compared_steps(replica, o, true, errors);
+    one.decode = compared_steps(service, o, false, errors);
+    one.mixed = compared_steps(service, o, true, errors);
+    one.handover = compared_handovers(service, o, load);
     one.step_error = errors.empty() ? 0.0 : upper_median(std::move(errors));
     one.predicted = metrics_of(requests_at(*run, o.requests));
     one.measured = metrics_of(o.run);
@@ -93,6 +161,9 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
     one.unlike_steps = static_cast<int>(
         std::count_if(o.steps.begin(), o.steps.end(),
                       [](const ObservedServingStep& step) { return !step.bytes_as_said; }));
+    one.unlike_handovers =
+        static_cast<int>(std::count_if(o.handovers.begin(), o.handovers.end(),
+                                       [](const ObservedHandover& h) { return !h.bytes_as_said; }));
     steps.push_back(one.step_error);
     tpot.push_back(one.tpot_error);
     ttft.push_back(one.ttft_error);

@@ -27,11 +27,15 @@ struct ServingComparison {
     double absolute_error = 0;
   };
   Steps decode{}, mixed{};
+  Steps handover{};       // of a prompt's cache from pool to pool, from the room for it on
   double step_error = 0;  // median of |predicted / measured - 1| over all steps
   double tpot_error = 0, ttft_error = 0, throughput_error = 0;  // of means; TTFT: of medians
-  int unlike_steps = 0;                                         // whose bytes are not the ledger's
-  [[nodiscard]] bool same_bytes() const { return unlike_steps == 0; }
+  int unlike_steps = 0, unlike_handovers = 0;                   // whose bytes are not the ledger's
+  [[nodiscard]] bool same_bytes() const { return unlike_steps == 0 && unlike_handovers == 0; }
 };
+
+// "1 x tp2 + 2 x tp1": what ran, the prefill pool first.
+std::string name_of_run(const ServingObservation& observation);
 
 struct ServingValidation {
   std::vector<ServingComparison> services{};

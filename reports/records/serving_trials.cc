@@ -42,10 +42,8 @@ const Record<ServingComparison>& serving_comparison_record() {
     const auto steps = kind::object(compared_steps_record);
     Record<C> r("A service that was run, beside its prediction.");
     r.named("ServingComparison");
-    r.derived<std::string>("name", kind::text(), "Replicas that ran, in short.", [](const C& c) {
-      return std::to_string(c.observation.run_replicas) + " x " +
-             short_name(c.observation.options.layout);
-    });
+    r.derived<std::string>("name", kind::text(), "Replicas that ran, in short.",
+                           [](const C& c) { return planner::name_of_run(c.observation); });
     r.derived<int>("ranks", kind::integer({.low = 0}), "Ranks that ran.",
                    [](const C& c) { return c.observation.ranks; });
     r.row(&C::predicted, "predicted", metrics, "Of the requests that ran.");
@@ -60,7 +58,14 @@ const Record<ServingComparison>& serving_comparison_record() {
           "Steps whose bytes are not the ledger's.");
     r.derived<std::vector<std::string>>("not_run", kind::texts(), "What was not run, in words.",
                                         [](const C& c) { return c.observation.not_run; });
-    return r.all_required();
+    r.all_required();
+    r.row(&C::handover, "handovers", steps,
+          "Caches that changed pools, from the room for them on. Absent without pools.");
+    r.omitted_at_default();
+    r.row(&C::unlike_handovers, "unlike_handovers", kind::integer({.low = 0}),
+          "Caches whose bytes are not the ledger's.");
+    r.omitted_at_default();
+    return r;
   }();
   return record;
 }

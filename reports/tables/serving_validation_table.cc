@@ -21,15 +21,14 @@ Table serving_validation_table(const planner::ServingValidation& validation) {
               {}};
   const auto ms = [](Seconds s) { return s / milliseconds(1); };
   for (const planner::ServingComparison& one : validation.services) {
-    table.rows.push_back({fmt::format("{} x {}", one.observation.run_replicas,
-                                      short_name(one.observation.options.layout)),
-                          ms(one.decode.predicted), ms(one.decode.measured), one.step_error * 100.0,
-                          ms(one.predicted.tpot.mean), ms(one.measured.tpot.mean),
-                          ms(one.predicted.ttft.p50), ms(one.measured.ttft.p50),
-                          one.predicted.output_tokens_per_second,
-                          one.measured.output_tokens_per_second,
-                          one.same_bytes() ? std::string("as the ledger")
-                                           : fmt::format("{} steps unlike it", one.unlike_steps)});
+    table.rows.push_back(
+        {planner::name_of_run(one.observation), ms(one.decode.predicted), ms(one.decode.measured),
+         one.step_error * 100.0, ms(one.predicted.tpot.mean), ms(one.measured.tpot.mean),
+         ms(one.predicted.ttft.p50), ms(one.measured.ttft.p50),
+         one.predicted.output_tokens_per_second, one.measured.output_tokens_per_second,
+         one.same_bytes() ? std::string("as the ledger")
+                          : fmt::format("{} steps and {} caches unlike it", one.unlike_steps,
+                                        one.unlike_handovers)});
   }
   return table;
 }

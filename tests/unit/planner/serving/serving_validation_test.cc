@@ -99,5 +99,49 @@ TEST(ServingObservation, IsReadAsItIsWritten) {
   EXPECT_EQ(again.transfers[0].counted.payload, bytes(8192));
 }
 
+// As if both pools had taken what is predicted: 16 prompts of 200 tokens move at the same time
+// each.
+TEST(ServingValidation, PoolsAreComparedWithTheSimulationOfPools) {
+  ServingScenario s = llama_on_h100();
+  s.cluster.inference.cache_copy = CacheCopyRate{microseconds(100), gigabytes_per_second(1)};
+  const ServingLoad load = eight_users();
+  ServingObservation o = as_predicted(s, load, 1.0);
+  o.prefill = ServedPrefillPool{s.options, 1, 200};
+  o.ranks = 2;
+  ServingReplica replica =
+      serving_replica(s.model, s.cluster, s.engine, o.options, load.acceptance);
+  replica.rule.overlapped = false;
+  replica.rule.request = {};
+  replica.memory.kv_cache = replica.memory.sequence.full_token * (200.0 * o.options.block_size);
+  // 200 tokens of 131,072 bytes at 1 GB/s.
+  const Seconds moving = seconds(200 * 131'072 / 1e9);
+  o.run = simulate_disaggregated({replica, replica, 1, 1, microseconds(100), moving / 200.0}, load)
+              .value();
+  for (int i = 0; i < 16; ++i) {
+    ObservedHandover one;
+    one.request = i;
+    one.begin = seconds(i);
+    one.end = one.begin + microseconds(100) + moving;
+    one.bytes_as_said = i > 0;
+    o.handovers.push_back(one);
+  }
+  const ServingValidation found = validate_serving(s, load, {o});
+  ASSERT_EQ(found.services.size(), 1U);
+  const ServingComparison& one = found.services[0];
+  EXPECT_NEAR(one.step_error, 0.0, 1e-9);
+  EXPECT_NEAR(one.ttft_error, 0.0, 1e-9);
+  EXPECT_NEAR(one.tpot_error, 0.0, 1e-9);
+  EXPECT_EQ(one.handover.count, 16);
+  EXPECT_NEAR(one.handover.absolute_error, 0.0, 1e-9);
+  EXPECT_EQ(one.unlike_handovers, 1);
+  EXPECT_FALSE(one.same_bytes());
+  EXPECT_EQ(name_of_run(o), "1 x tp1 + 1 x tp1");
+  const Json json = serving_observation_record().write(o);
+  const ServingObservation again = serving_observation_record().read(json, "trials");
+  EXPECT_EQ(serving_observation_record().write(again), json);
+  EXPECT_EQ(again.prefill, o.prefill);
+  EXPECT_EQ(again.handovers.size(), 16U);
+}
+
 }  // namespace
 }  // namespace meshwright::planner
