@@ -52,7 +52,8 @@ BudgetKind budget_kind(const MeasuredPoint& point) {
                                [](const timed::KernelLaunch&) { return BudgetKind::memory; },
                                [](const timed::StepPass&) { return BudgetKind::kernel; },
                                [](const timed::PagedAttention&) { return BudgetKind::kernel; },
-                               [](const timed::EngineStep&) { return BudgetKind::kernel; }},
+                               [](const timed::EngineStep&) { return BudgetKind::kernel; },
+                               [](const timed::CacheCopy&) { return BudgetKind::point_to_point; }},
                     point.subject);
 }
 

@@ -93,6 +93,24 @@ struct ServiceOf {
     add(4, kServedChunks.front(), 0);
   }
 
+  // Prompts of a decode and of a prefill pool with as many ranks.
+  void add_cache_copies(Workload& workload) const {
+    CacheCopyShape shape;
+    shape.layers = model.num_layers;
+    shape.groups =
+        model.mla ? 1 : std::max(1, model.num_query_groups / layout.tensor_parallel_size);
+    shape.key_width = model.mla ? model.mla->kv_lora_rank : model.kv_channels;
+    shape.value_width = model.mla ? model.mla->qk_pos_emb_head_dim : model.kv_channels;
+    for (const int tokens : kServedContexts) {
+      if (model.max_position_embeddings > 0 && tokens > model.max_position_embeddings) continue;
+      shape.tokens = tokens;
+      const auto& all = workload.cache_copies;
+      if (std::find(all.begin(), all.end(), shape) == all.end()) {
+        workload.cache_copies.push_back(shape);
+      }
+    }
+  }
+
   void add(Workload& workload, int rows) const {
     for (int layer = 0; layer < model.num_layers; ++layer) add_layer(workload, layer, rows);
     const std::int64_t columns = served_vocab_size(model) / layout.tensor_parallel_size;
@@ -115,6 +133,7 @@ void add_service(Workload& workload, const Model& model, const std::vector<int>&
     for (const int rows : kServedRows) service.add(workload, rows);
     for (const int rows : kServedKernelRows) service.add_kernels(workload, rows);
     service.add_attention(workload);
+    service.add_cache_copies(workload);
   }
   for (const std::int64_t sequences : {1, 8, 32}) {
     const std::int64_t vocab = std::max(model.vocab_size, 1);

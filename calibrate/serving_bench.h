@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Benches of what an inference engine's step consists of besides products, kernels and messages:
 // the trial's own attention over a paged cache, and the host's part of its engine's step. They run
-// the trial's code, on any backend; each rank works alone.
+// the trial's code, on any backend; each rank works alone, or with one other that it hands caches
+// to.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,8 @@
 
 namespace meshwright::calibrate {
 
-// Of a point of kind paged_attention or engine_step; null of others. Collective over `world`.
+// Of a point of kind paged_attention, engine_step or cache_copy; null of others. Collective over
+// `world`.
 std::unique_ptr<Bench> make_serving_bench(Compute& compute, Communicator& world,
                                           const MeasuredPoint& point);
 

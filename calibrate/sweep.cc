@@ -180,6 +180,12 @@ class SweepPlanner {
       if (read > limits_.memory * kBenchMemoryShare) continue;
       add(point_of(timed::PagedAttention{shape}, read));
     }
+    if (shapes_.empty()) return;
+    for (const CacheCopyShape& shape : workload_.cache_copies) {
+      const Bytes sent = cache_copy_bytes(shape, 4.0);
+      if (sent > std::min(limits_.memory * kBenchMemoryShare, limits_.largest_payload)) continue;
+      add(point_of(timed::CacheCopy{shape}, sent));
+    }
   }
 
   void add_gemm(const GemmVariant& variant, std::span<const Precision> precisions) {

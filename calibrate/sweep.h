@@ -54,7 +54,8 @@ struct Workload {
   std::vector<Precision> precisions{};                  // that the model's job multiplies in
   std::vector<PagedAttentionShape> paged_attentions{};  // of a service, by weight
   std::vector<EngineStepShape> engine_steps{};
-  std::vector<StepDemand> steps{};  // of cores: each size of a micro-batch, ascending
+  std::vector<CacheCopyShape> cache_copies{};  // where there is more than one rank
+  std::vector<StepDemand> steps{};             // of cores: each size of a micro-batch, ascending
 };
 
 // Limits of this machine.

@@ -44,7 +44,8 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
           [](const timed::Attention&) { return Made(); },  // can_be_timed refuses these
           [](const timed::StepPass&) { return Made(); },
           [](const timed::PagedAttention&) { return Made(); },  // make_serving_bench
-          [](const timed::EngineStep&) { return Made(); }},
+          [](const timed::EngineStep&) { return Made(); },
+          [](const timed::CacheCopy&) { return Made(); }},
       point.subject);
 }
 

@@ -19,6 +19,7 @@ constexpr double kMeanPadding = 32.0;
 constexpr double kNumberBytes = 4.0;  // the trial's cores work in fp32
 constexpr double kLeastRateSpread = 0.02;
 constexpr double kLeastRate = 1e-6;
+constexpr double kLeastByteSeconds = 1e-13;  // no memory is faster
 
 using Points = std::vector<const MeasuredPoint*>;
 
@@ -148,20 +149,42 @@ void fit_host(InferenceRates& rates, const Points& points, std::vector<Fit>& fit
   rates.host_step = rate;
 }
 
+void fit_cache_copies(InferenceRates& rates, const Points& points, std::vector<Fit>& fits) {
+  if (points.size() <= 2) return;
+  const LogFit fit = fit_log_space(
+      {2e-5, 1e-9},
+      [&](std::span<const double> parameters, std::size_t i) {
+        return parameters[0] + parameters[1] * points[i]->amount.value();
+      },
+      medians_of(points));
+  CacheCopyRate rate;
+  rate.latency = seconds(fit.parameters[0]);
+  rate.rate = bytes_per_second(1.0 / std::max(kLeastByteSeconds, fit.parameters[1]));
+  rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
+  fits.push_back({.what = "caches that change replicas",
+                  .parameters = {{"latency_seconds", rate.latency.value(), 0.0},
+                                 {"bytes_per_second", rate.rate.value(), 0.0}},
+                  .relative_spread = rate.relative_spread,
+                  .points = static_cast<int>(points.size())});
+  rates.cache_copy = rate;
+}
+
 }  // namespace
 
 InferenceRates fit_serving(const Device& device, const std::vector<MeasuredPoint>& points,
                            std::vector<Fit>& fits) {
   InferenceRates rates;
   if (device.kind != DeviceKind::cpu || device.gemm.empty()) return rates;
-  Points decodes, prompts, steps;
+  Points decodes, prompts, steps, copies;
   for (const MeasuredPoint& p : points) {
     if (p.is<timed::EngineStep>()) steps.push_back(&p);
+    if (p.is<timed::CacheCopy>()) copies.push_back(&p);
     if (p.is<timed::PagedAttention>()) (shape_of(p).rows == 1 ? decodes : prompts).push_back(&p);
   }
   fit_decode(rates, device, decodes, fits);
   fit_prefill(rates, device, prompts, fits);
   fit_host(rates, steps, fits);
+  fit_cache_copies(rates, copies, fits);
   if (!(rates == InferenceRates{})) rates.source = "measured by meshwright calibrate";
   return rates;
 }

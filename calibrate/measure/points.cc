@@ -101,6 +101,11 @@ std::string MeasuredPoint::label() const {
                    return fmt::format("{} of {} sequences with {} logits", s.kName,
                                       s.shape.sequences, s.shape.vocab);
                  },
+                 // "cache_copy of 160 tokens, 4 layers"
+                 [](const timed::CacheCopy& c) {
+                   return fmt::format("{} of {} tokens, {} layers", c.kName, c.shape.tokens,
+                                      c.shape.layers);
+                 },
                  // "attention backward 2 x 16 heads of 128, 8192 positions"
                  [](const timed::Attention& a) {
                    const AttentionShape& s = a.shape;

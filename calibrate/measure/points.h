@@ -124,13 +124,19 @@ struct EngineStep {
   EngineStepShape shape{};
   bool operator==(const EngineStep&) const = default;
 };
+// A prompt's cache that changes replicas; the time of one way.
+struct CacheCopy {
+  static constexpr std::string_view kName = "cache_copy";
+  CacheCopyShape shape{};
+  bool operator==(const CacheCopy&) const = default;
+};
 
 }  // namespace timed
 
-using Subject =
-    std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
-                 timed::KernelLaunch, timed::CollectiveCall, timed::Overlap, timed::SustainedGemm,
-                 timed::Attention, timed::StepPass, timed::PagedAttention, timed::EngineStep>;
+using Subject = std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
+                             timed::KernelLaunch, timed::CollectiveCall, timed::Overlap,
+                             timed::SustainedGemm, timed::Attention, timed::StepPass,
+                             timed::PagedAttention, timed::EngineStep, timed::CacheCopy>;
 
 struct MeasuredPoint {
   Subject subject{};

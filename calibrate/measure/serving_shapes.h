@@ -21,6 +21,18 @@ inline Bytes paged_attention_bytes(const PagedAttentionShape& s, double number_b
   return bytes(2.0 * keys * static_cast<double>(s.query_groups * s.head_dim) * number_bytes);
 }
 
+// A prompt's cache on its way from a rank of one replica to a rank of another: taken out of its
+// blocks, sent, put into blocks. Keys and values of `groups` in each layer.
+struct CacheCopyShape {
+  std::int64_t tokens = 1, layers = 1, groups = 1;
+  std::int64_t key_width = 128, value_width = 128;  // latent: of latents and of rotary keys
+  bool operator==(const CacheCopyShape&) const = default;
+};
+inline Bytes cache_copy_bytes(const CacheCopyShape& s, double number_bytes) {
+  return bytes(static_cast<double>(s.tokens * s.layers * s.groups * (s.key_width + s.value_width)) *
+               number_bytes);
+}
+
 // A step of the engine around a model without layers: `sequences` decode, each with `vocab` logits.
 struct EngineStepShape {
   std::int64_t sequences = 1, vocab = 1024;

@@ -31,7 +31,8 @@ std::string subject_of(const MeasuredPoint& p) {
           [](const timed::Attention&) { return std::string("fused attention"); },
           [](const timed::StepPass&) { return std::string("a whole step"); },
           [](const timed::PagedAttention&) { return std::string("attention over a paged cache"); },
-          [](const timed::EngineStep&) { return std::string("an inference engine's step"); }},
+          [](const timed::EngineStep&) { return std::string("an inference engine's step"); },
+          [](const timed::CacheCopy&) { return std::string("caches that change replicas"); }},
       p.subject);
 }
 

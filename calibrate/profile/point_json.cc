@@ -75,6 +75,23 @@ const Record<EngineStepShape>& engine_step_record() {
   return record;
 }
 
+const Record<CacheCopyShape>& cache_copy_shape_record() {
+  static const Record<CacheCopyShape> record = [] {
+    using C = CacheCopyShape;
+    Record<C> r("A prompt's cache that goes from one rank to another.");
+    r.row(&C::tokens, "tokens", kind::wide_integer(), "Of the prompt.").required();
+    r.row(&C::layers, "layers", kind::wide_integer(), "Of the model.").required();
+    r.row(&C::groups, "groups", kind::wide_integer(), "Key-value heads.").required();
+    r.row(&C::key_width, "key_width", kind::wide_integer(), "Numbers of a key, or of a latent.")
+        .required();
+    r.row(&C::value_width, "value_width", kind::wide_integer(kRankFromZero),
+          "Numbers of a value, or of a rotary key.")
+        .required();
+    return r;
+  }();
+  return record;
+}
+
 // Five digits: more than any clock here repeats, and a profile stays small.
 double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
@@ -198,6 +215,9 @@ void add_kernel_rows(Record<MeasuredPoint>& r) {
   r.required();
   part_row(r, kTimed<timed::EngineStep>, &timed::EngineStep::shape, "engine_step",
            kind::object(engine_step_record), "");
+  r.required();
+  part_row(r, kTimed<timed::CacheCopy>, &timed::CacheCopy::shape, "cache_copy",
+           kind::object(cache_copy_shape_record), "");
   r.required();
 }
 

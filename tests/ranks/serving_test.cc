@@ -201,6 +201,10 @@ TEST(ServingBench, ComputesWhatItTimes) {
   const auto bench = make_serving_bench(*machine().compute, *machine().world, point);
   EXPECT_EQ(bench->check(), "");
   EXPECT_EQ(bench->units(), 33.0);
+  point.subject = timed::CacheCopy{{37, 3, 2, 8, 4}};
+  const auto copies = make_serving_bench(*machine().compute, *machine().world, point);
+  EXPECT_EQ(copies->check(), "");
+  copies->run(2);
   point.subject = timed::KernelLaunch{};
   EXPECT_EQ(make_serving_bench(*machine().compute, *machine().world, point), nullptr);
 }

@@ -88,5 +88,15 @@ TEST(ServiceWorkload, HasAttentionWithinTheModelsPositions) {
   EXPECT_EQ(workload.engine_steps.size(), 6U);
 }
 
+// A rank of two has 2 of 4 groups of 16 numbers in each of two layers. Prompts fit into the model.
+TEST(ServiceWorkload, HasCachesThatChangeReplicas) {
+  Model model = two_layers();
+  model.max_position_embeddings = 160;
+  Workload workload;
+  add_service(workload, model, {2}, 4.0);
+  const std::vector<CacheCopyShape> copies{{32, 2, 2, 16, 16}, {160, 2, 2, 16, 16}};
+  EXPECT_EQ(workload.cache_copies, copies);
+}
+
 }  // namespace
 }  // namespace meshwright::calibrate

@@ -108,6 +108,25 @@ TEST(ServingFit, FindsWhatStepsOfTheHostWereMadeOf) {
   EXPECT_NEAR(rates.host_step->logit.value(), 1e-9, 1e-11);
 }
 
+// 30 us and 2 GB/s.
+TEST(ServingFit, FindsWhatCopiesOfCachesWereMadeOf) {
+  std::vector<MeasuredPoint> points;
+  for (const std::int64_t tokens : {32, 160, 480, 2016}) {
+    const CacheCopyShape shape{tokens, 4, 2, 32, 32};
+    const Bytes sent = cache_copy_bytes(shape, 4.0);
+    points.push_back(point(timed::CacheCopy{shape}, 30e-6 + sent.value() / 2e9));
+    points.back().amount = sent;
+  }
+  // 32 tokens of 4 layers of 2 groups of 64 numbers of 4 bytes.
+  EXPECT_EQ(points.front().amount, bytes(32 * 4 * 2 * 64 * 4));
+  std::vector<Fit> fits;
+  const InferenceRates rates = fit_serving(core(), points, fits);
+  ASSERT_TRUE(rates.cache_copy);
+  EXPECT_NEAR(rates.cache_copy->latency.value(), 30e-6, 1e-8);
+  EXPECT_NEAR(rates.cache_copy->rate.value() / 2e9, 1.0, 1e-3);
+  EXPECT_EQ(fits.size(), 1U);
+}
+
 // A GPU's engines have kernels of their own.
 TEST(ServingFit, SaysNothingOfGpus) {
   Device gpu = core();
