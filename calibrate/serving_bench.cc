@@ -9,34 +9,14 @@
 #include <vector>
 
 #include "calibrate/bench/sample_data.h"
+#include "calibrate/cache_copy_bench.h"
+#include "calibrate/latent_attention_bench.h"
+#include "calibrate/serving_bench_parts.h"
 #include "calibrate/trial/serving/paged_attention.h"
 #include "calibrate/trial/serving/serving_engine.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-constexpr int kBlockSize = 16;  // tokens
-// Layers whose caches take turns: as many as most models here have, or fewer where they fill the
-// memory that a bench may have.
-constexpr std::size_t kMostCachesInTurn = 32;
-
-// The model around the heads of a rank.
-Model model_of(const PagedAttentionShape& shape) {
-  Model model;
-  model.num_layers = 1;
-  model.num_attention_heads = static_cast<int>(shape.heads);
-  model.num_query_groups = static_cast<int>(shape.query_groups);
-  model.kv_channels = static_cast<int>(shape.head_dim);
-  model.hidden_size = static_cast<int>(shape.heads * shape.head_dim);
-  return model;
-}
-
-Job job_of(const Compute& compute) {
-  Job job;
-  const bool cores = compute.describe().device_kind() == DeviceKind::cpu;
-  job.precision = cores ? Precision::fp32 : Precision::bf16;
-  return job;
-}
 
 class PagedAttentionBench final : public Bench {
  public:
@@ -44,8 +24,8 @@ class PagedAttentionBench final : public Bench {
       : Bench(compute),
         shape_(shape),
         alone_(world.split(world.rank(), 0)),
-        model_(model_of(shape)),
-        job_(job_of(compute)),
+        model_(served_model(shape)),
+        job_(served_job(compute)),
         arena_(compute),
         recorder_(compute),
         groups_(layout_, *alone_, recorder_, {compute, arena_, message_formats(job_)}),
@@ -82,15 +62,16 @@ class PagedAttentionBench final : public Bench {
 
  private:
   [[nodiscard]] PageShape pages() const {
-    return {shape_.query_groups, shape_.head_dim, shape_.head_dim, kBlockSize};
+    return {shape_.query_groups, shape_.head_dim, shape_.head_dim, kServedBlock};
   }
   [[nodiscard]] std::int64_t seen() const { return shape_.cached + shape_.rows; }
   [[nodiscard]] std::int64_t blocks_of_each() const {
-    return (seen() + kBlockSize - 1) / kBlockSize;
+    return (seen() + kServedBlock - 1) / kServedBlock;
   }
   [[nodiscard]] std::size_t layers() const {
     const double numbers = 2.0 * static_cast<double>(shape_.sequences * blocks_of_each()) *
-                           kBlockSize * static_cast<double>(shape_.query_groups * shape_.head_dim);
+                           kServedBlock *
+                           static_cast<double>(shape_.query_groups * shape_.head_dim);
     return std::min(kMostCachesInTurn, cold_copies(bytes(4.0 * numbers), compute_.describe()));
   }
   // As query_key_value.h has heads: (groups, queries + key + value, rows, width).
@@ -202,7 +183,7 @@ ServingScenario scenario_of(const EngineStepShape& shape) {
   model.max_position_embeddings = 2 * kSteps;
   scenario.options.max_num_seqs = scenario.options.max_num_batched_tokens =
       static_cast<int>(shape.sequences);
-  scenario.options.block_size = kBlockSize;
+  scenario.options.block_size = kServedBlock;
   scenario.engine.prefix_caching = false;
   scenario.engine.host = {};
   return scenario;
@@ -235,11 +216,11 @@ class EngineStepBench final : public Bench {
 
  private:
   static ServingModelOptions options_of(const Compute& compute, const EngineStepShape& shape) {
-    const std::int64_t each = (kSteps + 2 + kBlockSize - 1) / kBlockSize;
+    const std::int64_t each = (kSteps + 2 + kServedBlock - 1) / kServedBlock;
     return {.blocks = shape.sequences * each,
-            .block_size = kBlockSize,
+            .block_size = kServedBlock,
             .longest = kSteps + 2,
-            .precision = job_of(compute).precision};
+            .precision = served_job(compute).precision};
   }
 
   std::unique_ptr<Communicator> alone_;
@@ -248,88 +229,18 @@ class EngineStepBench final : public Bench {
   ServingLoad load_;
 };
 
-// Ranks 0 and 1, 2 and 3, ... hand each other a prompt's cache, as a prefill and a decode replica
-// do: there and back is a repetition. The last of an odd number of ranks has nothing to do.
-class CacheCopyBench final : public Bench {
- public:
-  CacheCopyBench(Compute& compute, Communicator& world, const CacheCopyShape& shape)
-      : Bench(compute),
-        shape_(shape),
-        alone_(world.split(world.rank(), 0)),
-        pair_(world.split(world.rank() / 2, world.rank())),
-        job_(job_of(compute)),
-        arena_(compute),
-        recorder_(compute),
-        groups_(layout_, *alone_, recorder_, {compute, arena_, message_formats(job_)}),
-        context_{model_, job_, layout_, compute_, arena_, recorder_, groups_, 1},
-        cache_(context_, shape.layers, blocks(), pages()),
-        copy_(context_.tensor(cache_.copy_count(shape.tokens, shape.groups))) {
-    for (std::int64_t b = 0; b < blocks(); ++b) table_.push_back(static_cast<std::int32_t>(b));
-  }
-
-  // What came back is what left.
-  std::string check() override {
-    const std::vector<float> numbers = sample_numbers(static_cast<std::size_t>(copy_.count()), 1);
-    compute_.upload(copy_.data(), numbers.data(), copy_.size());
-    cache_.fill(table_, shape_.tokens, 0, shape_.groups, copy_.data());
-    start(1);
-    const std::vector<float> back = downloaded(context_, taken());
-    return back == numbers ? "" : "cache copy: other numbers came back than were sent";
-  }
-  void start(int repetitions) override {
-    if (pair_->size() < 2) return;
-    for (int i = 0; i < repetitions; ++i) {
-      for (const int sender : {0, 1}) hand_over(sender);
-    }
-  }
-  [[nodiscard]] double units() const override { return 2.0; }
-
- private:
-  [[nodiscard]] PageShape pages() const {
-    return {shape_.groups, shape_.key_width, shape_.value_width, kBlockSize};
-  }
-  [[nodiscard]] std::int64_t blocks() const {
-    return (shape_.tokens + kBlockSize - 1) / kBlockSize;
-  }
-  [[nodiscard]] Tensor taken() const {
-    return cache_.copied(table_, shape_.tokens, 0, shape_.groups);
-  }
-  void hand_over(int sender) {
-    if (pair_->rank() == sender) {
-      const Tensor numbers = taken();
-      compute_.synchronize();
-      pair_->send(numbers.data(), numbers.count(), 1 - sender);
-      pair_->wait_sends();
-    } else {
-      pair_->receive(copy_.data(), copy_.count(), sender);
-      cache_.fill(table_, shape_.tokens, 0, shape_.groups, copy_.data());
-      compute_.synchronize();
-    }
-  }
-
-  CacheCopyShape shape_;
-  std::unique_ptr<Communicator> alone_, pair_;
-  Model model_{};
-  Layout layout_{};
-  Job job_;
-  Arena arena_;
-  Recorder recorder_;
-  RankGroups groups_;
-  TrialContext context_;
-  PagedCache cache_;
-  Tensor copy_;
-  BlockTable table_;
-};
-
 }  // namespace
 
 std::unique_ptr<Bench> make_serving_bench(Compute& compute, Communicator& world,
                                           const MeasuredPoint& point) {
   if (const auto* attention = point.as<timed::PagedAttention>()) {
+    if (attention->shape.is_latent()) {
+      return make_latent_attention_bench(compute, world, attention->shape);
+    }
     return std::make_unique<PagedAttentionBench>(compute, world, attention->shape);
   }
   if (const auto* copy = point.as<timed::CacheCopy>()) {
-    return std::make_unique<CacheCopyBench>(compute, world, copy->shape);
+    return make_cache_copy_bench(compute, world, copy->shape);
   }
   if (const auto* step = point.as<timed::EngineStep>()) {
     return std::make_unique<EngineStepBench>(compute, world, step->shape);

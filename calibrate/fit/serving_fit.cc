@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
 
 #include "calibrate/fit/least_squares.h"
 #include "sim/kernel_time/gemm_model.h"
@@ -27,19 +29,43 @@ const PagedAttentionShape& shape_of(const MeasuredPoint& p) {
   return p.as<timed::PagedAttention>()->shape;
 }
 
-Flops pair_flops(const PagedAttentionShape& s) {
-  return flops(4.0 * static_cast<double>(s.heads * s.head_dim));
+AttentionForm form_of(const MeasuredPoint& p) {
+  return shape_of(p).is_latent() ? AttentionForm::latent : AttentionForm::grouped;
+}
+std::string named_by_form(const char* what, AttentionForm form) {
+  return form == AttentionForm::latent ? fmt::format("{}, latent", what) : what;
+}
+
+// The formulas of sim/serving/replica_cost.cc: of one query and key over all heads of the rank.
+// Latent: decodes work on latents, and prompts are counted as if keys and values were made.
+Flops decode_pair(const PagedAttentionShape& s) {
+  const auto width = s.is_latent() ? 2.0 * static_cast<double>(2 * s.latent_rank + s.rotary_dim)
+                                   : 4.0 * static_cast<double>(s.head_dim);
+  return flops(width * static_cast<double>(s.heads));
+}
+Flops prefill_pair(const PagedAttentionShape& s) {
+  if (!s.is_latent()) return decode_pair(s);
+  const auto width = static_cast<double>(s.head_dim + s.rotary_dim + s.value_dim);
+  return flops(2.0 * width * static_cast<double>(s.heads));
+}
+// A latent attention multiplies by the up projection, which a step counts among its linears.
+Seconds up_projection_time(const PagedAttentionShape& s, const Device& device) {
+  if (!s.is_latent()) return {};
+  return linear_cost({1, s.sequences * s.rows, s.heads * (s.head_dim + s.value_dim), s.latent_rank},
+                     WeightScheme{}, device)
+      .time;
 }
 
 Seconds decode_time(const PagedAttentionShape& s, const DecodeAttentionRate& rate,
                     const Device& device) {
   const auto sequences = static_cast<double>(s.sequences);
   const double keys = sequences * static_cast<double>(s.cached + s.rows);
-  const double key = 2.0 * kNumberBytes * static_cast<double>(s.query_groups * s.head_dim);
-  const double query = 2.0 * kNumberBytes * static_cast<double>(s.heads * s.head_dim);
+  const double key = kNumberBytes * static_cast<double>(s.cached_numbers());
+  const std::int64_t widths = s.is_latent() ? 2 * s.latent_rank + s.rotary_dim : 2 * s.head_dim;
+  const double query = kNumberBytes * static_cast<double>(s.heads * widths);
   const Bytes read = bytes(key * (keys + rate.extra_keys * sequences) + query * sequences);
-  return decode_attention_time(read, pair_flops(s) * keys, rate, device) +
-         rate.sequence_latency * sequences;
+  return decode_attention_time(read, decode_pair(s) * keys, rate, device) +
+         rate.sequence_latency * sequences + up_projection_time(s, device);
 }
 
 Seconds prefill_time(const PagedAttentionShape& s, const PrefillAttentionRate& rate,
@@ -48,8 +74,8 @@ Seconds prefill_time(const PagedAttentionShape& s, const PrefillAttentionRate& r
   const double tokens = sequences * static_cast<double>(s.rows);
   // All pairs of a rectangle, those that the mask hides among them.
   const double keys = static_cast<double>(s.cached + s.rows);
-  return prefill_attention_time(pair_flops(s) * (tokens * keys), keys, 1.0, rate, device) +
-         rate.sequence_latency * sequences;
+  return prefill_attention_time(prefill_pair(s) * (tokens * keys), keys, 1.0, rate, device) +
+         rate.sequence_latency * sequences + up_projection_time(s, device);
 }
 
 std::vector<double> medians_of(const Points& points) {
@@ -92,7 +118,8 @@ void fit_decode(InferenceRates& rates, const Device& device, const Points& point
   DecodeAttentionRate rate = decode_rate_of(fit.parameters);
   rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
   rate.provenance = Provenance::fitted;
-  fits.push_back({.what = "decode attention over a paged cache",
+  rate.form = form_of(*points.front());
+  fits.push_back({.what = named_by_form("decode attention over a paged cache", rate.form),
                   .parameters = {{"latency_seconds", rate.latency.value(), 0.0},
                                  {"sequence_latency_seconds", rate.sequence_latency.value(), 0.0},
                                  {"bandwidth_fraction", rate.bandwidth_fraction, 0.0}},
@@ -104,7 +131,10 @@ void fit_decode(InferenceRates& rates, const Device& device, const Points& point
 void fit_prefill(InferenceRates& rates, const Device& device, const Points& points,
                  std::vector<Fit>& fits) {
   if (points.size() <= 3) return;
-  const auto head_dim = static_cast<int>(shape_of(*points.front()).head_dim);
+  const PagedAttentionShape& any = shape_of(*points.front());
+  const std::int64_t both =
+      any.is_latent() ? any.head_dim + any.rotary_dim + any.value_dim : 2 * any.head_dim;
+  const auto head_dim = static_cast<int>(both / 2);
   const LogFit fit = fit_log_space(
       {5e-6, 0.3, 30.0},
       [&](std::span<const double> parameters, std::size_t i) {
@@ -115,7 +145,8 @@ void fit_prefill(InferenceRates& rates, const Device& device, const Points& poin
   PrefillAttentionRate rate = prefill_rate_of(fit.parameters, head_dim);
   rate.relative_spread = std::max(kLeastRateSpread, fit.relative_spread);
   rate.provenance = Provenance::fitted;
-  fits.push_back({.what = "prompts' attention over a paged cache",
+  rate.form = form_of(*points.front());
+  fits.push_back({.what = named_by_form("prompts' attention over a paged cache", rate.form),
                   .parameters = {{"sequence_latency_seconds", rate.sequence_latency.value(), 0.0},
                                  {"fraction", rate.fraction, 0.0},
                                  {"ramp_keys", rate.ramp_keys, 0.0}},
@@ -175,14 +206,16 @@ InferenceRates fit_serving(const Device& device, const std::vector<MeasuredPoint
                            std::vector<Fit>& fits) {
   InferenceRates rates;
   if (device.kind != DeviceKind::cpu || device.gemm.empty()) return rates;
-  Points decodes, prompts, steps, copies;
+  std::map<AttentionForm, Points> decodes, prompts;
+  Points steps, copies;
   for (const MeasuredPoint& p : points) {
     if (p.is<timed::EngineStep>()) steps.push_back(&p);
     if (p.is<timed::CacheCopy>()) copies.push_back(&p);
-    if (p.is<timed::PagedAttention>()) (shape_of(p).rows == 1 ? decodes : prompts).push_back(&p);
+    if (!p.is<timed::PagedAttention>()) continue;
+    (shape_of(p).rows == 1 ? decodes : prompts)[form_of(p)].push_back(&p);
   }
-  fit_decode(rates, device, decodes, fits);
-  fit_prefill(rates, device, prompts, fits);
+  for (const auto& [form, points_of] : decodes) fit_decode(rates, device, points_of, fits);
+  for (const auto& [form, points_of] : prompts) fit_prefill(rates, device, points_of, fits);
   fit_host(rates, steps, fits);
   fit_cache_copies(rates, copies, fits);
   if (!(rates == InferenceRates{})) rates.source = "measured by meshwright calibrate";

@@ -94,8 +94,10 @@ std::string MeasuredPoint::label() const {
                  // "paged_attention of 8 sequences, 1 new token behind 159, 8 heads of 32"
                  [](const timed::PagedAttention& a) {
                    const PagedAttentionShape& s = a.shape;
-                   return fmt::format("{} of {} sequences, {} new tokens behind {}, {} heads of {}",
-                                      a.kName, s.sequences, s.rows, s.cached, s.heads, s.head_dim);
+                   return fmt::format(
+                       "{} of {} sequences, {} new tokens behind {}, {} heads of {}{}", a.kName,
+                       s.sequences, s.rows, s.cached, s.heads, s.head_dim,
+                       s.is_latent() ? ", latent" : "");
                  },
                  [](const timed::EngineStep& s) {
                    return fmt::format("{} of {} sequences with {} logits", s.kName,

@@ -13,12 +13,20 @@ namespace meshwright::calibrate {
 struct PagedAttentionShape {
   std::int64_t sequences = 1, rows = 1, cached = 0;
   std::int64_t heads = 1, query_groups = 1, head_dim = 128;  // of the rank
+  // Latent attention: numbers of a latent, of a rotary key and of a head's value; head_dim is that
+  // of a key which the up projection makes. 0: keys and values of groups.
+  std::int64_t latent_rank = 0, rotary_dim = 0, value_dim = 0;
+  [[nodiscard]] bool is_latent() const { return latent_rank > 0; }
+  // Numbers that are cached of a token.
+  [[nodiscard]] std::int64_t cached_numbers() const {
+    return is_latent() ? latent_rank + rotary_dim : 2 * query_groups * head_dim;
+  }
   bool operator==(const PagedAttentionShape&) const = default;
 };
-// Keys and values of all sequences, numbers of so many bytes.
+// What all sequences have in the cache, numbers of so many bytes.
 inline Bytes paged_attention_bytes(const PagedAttentionShape& s, double number_bytes) {
   const auto keys = static_cast<double>(s.sequences * (s.cached + s.rows));
-  return bytes(2.0 * keys * static_cast<double>(s.query_groups * s.head_dim) * number_bytes);
+  return bytes(keys * static_cast<double>(s.cached_numbers()) * number_bytes);
 }
 
 // A prompt's cache on its way from a rank of one replica to a rank of another: taken out of its

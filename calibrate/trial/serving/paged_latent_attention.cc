@@ -16,7 +16,88 @@ Parameter whole_matrix(const std::string& name, std::int64_t rows, std::int64_t 
   return p;
 }
 
+struct LatentPass {
+  const TrialContext& context;
+  const LatentHeads& shape;
+  const PagedCache& cache;
+  std::size_t layer;
+
+  // By heads: of each its columns of the up projection.
+  [[nodiscard]] Tensor up_columns(std::int64_t at, std::int64_t cols) const {
+    const auto [heads, rank, plain, turned, value, window, key_value_up] = shape;
+    const std::int64_t of_head = plain + value;
+    Tensor own = context.tensor(heads * rank * cols);
+    for (std::int64_t head = 0; head < heads; ++head) {
+      context.compute.copy_rows(own.data() + head * rank * cols, cols,
+                                key_value_up + head * of_head + at, heads * of_head, rank, cols);
+    }
+    return own;
+  }
+
+  // scores = (q_nope W_uk) latents^T + q_rope keys^T; out = (softmax(scores) latents) W_uv.
+  void attend(const Tensor& query, const SequenceRows& sequence, const Tensor& out) const {
+    Compute& compute = context.compute;
+    const auto [heads, rank, plain, turned, value, window, key_value_up] = shape;
+    const std::int64_t t = sequence.rows, rows = heads * t;
+    const std::int64_t count = paged_keys(sequence.seen()), key_width = shape.key_width();
+    const Tensor plain_query = context.tensor(rows * plain);
+    const Tensor turned_query = context.tensor(rows * turned);
+    const std::int64_t of_row = heads * key_width;
+    for (std::int64_t head = 0; head < heads; ++head) {
+      const float* from = query.data() + sequence.first_row * of_row + head * key_width;
+      compute.copy_rows(plain_query.data() + head * t * plain, plain, from, of_row, t, plain);
+      compute.copy_rows(turned_query.data() + head * t * turned, turned, from + plain, of_row, t,
+                        turned);
+    }
+    const Tensor key_up = up_columns(0, plain);
+    const Tensor absorbed = context.tensor(rows * rank);
+    GemmCall call = product(t, rank, plain, plain_query.data(), key_up.data(), absorbed.data());
+    call.batch = heads;
+    call.transpose_b = true;
+    multiply(context, call);
+
+    const Tensor latents = cache.keys(layer, sequence, count);
+    const Tensor rotary_keys = cache.values(layer, sequence, count);
+    const Tensor scores = context.tensor(rows * count);
+    call = product(rows, count, rank, absorbed.data(), latents.data(), scores.data());
+    call.transpose_b = true;
+    multiply(context, call);
+    call = product(rows, count, turned, turned_query.data(), rotary_keys.data(), scores.data());
+    call.transpose_b = true;
+    call.beta = 1.0F;
+    multiply(context, call);
+    compute.causal_softmax_forward(scores.data(), scores.data(), score_scale(key_width), heads, t,
+                                   count, sequence.cached, window);
+
+    const Tensor of_latents = context.tensor(rows * rank);
+    multiply(context, product(rows, rank, count, scores.data(), latents.data(), of_latents.data()));
+    const Tensor value_up = up_columns(plain, value);
+    const Tensor result = context.tensor(rows * value);
+    call = product(t, value, rank, of_latents.data(), value_up.data(), result.data());
+    call.batch = heads;
+    multiply(context, call);
+    compute.copy_rows(out.data() + sequence.first_row * value, context.rows() * value,
+                      result.data(), t * value, heads, t * value);
+  }
+};
+
 }  // namespace
+
+Tensor attend_latents(const TrialContext& context, const LatentHeads& shape, const LatentRows& rows,
+                      const std::vector<SequenceRows>& sequences, const PagedCache& cache,
+                      std::size_t layer) {
+  const LatentPass pass{context, shape, cache, layer};
+  const Tensor out = context.tensor(context.rows() * shape.heads * shape.value);
+  for (const SequenceRows& sequence : sequences) {
+    // One group: no stride.
+    cache.store(layer, sequence, rows.latent.data(), rows.rotary_key.data(), 0);
+    pass.attend(rows.query, sequence, out);
+  }
+  Tensor merged = context.tensor(out.count());
+  context.compute.from_heads(out.data(), merged.data(), context.rows(), 1, shape.heads, 1,
+                             shape.value);
+  return merged;
+}
 
 // Parameters have the names of latent_attention.cc, and so its weights.
 PagedLatentAttention::PagedLatentAttention(const TrialContext& context, ParameterStore& store,
@@ -88,66 +169,6 @@ Tensor PagedLatentAttention::query_of(const Tensor& x) const {
   return query;
 }
 
-Tensor PagedLatentAttention::up_columns(std::int64_t at, std::int64_t cols) const {
-  const std::int64_t of_head = std::int64_t{mla_.qk_head_dim} + mla_.v_head_dim;
-  const std::int64_t rank = mla_.kv_lora_rank;
-  Tensor own = context_.tensor(heads_ * rank * cols);
-  for (std::int64_t head = 0; head < heads_; ++head) {
-    context_.compute.copy_rows(own.data() + head * rank * cols, cols,
-                               key_value_up_.weight + head * of_head + at, heads_ * of_head, rank,
-                               cols);
-  }
-  return own;
-}
-
-// scores = (q_nope W_uk) latents^T + q_rope keys^T; out = (softmax(scores) latents) W_uv.
-void PagedLatentAttention::attend(const Tensor& query, const SequenceRows& sequence,
-                                  const PagedCache& cache, std::size_t layer,
-                                  const Tensor& out) const {
-  Compute& compute = context_.compute;
-  const std::int64_t rank = mla_.kv_lora_rank, plain = mla_.qk_head_dim, t = sequence.rows;
-  const std::int64_t turned = mla_.qk_pos_emb_head_dim, value = mla_.v_head_dim;
-  const std::int64_t rows = heads_ * t, count = paged_keys(sequence.seen());
-  const Tensor plain_query = context_.tensor(rows * plain);
-  const Tensor turned_query = context_.tensor(rows * turned);
-  const std::int64_t of_row = heads_ * key_width_;
-  for (std::int64_t head = 0; head < heads_; ++head) {
-    const float* from = query.data() + sequence.first_row * of_row + head * key_width_;
-    compute.copy_rows(plain_query.data() + head * t * plain, plain, from, of_row, t, plain);
-    compute.copy_rows(turned_query.data() + head * t * turned, turned, from + plain, of_row, t,
-                      turned);
-  }
-  const Tensor key_up = up_columns(0, plain);
-  const Tensor absorbed = context_.tensor(rows * rank);
-  GemmCall call = product(t, rank, plain, plain_query.data(), key_up.data(), absorbed.data());
-  call.batch = heads_;
-  call.transpose_b = true;
-  multiply(context_, call);
-
-  const Tensor latents = cache.keys(layer, sequence, count);
-  const Tensor rotary_keys = cache.values(layer, sequence, count);
-  const Tensor scores = context_.tensor(rows * count);
-  call = product(rows, count, rank, absorbed.data(), latents.data(), scores.data());
-  call.transpose_b = true;
-  multiply(context_, call);
-  call = product(rows, count, turned, turned_query.data(), rotary_keys.data(), scores.data());
-  call.transpose_b = true;
-  call.beta = 1.0F;
-  multiply(context_, call);
-  compute.causal_softmax_forward(scores.data(), scores.data(), score_scale(key_width_), heads_, t,
-                                 count, sequence.cached, window_);
-
-  const Tensor of_latents = context_.tensor(rows * rank);
-  multiply(context_, product(rows, rank, count, scores.data(), latents.data(), of_latents.data()));
-  const Tensor value_up = up_columns(plain, value);
-  const Tensor result = context_.tensor(rows * value);
-  call = product(t, value, rank, of_latents.data(), value_up.data(), result.data());
-  call.batch = heads_;
-  multiply(context_, call);
-  compute.copy_rows(out.data() + sequence.first_row * value, context_.rows() * value, result.data(),
-                    t * value, heads_, t * value);
-}
-
 Tensor PagedLatentAttention::forward(const Tensor& x, const std::vector<SequenceRows>& sequences,
                                      const PagedCache& cache, std::size_t layer) const {
   const std::int64_t rows = context_.rows(), rank = mla_.kv_lora_rank;
@@ -160,15 +181,16 @@ Tensor PagedLatentAttention::forward(const Tensor& x, const std::vector<Sequence
   const Tensor normed = key_value_norm_.forward(compressed, unused);
   const Tensor rotary_key = columns(latent.data() + rank, rank + turned, rows, turned);
   rotate(rotary_key, 1, turned);
-  const Tensor out = context_.tensor(rows * heads_ * mla_.v_head_dim);
-  for (const SequenceRows& sequence : sequences) {
-    // One group: no stride.
-    cache.store(layer, sequence, normed.data(), rotary_key.data(), 0);
-    attend(query, sequence, cache, layer, out);
-  }
-  const Tensor merged = context_.tensor(out.count());
-  context_.compute.from_heads(out.data(), merged.data(), rows, 1, heads_, 1, mla_.v_head_dim);
-  return projection_.forward(merged, Phase::forward);
+  const LatentHeads shape{.heads = heads_,
+                          .rank = rank,
+                          .plain = mla_.qk_head_dim,
+                          .turned = turned,
+                          .value = mla_.v_head_dim,
+                          .window = window_,
+                          .key_value_up = key_value_up_.weight};
+  return projection_.forward(
+      attend_latents(context_, shape, {query, normed, rotary_key}, sequences, cache, layer),
+      Phase::forward);
 }
 
 }  // namespace meshwright::calibrate

@@ -15,6 +15,30 @@
 
 namespace meshwright::calibrate {
 
+// A rank's heads, and how wide their parts are.
+struct LatentHeads {
+  std::int64_t heads = 1;
+  std::int64_t rank = 1;    // of a latent
+  std::int64_t plain = 1;   // of a key that the up projection makes
+  std::int64_t turned = 1;  // of a rotary key
+  std::int64_t value = 1;
+  std::int64_t window = 0;              // positions that a query sees; 0: all before it
+  const float* key_value_up = nullptr;  // rank x (heads * (plain + value))
+  [[nodiscard]] std::int64_t key_width() const { return plain + turned; }
+};
+struct LatentRows {
+  const Tensor& query;       // rows x (heads * key width), rotated
+  const Tensor& latent;      // rows x rank, normed
+  const Tensor& rotary_key;  // rows x turned, rotated
+};
+
+// Caches the new rows of all sequences of a pass, and lets each attend to what it has: rows x
+// (heads
+// * value). The sequences' rows are all rows of the pass.
+Tensor attend_latents(const TrialContext& context, const LatentHeads& shape, const LatentRows& rows,
+                      const std::vector<SequenceRows>& sequences, const PagedCache& cache,
+                      std::size_t layer);
+
 class PagedLatentAttention {
  public:
   PagedLatentAttention(const TrialContext& context, ParameterStore& store, const std::string& name,
@@ -32,10 +56,6 @@ class PagedLatentAttention {
                                std::int64_t cols) const;
   // The last columns of `rows` x `groups` vectors of `width`.
   void rotate(const Tensor& x, std::int64_t groups, std::int64_t width) const;
-  // By heads: of each its columns of the up projection.
-  [[nodiscard]] Tensor up_columns(std::int64_t at, std::int64_t cols) const;
-  void attend(const Tensor& query, const SequenceRows& sequence, const PagedCache& cache,
-              std::size_t layer, const Tensor& out) const;
 
   const TrialContext& context_;
   const LatentAttention& mla_;

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "sim/serving/operator_time.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -106,6 +108,43 @@ TEST(ServingFit, FindsWhatStepsOfTheHostWereMadeOf) {
   EXPECT_NEAR(rates.host_step->step.value(), 20e-6, 1e-8);
   EXPECT_NEAR(rates.host_step->sequence.value(), 2e-6, 1e-8);
   EXPECT_NEAR(rates.host_step->logit.value(), 1e-9, 1e-11);
+}
+
+// Latents of 64 numbers with rotary keys of 16: 320 bytes a key, and of 4 heads (80 + 64) numbers
+// of each query and output, 2,304 bytes. A key is 4 x 2 x (80 + 64) = 1,152 FLOPs. The products
+// with the up projection, 4 heads of 32 + 32 columns of 64, are the linears' and not attention's.
+TEST(ServingFit, FindsWhatLatentDecodesWereMadeOf) {
+  std::vector<MeasuredPoint> points;
+  for (const std::int64_t sequences : {1, 8, 32}) {
+    for (const std::int64_t keys : {32, 160, 480}) {
+      PagedAttentionShape latent{.sequences = sequences, .cached = keys - 1, .heads = 4};
+      latent.head_dim = 32;
+      latent.latent_rank = 64;
+      latent.rotary_dim = 16;
+      latent.value_dim = 32;
+      const auto s = static_cast<double>(sequences), k = static_cast<double>(keys);
+      const double memory = s * (320.0 * (k + 32.0) + 2304.0) / 2e9;
+      const double products = s * k * 1152.0 / 1e11;
+      const double up = linear_cost({1, sequences, 256, 64}, WeightScheme{}, core()).time.value();
+      points.push_back(
+          point(timed::PagedAttention{latent},
+                3e-6 + 5e-6 * s + up + std::cbrt(std::pow(memory, 3.0) + std::pow(products, 3.0))));
+    }
+  }
+  // Latents and keys and values of groups are fitted each for themselves.
+  for (const std::int64_t keys : {32, 160, 288, 480}) {
+    points.push_back(point(timed::PagedAttention{shape(1, 1, keys - 1)},
+                           decode_seconds(1.0, static_cast<double>(keys))));
+  }
+  std::vector<Fit> fits;
+  const InferenceRates rates = fit_serving(core(), points, fits);
+  ASSERT_EQ(rates.decode_attention.size(), 2U);
+  const DecodeAttentionRate& rate = rates.decode_attention.back();
+  EXPECT_EQ(rate.form, AttentionForm::latent);
+  EXPECT_NEAR(rate.latency.value(), 3e-6, 1e-8);
+  EXPECT_NEAR(rate.sequence_latency.value(), 5e-6, 1e-8);
+  EXPECT_NEAR(rate.bandwidth_fraction, 0.2, 1e-4);
+  EXPECT_EQ(fits.back().what, "decode attention over a paged cache, latent");
 }
 
 // 30 us and 2 GB/s.
