@@ -18,10 +18,27 @@ struct ServiceOf {
   Layout layout{};
   double share = 1.0;  // of one number of rows on one number of ranks
   double number_bytes = 4.0;
+  Bytes weights{};  // of a rank, which every step reads
 
-  // Forward alone: a weight is met in memory, its input was just written.
+  // Forward alone: its input was just written, and a weight was last used a step ago.
   void add_product(Workload& workload, const GemmShape& shape, double calls) const {
-    workload.gemms.push_back({{.shape = shape, .fresh = {.a = true}}, calls * share});
+    workload.gemms.push_back(
+        {{.shape = shape, .fresh = {.a = true}, .reused_after = weights}, calls * share});
+  }
+
+  // Of all layers and the output layer.
+  [[nodiscard]] Bytes rank_weights() const {
+    double numbers = static_cast<double>(served_vocab_size(model)) / layout.tensor_parallel_size *
+                     model.hidden_size;
+    for (int layer = 0; layer < model.num_layers; ++layer) {
+      for (const Operator& op : layer_operators(model, layer_kind(model, layer), Numerics{},
+                                                TokenShape{1, 1, 1}, layout)) {
+        if (op.kind != OperatorKind::gemm || !op.has_weight) continue;
+        numbers +=
+            static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
+      }
+    }
+    return bytes(numbers * number_bytes);
   }
 
   void add_layer(Workload& workload, int layer, int rows) const {
@@ -68,12 +85,18 @@ struct ServiceOf {
   }
 
   void add_attention(Workload& workload) const {
-    if (model.mla) return;
     const int ranks = layout.tensor_parallel_size;
     PagedAttentionShape shape;
     shape.heads = model.num_attention_heads / ranks;
     shape.query_groups = std::max(1, model.num_query_groups / ranks);
     shape.head_dim = model.kv_channels;
+    if (model.mla) {
+      shape.query_groups = 1;
+      shape.head_dim = model.mla->qk_head_dim;
+      shape.latent_rank = model.mla->kv_lora_rank;
+      shape.rotary_dim = model.mla->qk_pos_emb_head_dim;
+      shape.value_dim = model.mla->v_head_dim;
+    }
     const std::int64_t most =
         model.max_position_embeddings > 0 ? model.max_position_embeddings : kServedContexts.back();
     const auto add = [&](std::int64_t sequences, std::int64_t rows, std::int64_t cached) {
@@ -130,6 +153,7 @@ void add_service(Workload& workload, const Model& model, const std::vector<int>&
   for (const int ranks : tensor_sizes) {
     ServiceOf service{model, {}, share, number_bytes};
     service.layout.tensor_parallel_size = ranks;
+    service.weights = service.rank_weights();
     for (const int rows : kServedRows) service.add(workload, rows);
     for (const int rows : kServedKernelRows) service.add_kernels(workload, rows);
     service.add_attention(workload);

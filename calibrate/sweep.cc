@@ -238,12 +238,13 @@ class SweepPlanner {
 
   [[nodiscard]] std::vector<GemmDemand> summed_gemms() const {
     using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, bool,
-                           FreshOperands>;
+                           FreshOperands, double>;
     std::map<Key, GemmDemand> sums;
     for (const GemmDemand& d : workload_.gemms) {
       const GemmVariant& v = d.variant;
-      const Key key{v.shape.batch, v.shape.m,     v.shape.n,    v.shape.k,
-                    v.transpose_a, v.transpose_b, v.accumulate, v.fresh};
+      const Key key{v.shape.batch, v.shape.m,     v.shape.n,
+                    v.shape.k,     v.transpose_a, v.transpose_b,
+                    v.accumulate,  v.fresh,       v.reused_after.value()};
       GemmDemand& sum = sums.try_emplace(key, GemmDemand{v, 0.0}).first->second;
       sum.calls += d.calls;
     }

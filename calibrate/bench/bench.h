@@ -49,6 +49,10 @@ inline constexpr std::size_t kMostCopies = 1024;
   return static_cast<std::size_t>(
       std::clamp(std::min(wanted, room), 1.0, static_cast<double>(kMostCopies)));
 }
+// Copies of `footprint` bytes that together are what a step reads between two uses of one.
+[[nodiscard]] inline std::size_t copies_between_uses(Bytes footprint, Bytes reused_after) {
+  return static_cast<std::size_t>(std::max(1.0, std::round(reused_after / footprint)));
+}
 // Tells whether so many copies are still in the cache when their turn comes.
 [[nodiscard]] inline bool stays_in_cache(Bytes footprint, std::size_t copies,
                                          const DeviceDescription& device) {

@@ -36,7 +36,8 @@ class GemmBench : public Bench {
         precision_(precision),
         result_(result_of(compute, variant, precision)),
         fresh_(variant.fresh),
-        copies_(old_footprint().value() > 0.0 ? cold_copies(old_footprint(), device_) : 1),
+        reused_after_(variant.reused_after),
+        copies_(copies_in_turn()),
         a_(compute, copies_of(fresh_.a) * operand_bytes(shape_.m)),
         b_(compute, copies_of(fresh_.b) * operand_bytes(shape_.n)),
         c_(compute, copies_of(fresh_.c) * result_bytes()) {
@@ -89,7 +90,9 @@ class GemmBench : public Bench {
   }
 
   [[nodiscard]] bool is_warm() const override {
-    return old_footprint().value() > 0.0 && stays_in_cache(old_footprint(), copies_, device_);
+    // Where a step leaves them in the cache they belong there.
+    return reused_after_.value() <= 0.0 && old_footprint().value() > 0.0 &&
+           stays_in_cache(old_footprint(), copies_, device_);
   }
 
  private:
@@ -104,6 +107,13 @@ class GemmBench : public Bench {
     if (!fresh_.b) size += operand_bytes(shape_.n);
     if (!fresh_.c) size += result_bytes();
     return bytes(static_cast<double>(size));
+  }
+  [[nodiscard]] std::size_t copies_in_turn() const {
+    const Bytes footprint = old_footprint();
+    if (footprint.value() <= 0.0) return 1;
+    const std::size_t cold = cold_copies(footprint, device_);
+    if (reused_after_.value() <= 0.0) return cold;
+    return std::min(cold, copies_between_uses(footprint, reused_after_));
   }
   [[nodiscard]] std::size_t copies_of(bool fresh) const { return fresh ? 1 : copies_; }
   [[nodiscard]] std::size_t turn(bool fresh) const { return fresh ? 0 : next_; }
@@ -176,6 +186,7 @@ class GemmBench : public Bench {
   GemmShape shape_;
   Precision precision_, result_;
   FreshOperands fresh_;
+  Bytes reused_after_;
   std::size_t copies_;  // of the others, used in turn
   DeviceArray a_, b_, c_;
   GemmCall call_;

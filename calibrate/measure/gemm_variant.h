@@ -22,6 +22,10 @@ struct GemmVariant {
   bool transpose_b = false;
   bool accumulate = false;  // adds to the result, as weight gradients do over micro-batches
   FreshOperands fresh{};
+  // Of operands that are not fresh: what a step reads between two uses of them, where that is
+  // known. A decode step reads all weights, which stay in a cache that holds them. 0: more than any
+  // cache.
+  Bytes reused_after{};
   bool operator==(const GemmVariant&) const = default;
 };
 

@@ -58,7 +58,13 @@ const Record<PagedAttentionShape>& paged_attention_record() {
         .required();
     r.row(&P::heads, "heads", kind::wide_integer(), "Query heads.").required();
     r.row(&P::query_groups, "query_groups", kind::wide_integer(), "Key-value heads.").required();
-    r.row(&P::head_dim, "head_dim", kind::wide_integer(), "Width of a head.").required();
+    r.row(&P::head_dim, "head_dim", kind::wide_integer(), "Width of a head's key.").required();
+    const auto latent = [&r](std::int64_t P::*member, const char* key, const char* about) {
+      r.row(member, key, kind::wide_integer(kRankFromZero), about).omitted_at_default();
+    };
+    latent(&P::latent_rank, "latent_rank", "Numbers of a latent; 0: keys and values are cached.");
+    latent(&P::rotary_dim, "rotary_dim", "Numbers of a rotary key beside a latent.");
+    latent(&P::value_dim, "value_dim", "Width of a head's value where latents are cached.");
     return r;
   }();
   return record;
@@ -197,6 +203,12 @@ void add_product_rows(Record<MeasuredPoint>& r) {
   fresh_row(r, &FreshOperands::a, "fresh_a", "The first operand was just written or read.");
   fresh_row(r, &FreshOperands::b, "fresh_b", "The second operand was just written or read.");
   fresh_row(r, &FreshOperands::c, "fresh_c", "The result's memory was just written or read.");
+  part_row(r, kVariant, &V::reused_after, "reused_after_bytes", kind::base_amount<Bytes>(),
+           "What a step reads between two uses of the other operands; absent: more than a cache.");
+  r.written_if([](const MeasuredPoint& p) {
+    const auto* variant = kVariant(p);
+    return variant != nullptr && variant->reused_after.value() > 0.0;
+  });
 }
 
 void add_kernel_rows(Record<MeasuredPoint>& r) {

@@ -191,7 +191,8 @@ TEST(ServingBench, ComputesWhatItTimes) {
   MeasuredPoint point;
   for (const PagedAttentionShape& shape :
        {PagedAttentionShape{3, 1, 70, 4, 2, 8}, PagedAttentionShape{2, 20, 0, 4, 4, 8},
-        PagedAttentionShape{2, 5, 33, 4, 1, 16}}) {
+        PagedAttentionShape{2, 5, 33, 4, 1, 16}, PagedAttentionShape{3, 1, 70, 4, 1, 8, 16, 4, 8},
+        PagedAttentionShape{2, 5, 0, 2, 1, 8, 16, 4, 12}}) {
     point.subject = timed::PagedAttention{shape};
     const auto bench = make_serving_bench(*machine().compute, *machine().world, point);
     EXPECT_EQ(bench->check(), "");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "calibrate/bench/bench.h"
 #include "tests/unit/calibrate/two_layers.h"
 
 namespace meshwright::calibrate {
@@ -96,6 +97,42 @@ TEST(ServiceWorkload, HasCachesThatChangeReplicas) {
   add_service(workload, model, {2}, 4.0);
   const std::vector<CacheCopyShape> copies{{32, 2, 2, 16, 16}, {160, 2, 2, 16, 16}};
   EXPECT_EQ(workload.cache_copies, copies);
+}
+
+// Two layers of 64 x 192, 64 x 64, 64 x 256 and 256 x 64, and 64 x 1,024 logits: 163,840 weights of
+// 4 bytes, which a step reads between two uses of one.
+TEST(ServiceWorkload, WeightsAreUsedAgainAfterAStep) {
+  Workload workload;
+  add_service(workload, two_layers(), {1}, 4.0);
+  ASSERT_FALSE(workload.gemms.empty());
+  for (const GemmDemand& demand : workload.gemms) {
+    EXPECT_EQ(demand.variant.reused_after, bytes(655'360));
+    EXPECT_TRUE(demand.variant.fresh.a);
+  }
+  // Products of 49,152 bytes each take turns 13 times.
+  EXPECT_EQ(copies_between_uses(bytes(49'152), bytes(655'360)), 13U);
+  EXPECT_EQ(copies_between_uses(bytes(1e6), bytes(655'360)), 1U);
+}
+
+// Latents are whole on each of two ranks: 2 of 4 heads, one latent.
+TEST(ServiceWorkload, HasLatentAttention) {
+  Model model = two_layers();
+  model.mla = LatentAttention{};
+  model.mla->kv_lora_rank = 32;
+  model.mla->qk_head_dim = 16;
+  model.mla->qk_pos_emb_head_dim = 8;
+  model.mla->v_head_dim = 12;
+  Workload workload;
+  add_service(workload, model, {2}, 4.0);
+  ASSERT_FALSE(workload.paged_attentions.empty());
+  for (const PagedAttentionShape& shape : workload.paged_attentions) {
+    EXPECT_TRUE(shape.is_latent());
+    EXPECT_EQ(shape.heads, 2);
+    EXPECT_EQ(shape.cached_numbers(), 40);
+    EXPECT_EQ(shape.value_dim, 12);
+  }
+  ASSERT_FALSE(workload.cache_copies.empty());
+  EXPECT_EQ(workload.cache_copies.front(), (CacheCopyShape{32, 2, 1, 32, 8}));
 }
 
 }  // namespace

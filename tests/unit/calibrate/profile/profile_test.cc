@@ -122,6 +122,11 @@ TEST(Profile, KeepsTheRatesOfTheTrialsEngine) {
       points.push_back(point(timed::EngineStep{{sequences, vocab}}, bytes(4), time));
     }
   }
+  GemmVariant reused{.shape = {1, 4, 96, 64}, .fresh = {.a = true}};
+  reused.reused_after = bytes(655'360);
+  points.push_back(point(timed::Gemm{{Precision::fp32, reused}}, bytes(1000), 1e-5));
+  points.push_back(point(timed::PagedAttention{{3, 1, 70, 4, 1, 8, 16, 4, 8}}, bytes(4), 1e-5));
+  points.push_back(point(timed::CacheCopy{{160, 4, 2, 32, 32}}, bytes(4), 1e-5));
   Profile profile;
   profile.machine.cores = 2;
   profile.points = points;
@@ -133,7 +138,9 @@ TEST(Profile, KeepsTheRatesOfTheTrialsEngine) {
   ASSERT_TRUE(again.inference.host_step);
   EXPECT_NEAR(again.inference.host_step->step.value(), 2e-5, 1e-7);
   ASSERT_EQ(again.points.size(), profile.points.size());
-  EXPECT_EQ(again.points.back().subject, profile.points.back().subject);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_EQ(again.points[i].subject, profile.points[i].subject) << i;
+  }
 }
 
 // Imported numbers may be of any size; a time below the least normal double is written, too.
