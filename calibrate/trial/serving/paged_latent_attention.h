@@ -33,8 +33,7 @@ struct LatentRows {
 };
 
 // Caches the new rows of all sequences of a pass, and lets each attend to what it has: rows x
-// (heads
-// * value). The sequences' rows are all rows of the pass.
+// (heads * value). The sequences' rows are all rows of the pass.
 Tensor attend_latents(const TrialContext& context, const LatentHeads& shape, const LatentRows& rows,
                       const std::vector<SequenceRows>& sequences, const PagedCache& cache,
                       std::size_t layer);
