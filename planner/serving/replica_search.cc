@@ -140,9 +140,11 @@ LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout
       PoolCandidate pool{varied, replica, request, 0, 0, 0};
       pool.rate = aggregated_rate(pool, q.limits);
       if (q.disaggregated) {
-        const KvTransfer moved =
-            pools_transfer(s.model, s.cluster, s.engine, varied, varied,
-                           s.cluster.gpus_per_node + 1, request.input, layout.data_parallel_size);
+        // Between nodes, where there are some; a measured machine may be one.
+        const bool apart = s.cluster.inter_node.bandwidth.value() > 0.0;
+        const KvTransfer moved = pools_transfer(s.model, s.cluster, s.engine, varied, varied,
+                                                s.cluster.gpus_per_node + (apart ? 1 : 0),
+                                                request.input, layout.data_parallel_size);
         pool.prefill = prefill_rate_within(pool, q.limits, moved.time);
         pool.decode = decode_rate_within(pool, q.limits, moved.moving);
       }

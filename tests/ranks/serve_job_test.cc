@@ -27,13 +27,13 @@ ProgramResult calibrate_for_service(const std::string& profile) {
                       profile});
 }
 
-ProgramResult serve(const std::string& profile, const std::string& prompts,
-                    const std::string& out) {
+ProgramResult serve(const std::string& profile, const std::string& prompts, const std::string& out,
+                    const std::string& mode = "aggregated") {
   return run_program(
       {"serve",      "--model", kServedModel, "--cluster",     profile, "--engine",
        "vllm-trial", "--isl",   "48",         "--osl",         "12",    "--concurrency",
        "4",          "--gpus",  "2",          "--num-prompts", prompts, "--format",
-       "json",       "--out",   out});
+       "json",       "--out",   out,          "--mode",        mode});
 }
 
 TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
@@ -63,6 +63,36 @@ TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
   EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 2 of 2 services"));
   EXPECT_EQ(json_of(folder.path("validation.json"))["services"].size(), 2U);
   EXPECT_EQ(run_program({"validate", plan, trials, "--max-error", "0.0001%"}).exit_code, 1);
+}
+
+// One rank computes prompts, the other decodes.
+TEST(ServeJob, RunsAPrefillAndADecodePool) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
+  const std::string trials = folder.path("trials.json");
+  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
+  const ProgramResult planned = serve(profile, "8", plan, "disaggregated");
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const ProgramResult tried = run_program({"trial", plan, "--top", "1", "--out", trials});
+  ASSERT_EQ(tried.exit_code, 0) << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("as the ledger"));
+  EXPECT_THAT(tried.err, testing::Not(HasSubstr("skipping")));
+  const Json served = json_of(trials);
+  ASSERT_EQ(served["observations"].size(), 1U);
+  const Json& observation = served["observations"][0];
+  EXPECT_EQ(observation["failure"], "");
+  EXPECT_EQ(observation["ranks"], 2);
+  EXPECT_EQ(observation["prefill"]["replicas"], 1);
+  EXPECT_EQ(observation["requests"].size(), 8U);
+  EXPECT_EQ(observation["gap_rows"].size(), 8U * 11);
+  EXPECT_EQ(observation["handover_rows"].size(), 8U);
+  const ProgramResult validated =
+      run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
+  ASSERT_EQ(validated.exit_code, 0) << validated.err;
+  EXPECT_THAT(validated.err, HasSubstr("hand-over  1 x tp1 + 1 x tp1"));
+  EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 1 of 1 services"));
+  const Json service = json_of(folder.path("validation.json"))["services"][0];
+  EXPECT_EQ(service["handovers"]["steps"], 8);
 }
 
 TEST(ServeJob, AKilledRankEndsTheTrialWithItsName) {
