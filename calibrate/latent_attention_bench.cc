@@ -14,8 +14,8 @@
 namespace meshwright::calibrate {
 namespace {
 
-// One layer's attention of a rank's heads over a cache of latents, the products with the up projection
-// among it; caches and up projections of several layers take turns.
+// One layer's attention of a rank's heads over a cache of latents, the products with the up
+// projection among it; caches and up projections of several layers take turns.
 class PagedLatentBench final : public Bench {
  public:
   PagedLatentBench(Compute& compute, Communicator& world, const PagedAttentionShape& shape)

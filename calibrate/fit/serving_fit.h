@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rates of the trial's inference engine on cores from its own times: attention over a paged cache
-// (sim's DecodeAttentionRate and PrefillAttentionRate), the host's part of a step (HostStepRate), and
-// copies of caches between replicas (CacheCopyRate).
+// (sim's DecodeAttentionRate and PrefillAttentionRate), the host's part of a step (HostStepRate),
+// and copies of caches between replicas (CacheCopyRate).
 #pragma once
 
 #include <vector>
