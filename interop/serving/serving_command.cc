@@ -115,7 +115,7 @@ ReadNamedFile files_of(const ScriptContext& context) {
 }
 
 // Two processes of the same kind are replicas of one pool.
-void join_pool(LaunchedPool pool, ServingLaunch& launch, const Place& place) {
+void join_pool(const LaunchedPool& pool, ServingLaunch& launch, const Place& place) {
   for (LaunchedPool& other : launch.pools) {
     LaunchedPool same = pool;
     same.replicas = other.replicas;
@@ -133,7 +133,7 @@ void join_pool(LaunchedPool pool, ServingLaunch& launch, const Place& place) {
          .effect = OptionEffect::sizes});
     return;
   }
-  launch.pools.push_back(std::move(pool));
+  launch.pools.push_back(pool);
 }
 
 // Joins "$( test 4 && echo 30 )" without quotes, which was split at its blanks, to one word of
@@ -172,7 +172,7 @@ std::string version_in_image(const std::string& image) {
            (std::isdigit(static_cast<unsigned char>(image[end])) != 0 || image[end] == '.')) {
       ++end;
     }
-    const std::string number = image.substr(begin, end - begin);
+    std::string number = image.substr(begin, end - begin);
     if (number.find('.') != std::string::npos && number.back() != '.') return number;
     begin = end;
   }
@@ -261,7 +261,7 @@ void add_pool(const ShellCommand& parted, const EngineCommand& engine, const Lau
   std::vector<Value> values = options_of(command, first, context.script, context.file, words);
   reading.options(values);
   reading.finish();
-  join_pool(std::move(pool), launch, place);
+  join_pool(pool, launch, place);
 }
 
 void read_client(const ShellCommand& command, const ScriptContext& context, ServingLaunch& launch) {
