@@ -110,7 +110,7 @@ struct DeploymentFinder {
 
 }  // namespace
 
-bool better(const ServingQuestion& q, const ServingChoice& a, const ServingChoice& b) {
+bool better_choice(const ServingQuestion& q, const ServingChoice& a, const ServingChoice& b) {
   if (a.meets != b.meets) return a.meets;
   if (!q.gpus && a.gpus != b.gpus) return a.gpus < b.gpus;
   const bool by_rate = q.gpus && q.load.kind != LoadKind::closed_loop;
@@ -127,7 +127,7 @@ namespace {
 // One row a layout pair: the best of its batch limits and budgets.
 std::vector<ServingChoice> best_of_each(const ServingQuestion& q, std::vector<ServingChoice> all) {
   std::stable_sort(all.begin(), all.end(),
-                   [&](const auto& a, const auto& b) { return better(q, a, b); });
+                   [&](const auto& a, const auto& b) { return better_choice(q, a, b); });
   std::vector<ServingChoice> kept;
   for (ServingChoice& one : all) {
     const auto same = [&](const ServingChoice& other) {

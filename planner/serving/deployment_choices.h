@@ -10,7 +10,7 @@
 namespace meshwright::planner {
 
 // Fewer GPUs, or more requests a second of the same GPUs; those that meet the limits first.
-bool better(const ServingQuestion& question, const ServingChoice& a, const ServingChoice& b);
+bool better_choice(const ServingQuestion& question, const ServingChoice& a, const ServingChoice& b);
 // One a layout, or a pair of them: the best of its batch limits and budgets.
 std::vector<ServingChoice> choices_of(const ServingQuestion& question,
                                       const std::vector<LayoutResult>& results);
