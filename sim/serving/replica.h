@@ -71,6 +71,19 @@ constexpr Layout dense_layout(const ReplicaLayout& l) {
   layout.data_parallel_size = l.data_parallel_size;
   return layout;
 }
+// Layers of one pipeline stage: as many on each, and one more on the latest ones where the stages
+// do not divide them. vLLM (distributed/utils.py get_pp_indices) gives the very last stage, which
+// has the head, none of these; the memory rule here counts the last stage as the fullest.
+struct StageLayers {
+  int first = 0, count = 0;
+  bool operator==(const StageLayers&) const = default;
+};
+constexpr StageLayers stage_layers(int num_layers, int stages, int stage) {
+  const int each = num_layers / stages, fuller = num_layers % stages;
+  const int plain = stages - fuller;  // stages without one more
+  const int more_before = stage > plain ? stage - plain : 0;
+  return {stage * each + more_before, each + (stage >= plain ? 1 : 0)};
+}
 // "tp8", "tp4 dp2 ep8", "tp8 pp2"
 std::string short_name(const ReplicaLayout& layout);
 

@@ -64,7 +64,7 @@ void add_token_exchange(StepLedger& ledger, const Model& model, const ReplicaOpt
 }
 
 void add_context_exchange(StepLedger& ledger, const Model& model, const ReplicaOptions& options,
-                          double decodes) {
+                          double decodes, double layers) {
   const int dcp = options.layout.decode_context_parallel_size;
   if (dcp == 1) return;
   const double heads =
@@ -76,34 +76,40 @@ void add_context_exchange(StepLedger& ledger, const Model& model, const ReplicaO
               .group = Group::context,
               .collective = Collective::all_gather,
               .group_size = dcp,
-              .times_per_step = static_cast<double>(model.num_layers),
+              .times_per_step = layers,
               .payload = bytes(decodes * heads * query * kActivationWidth),
               .formula = "B*heads*dcp/tp*d*2"});
   ledger.add({.name = "decode context output reduce-scatter",
               .group = Group::context,
               .collective = Collective::reduce_scatter,
               .group_size = dcp,
-              .times_per_step = static_cast<double>(model.num_layers),
+              .times_per_step = layers,
               .payload = bytes(decodes * heads * (output * kActivationWidth + 4.0)),
               .formula = "B*heads*dcp/tp*(2d+4)"});
 }
 
-}  // namespace
+// Part of a pass: all stages, or one.
+struct PassPart {
+  StageLayers layers{};
+  bool embedding = true, head = true;
+  double sends = 0;  // to a next stage
+};
 
-std::vector<ServingTransfer> step_volume(const Model& model, const ServingCluster& cluster,
-                                         const Engine& engine, const ReplicaOptions& options,
-                                         const EngineStep& step) {
+std::vector<ServingTransfer> volume_of(const Model& model, const ServingCluster& cluster,
+                                       const Engine& engine, const ReplicaOptions& options,
+                                       const EngineStep& step, const PassPart& part) {
   const ReplicaLayout& l = options.layout;
   const int tp = l.tensor_parallel_size;
   const double decodes = step.decode_sequences * (1.0 + options.num_speculative_tokens);
   const double rows = decodes + step.prefill_tokens;
   const double sampled = decodes + step.prefill_sequences;
   double expert_layers = 0;
-  for (int i = 0; i < model.num_layers; ++i) {
+  for (int i = part.layers.first; i < part.layers.first + part.layers.count; ++i) {
     if (layer_kind(model, i).mixture_of_experts) expert_layers += 1;
   }
   const bool exchanges = l.data_parallel_size > 1;
-  const double dense_layers = model.num_layers - expert_layers;
+  const double layers = part.layers.count;
+  const double dense_layers = layers - expert_layers;
   const Bytes activation = bytes(rows * model.hidden_size * kActivationWidth);
 
   StepLedger ledger{cluster, engine, {}};
@@ -116,34 +122,54 @@ std::vector<ServingTransfer> step_volume(const Model& model, const ServingCluste
                 .payload = activation,
                 .formula = "rows*h*2"});
   };
-  all_reduce(transfer_names::kEmbeddingAllReduce, 1);
+  all_reduce(transfer_names::kEmbeddingAllReduce, part.embedding ? 1.0 : 0.0);
   if (model.parallel_attention_mlp) {
-    all_reduce("layer output all-reduce", model.num_layers);
+    all_reduce("layer output all-reduce", layers);
   } else {
-    all_reduce(transfer_names::kAttention.output_all_reduce, model.num_layers);
+    all_reduce(transfer_names::kAttention.output_all_reduce, layers);
     all_reduce(transfer_names::kMlp.output_all_reduce, dense_layers);
     all_reduce(transfer_names::kExpertOutputAllReduce, exchanges ? 0.0 : expert_layers);
   }
   add_token_exchange(ledger, model, options, rows, expert_layers);
-  add_context_exchange(ledger, model, options, decodes);
+  add_context_exchange(ledger, model, options, decodes, layers);
   ledger.add(
       {.name = transfer_names::kLogitsAllGather,
        .group = Group::tensor,
        .collective = Collective::all_gather,
        .group_size = tp,
-       .times_per_step = 1,
+       .times_per_step = part.head ? 1.0 : 0.0,
        .payload = bytes(sampled * static_cast<double>(served_vocab_size(model)) * kActivationWidth),
        .formula = "sampled*V*2"});
-  if (l.pipeline_parallel_size > 1) {
-    ledger.add({.name = "stage send",
-                .group = Group::pipeline,
-                .collective = Collective::send_recv,
-                .group_size = 2,
-                .times_per_step = l.pipeline_parallel_size - 1.0,
-                .payload = activation,
-                .formula = "rows*h*2"});
-  }
+  ledger.add({.name = transfer_names::kStageSend,
+              .group = Group::pipeline,
+              .collective = Collective::send_recv,
+              .group_size = 2,
+              .times_per_step = part.sends,
+              .payload = activation,
+              .formula = "rows*h*2"});
   return ledger.transfers;
+}
+
+}  // namespace
+
+std::vector<ServingTransfer> step_volume(const Model& model, const ServingCluster& cluster,
+                                         const Engine& engine, const ReplicaOptions& options,
+                                         const EngineStep& step) {
+  const double sends = options.layout.pipeline_parallel_size - 1.0;
+  return volume_of(model, cluster, engine, options, step,
+                   {.layers = {0, model.num_layers}, .sends = sends});
+}
+
+std::vector<ServingTransfer> stage_step_volume(const Model& model, const ServingCluster& cluster,
+                                               const Engine& engine, const ReplicaOptions& options,
+                                               const EngineStep& step, int stage) {
+  const int stages = options.layout.pipeline_parallel_size;
+  const bool last = stage == stages - 1;
+  return volume_of(model, cluster, engine, options, step,
+                   {.layers = stage_layers(model.num_layers, stages, stage),
+                    .embedding = stage == 0,
+                    .head = last,
+                    .sends = last ? 0.0 : 1.0});
 }
 
 Bytes bytes_sent(const std::vector<ServingTransfer>& transfers) {

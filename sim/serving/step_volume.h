@@ -8,6 +8,8 @@
 //   dispatch, combine                    all ranks' rows * h * 2 (all-gather, reduce-scatter), or
 //                                        rows * topk * h copies (DeepEP)
 //   stage send                           rows * h * 2 a border
+// Sampled tokens go from the last stage back to the first over the hosts, 4 bytes each, and are no
+// row: the scheduler hands them on (vLLM v1/worker/gpu_model_runner.py, _update_states).
 #pragma once
 
 #include <vector>
@@ -26,6 +28,12 @@ struct ServingTransfer {
 std::vector<ServingTransfer> step_volume(const Model& model, const ServingCluster& cluster,
                                          const Engine& engine, const ReplicaOptions& options,
                                          const EngineStep& step);
+// What one rank of one stage takes part in: its layers, the embedding of the first stage, the
+// logits of the last, and the message to the next. The stages' calls and bytes add up to those
+// above.
+std::vector<ServingTransfer> stage_step_volume(const Model& model, const ServingCluster& cluster,
+                                               const Engine& engine, const ReplicaOptions& options,
+                                               const EngineStep& step, int stage);
 Bytes bytes_sent(const std::vector<ServingTransfer>& transfers);
 
 }  // namespace meshwright

@@ -57,6 +57,9 @@ inline constexpr AdapterNames kAdapters{
     "adapter output gradient all-gather",   "adapter output all-to-all",
     "adapter output gradient all-to-all"};
 
+// Between pipeline stages of an inference engine.
+inline constexpr std::string_view kStageSend = "stage send";
+
 inline constexpr BlockNames kAttention{"attention output all-reduce",
                                        "attention input gradient all-reduce",
                                        "attention input all-gather",

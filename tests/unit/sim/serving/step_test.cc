@@ -249,6 +249,46 @@ TEST(StepVolume, OfLlama70bIsTwoAllReducesALayer) {
   EXPECT_DOUBLE_EQ(transfers.back().transfer.sent_per_step().value(), 64.0 * 128256 * 2 * 7 / 8);
 }
 
+// 7 layers on 3 stages: 2, 2 and 3. 8 layers: 2, 3 and 3.
+TEST(StageLayers, LatestStagesHaveOneMore) {
+  EXPECT_EQ(stage_layers(7, 3, 0), (StageLayers{0, 2}));
+  EXPECT_EQ(stage_layers(7, 3, 1), (StageLayers{2, 2}));
+  EXPECT_EQ(stage_layers(7, 3, 2), (StageLayers{4, 3}));
+  EXPECT_EQ(stage_layers(8, 3, 0), (StageLayers{0, 2}));
+  EXPECT_EQ(stage_layers(8, 3, 1), (StageLayers{2, 3}));
+  EXPECT_EQ(stage_layers(8, 3, 2), (StageLayers{5, 3}));
+  EXPECT_EQ(stage_layers(80, 1, 0), (StageLayers{0, 80}));
+}
+
+// Two stages of 40 layers: 81 all-reduces on the first, 80 and the logits on the last, one message.
+TEST(StepVolume, OfStagesAddsUpToThatOfAll) {
+  const Replica r = replica("llama-3-70b", "h100-8", "vllm-0.24",
+                            {.layout = {.tensor_parallel_size = 4, .pipeline_parallel_size = 2}});
+  const EngineStep step = decode_step(32, 1000);
+  const auto all = step_volume(r.model, r.cluster, r.engine, r.options, step);
+  double first_reduces = 0, last_reduces = 0;
+  for (const ServingTransfer& whole : all) {
+    double calls = 0, payload = 0;
+    for (const int stage : {0, 1}) {
+      for (const ServingTransfer& one :
+           stage_step_volume(r.model, r.cluster, r.engine, r.options, step, stage)) {
+        if (one.transfer.name != whole.transfer.name) continue;
+        calls += one.transfer.times_per_step;
+        payload += one.transfer.payload_per_step().value();
+        if (one.transfer.collective == Collective::all_reduce) {
+          (stage == 0 ? first_reduces : last_reduces) += one.transfer.times_per_step;
+        }
+      }
+    }
+    EXPECT_EQ(calls, whole.transfer.times_per_step) << whole.transfer.name;
+    EXPECT_EQ(payload, whole.transfer.payload_per_step().value()) << whole.transfer.name;
+  }
+  EXPECT_EQ(first_reduces, 81);
+  EXPECT_EQ(last_reduces, 80);
+  EXPECT_EQ(all.back().transfer.name, "stage send");
+  EXPECT_EQ(all.back().transfer.payload_per_step().value(), 32.0 * 8192 * 2);
+}
+
 // Data ranks exchange tokens in the 58 layers with experts, by all-gather and reduce-scatter.
 TEST(StepVolume, OfDataRanksIsTheExchange) {
   const Replica r = replica("deepseek-v3", "h200-512", "vllm-0.24",
