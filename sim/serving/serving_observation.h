@@ -21,11 +21,12 @@ struct ObservedServingStep {
   Seconds time{};
   EngineStep step{};
   double kv_blocks = 0;       // of the cache, in use
-  Bytes sent{};               // by one rank
+  Bytes sent{};               // by one rank; with pipeline stages by one of each
   bool bytes_as_said = true;  // every transfer is the ledger's (step_volume.h)
 };
 
-// A transfer of one rank over all steps of a run, beside the ledger's.
+// A transfer of one rank over all steps of a run, beside the ledger's. With pipeline stages of one
+// rank of each, added up.
 struct ServedTransfer {
   Transfer counted{};  // payload: mean of a call
   double said_calls = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A service as a user runs it, on real ranks, small: calibrate, serve, trial, validate; and a trial
-// whose rank is killed.
+// whose rank is killed or stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,13 +28,19 @@ ProgramResult calibrate_for_service(const std::string& profile) {
 }
 
 ProgramResult serve(const std::string& profile, const std::string& prompts, const std::string& out,
-                    const std::string& mode = "aggregated") {
-  return run_program(
-      {"serve",      "--model", kServedModel, "--cluster",     profile, "--engine",
-       "vllm-trial", "--isl",   "48",         "--osl",         "12",    "--concurrency",
-       "4",          "--gpus",  "2",          "--num-prompts", prompts, "--format",
-       "json",       "--out",   out,          "--mode",        mode});
+                    const std::string& mode = "aggregated",
+                    const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words{
+      "serve",      "--model", kServedModel, "--cluster",     profile, "--engine",
+      "vllm-trial", "--isl",   "48",         "--osl",         "12",    "--concurrency",
+      "4",          "--gpus",  "2",          "--num-prompts", prompts, "--format",
+      "json",       "--out",   out,          "--mode",        mode};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_program(words);
 }
+
+// One replica of two stages.
+const std::vector<std::string> kTwoStages{"--tp", "1", "--pp", "2"};
 
 TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
   const TemporaryFolder folder;
@@ -93,6 +99,50 @@ TEST(ServeJob, RunsAPrefillAndADecodePool) {
   EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 1 of 1 services"));
   const Json service = json_of(folder.path("validation.json"))["services"][0];
   EXPECT_EQ(service["handovers"]["steps"], 8);
+}
+
+TEST(ServeJob, RunsPipelineStages) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
+  const std::string trials = folder.path("trials.json");
+  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
+  const ProgramResult planned = serve(profile, "8", plan, "aggregated", kTwoStages);
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const ProgramResult tried = run_program({"trial", plan, "--top", "1", "--out", trials});
+  ASSERT_EQ(tried.exit_code, 0) << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("as the ledger"));
+  const Json observation = json_of(trials)["observations"][0];
+  EXPECT_EQ(observation["failure"], "");
+  EXPECT_EQ(observation["ranks"], 2);
+  EXPECT_EQ(observation["requests"].size(), 8U);
+  EXPECT_EQ(observation["gap_rows"].size(), 8U * 11);
+  const ProgramResult validated =
+      run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
+  ASSERT_EQ(validated.exit_code, 0) << validated.err;
+  EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 1 of 1 services"));
+}
+
+// The first stage waits for tokens of the last, which is rank 1.
+TEST(ServeJob, AStoppedStageEndsTheTrialWithItsName) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
+  const std::string trials = folder.path("trials.json");
+  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
+  ASSERT_EQ(serve(profile, "4000", plan, "aggregated", kTwoStages).exit_code, 0);
+  std::future<ProgramResult> trial = std::async(std::launch::async, [&] {
+    return run_program({"trial", plan, "--top", "1", "--rank-timeout", "2s", "--out", trials});
+  });
+  int rank_one = 0;
+  for (int i = 0; i < 600 && rank_one == 0; ++i) {
+    std::this_thread::sleep_for(100ms);
+    rank_one = rank_one_of(plan);
+  }
+  ASSERT_NE(rank_one, 0);
+  std::this_thread::sleep_for(1s);
+  ASSERT_EQ(::kill(rank_one, SIGSTOP), 0);
+  const ProgramResult ended = trial.get();
+  EXPECT_EQ(ended.exit_code, 3);
+  EXPECT_THAT(ended.err, HasSubstr("ended early: rank 1 on "));
 }
 
 TEST(ServeJob, AKilledRankEndsTheTrialWithItsName) {

@@ -94,8 +94,10 @@ class Alone {
   InferenceStep step_;
 };
 
+// Of stages between the first and the last no rank has tokens.
 void expect_tokens_alone(const ServingEngine& engine, const Model& model, const std::string& what) {
   Alone alone(model);
+  if (!engine.model().is_first_stage() && !engine.model().is_last_stage()) return;
   for (std::size_t i = 0; i < engine.requests().size(); ++i) {
     const int request = engine.requests()[i];
     const RequestTiming& t = engine.observed().requests[i];
@@ -113,10 +115,11 @@ void expect_ledger(const ServingEngine& engine, const std::string& what) {
 }
 
 void expect_serves(const ServingScenario& scenario, const std::string& what,
-                   std::int64_t blocks = 16, bool full = false) {
+                   std::int64_t blocks = 16, bool full = false,
+                   const ServingLoad& load = some_requests()) {
   const auto ranks = serving_group();
   ServingEngine engine(scenario, *machine().compute, *ranks, model_options(blocks));
-  engine.run(some_requests());
+  engine.run(load);
   EXPECT_EQ(engine.blocks_used(), 0) << what;
   EXPECT_EQ(engine.observed().preemptions > 0, full) << what;
   expect_tokens_alone(engine, scenario.model, what);
@@ -171,6 +174,101 @@ TEST(Serving, EveryRuleGivesTheSameTokens) {
 // again.
 TEST(Serving, RequestsThatLoseTheirPlaceGiveTheSameTokens) {
   expect_serves(scenario_of(small_llama(), tensor_size()), "full cache", 6, true);
+}
+
+// Stages need two ranks, and a network on which a send does not wait for its receiver.
+bool has_stages(const Communicator& ranks) { return ranks.size() > 1 && serves_stages(ranks); }
+
+// Two ranks are two stages; four are two of two tensor ranks, or four.
+std::vector<ReplicaLayout> stage_layouts(const Communicator& ranks) {
+  std::vector<ReplicaLayout> layouts{
+      {.tensor_parallel_size = ranks.size() / 2, .pipeline_parallel_size = 2}};
+  if (ranks.size() == 4) layouts.push_back({.pipeline_parallel_size = 4});
+  return layouts;
+}
+
+ServingScenario staged(const Model& model, const ReplicaLayout& layout) {
+  ServingScenario s = scenario_of(model, layout.tensor_parallel_size);
+  s.options.layout = layout;
+  return s;
+}
+
+TEST(ServingStages, TokensAreThoseOfOneRankWithoutACache) {
+  const auto ranks = serving_group();
+  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
+  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
+    for (const Model& model : dense_models()) {
+      expect_serves(staged(model, layout), short_name(layout));
+    }
+    expect_serves(staged(small_mla(), layout), short_name(layout));
+    expect_serves(staged(small_moe(), layout), short_name(layout));
+    ReplicaLayout experts = layout;
+    experts.expert_parallel_size = layout.tensor_parallel_size;
+    expect_serves(staged(small_moe(), experts), short_name(experts));
+  }
+}
+
+// Five layers: 2 and 3, or 1, 1, 1 and 2. With the embedding's matrix on both ends, or two of them.
+TEST(ServingStages, LayersNeedNotDivide) {
+  const auto ranks = serving_group();
+  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
+  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
+    for (const bool tied : {false, true}) {
+      Model model = small_llama();
+      model.num_layers = 5;
+      model.tied_embeddings = tied;
+      expect_serves(staged(model, layout), fmt::format("{} tied {}", short_name(layout), tied));
+    }
+  }
+}
+
+// Prefill first has steps of prompts alone; in flight, prompts are whole. One user at a time leaves
+// all batches but one empty.
+TEST(ServingStages, EveryRuleAndLoadGivesTheSameTokens) {
+  const auto ranks = serving_group();
+  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
+  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
+    ServingScenario s = staged(small_llama(), layout);
+    ServingLoad load = some_requests();
+    load.concurrency = 1;
+    expect_serves(s, "one user", 16, false, load);
+    load.kind = LoadKind::open_loop;
+    load.request_rate = 300;
+    expect_serves(s, "open loop", 16, false, load);
+    s.engine.order = SchedulerOrder::prefill_first;
+    s.engine.mixes_prefill_and_decode = false;
+    s.engine.full_cache = FullCache::retract;
+    expect_serves(s, "prefill first");
+    s.engine.order = SchedulerOrder::in_flight;
+    s.engine.mixes_prefill_and_decode = true;
+    s.engine.chunked_prefill = false;
+    s.engine.full_cache = FullCache::no_evict;
+    expect_serves(s, "in flight");
+  }
+}
+
+// All requests at once, and blocks for 24 tokens: in the fifth step requests 0, 2 and 3 need blocks
+// for 12 + 8 + 8. Blocks change their owner while passes are on their way.
+TEST(ServingStages, RequestsThatLoseTheirPlaceGiveTheSameTokens) {
+  const auto ranks = serving_group();
+  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
+  ServingLoad load = some_requests();
+  load.kind = LoadKind::all_at_once;
+  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
+    expect_serves(staged(small_llama(), layout), short_name(layout), 6, true, load);
+  }
+}
+
+TEST(ServingStages, BytesAreTheLedgersInSixteenBits) {
+  const auto ranks = serving_group();
+  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
+  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
+    ServingModelOptions options = model_options();
+    options.precision = Precision::bf16;
+    ServingEngine engine(staged(small_moe(), layout), *machine().compute, *ranks, options);
+    engine.run(some_requests());
+    expect_ledger(engine, short_name(layout));
+  }
 }
 
 // In 16 bits activations and messages are as wide as the ledger's.
@@ -242,7 +340,26 @@ TEST(Serving, TheCacheTakesTheBytesOfItsBlocks) {
   }
 }
 
-// Two passes over a paged cache: two prompts, then a token of each.
+// 5 layers: 2 and 3, or 1, 1, 1 and 2. A stage caches its own alone.
+TEST(ServingStages, TheCacheTakesTheBytesOfTheStagesLayers) {
+  const auto ranks = serving_group();
+  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
+  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
+    for (Model model : {small_llama(), small_mla()}) {
+      model.num_layers = 5;
+      const ServingScenario s = staged(model, layout);
+      const ServingModel served(model, layout, *machine().compute, *ranks, model_options(10));
+      const bool last = served.is_last_stage();
+      const int layers = layout.pipeline_parallel_size == 2 ? (last ? 3 : 2) : (last ? 2 : 1);
+      EXPECT_EQ(served.cache_size(),
+                kv_rank_layer_bytes(model, s.options) * (layers * 2.0 * 10 * 4))
+          << model.name << " stage " << served.stage();
+    }
+  }
+}
+
+// Two passes over a paged cache: two prompts, then a token of each. With stages the tokens that
+// came back to the first one stand behind the logits.
 std::vector<float> logits_of_two_passes(const ServingScenario& s, Communicator& ranks,
                                         const std::function<void()>& begin) {
   ServingModel model(s.model, s.options.layout, *machine().compute, ranks, model_options());
@@ -253,6 +370,14 @@ std::vector<float> logits_of_two_passes(const ServingScenario& s, Communicator& 
   std::vector<float> logits = model.logits();
   model.pass({{tokens.data() + 7, 1, 4, &first}, {tokens.data() + 8, 1, 3, &second}});
   logits.insert(logits.end(), model.logits().begin(), model.logits().end());
+  if (model.stages() > 1 && model.is_first_stage()) {
+    for (int pass = 0; pass < 2; ++pass) {
+      for (const std::int32_t token : model.returned_tokens(2)) {
+        logits.push_back(static_cast<float>(token));
+      }
+    }
+  }
+  model.finish_passes();
   return logits;
 }
 
@@ -265,6 +390,26 @@ bool differ(const std::vector<float>& a, const std::vector<float>& b) {
   return false;
 }
 
+// Calls that any rank counted. A rank has those of its own groups: stages have different ones.
+std::vector<TransferCall> calls_of_all(const Omission& counted, Communicator& ranks) {
+  std::vector<TransferCall> all;
+  const auto append = [&](TransferCall call) {
+    const auto found = counted.made.find(call);
+    const int made = found == counted.made.end() ? 0 : found->second;
+    const int most = static_cast<int>(machine().world->host_max(made));
+    for (call.n = 0; call.n < most; ++call.n) all.push_back(call);
+  };
+  for (int split = 0; split < counted.splits; ++split) {
+    append({.split = split});
+    for (int from = 0; from < ranks.size(); ++from) {
+      for (int to = 0; to < ranks.size(); ++to) {
+        append({.split = split, .from = from, .to = to});
+      }
+    }
+  }
+  return all;
+}
+
 void expect_every_transfer_noticed(const ServingScenario& s) {
   const auto ranks = serving_group();
   const std::vector<float> whole = logits_of_two_passes(s, *ranks, [] {});
@@ -273,21 +418,22 @@ void expect_every_transfer_noticed(const ServingScenario& s) {
     OmittingCommunicator counting(nullptr, *ranks, counted, -1);
     logits_of_two_passes(s, counting, [&] { counted.begin({.split = -2}); });
   }
-  int calls = 0;
-  for (const auto& [call, made] : counted.made) {
-    for (int n = 0; n < made; ++n) {
-      Omission omission;
-      OmittingCommunicator omitting(nullptr, *ranks, omission, -1);
-      TransferCall left_out = call;
-      left_out.n = n;
-      const auto logits = logits_of_two_passes(s, omitting, [&] { omission.begin(left_out); });
-      EXPECT_GT(machine().world->host_max(differ(logits, whole) ? 1.0 : 0.0), 0.0)
-          << s.model.name << " group " << call.split << " call " << n;
-      ++calls;
-    }
+  const std::vector<TransferCall> calls = calls_of_all(counted, *ranks);
+  for (const TransferCall& call : calls) {
+    Omission omission;
+    OmittingCommunicator omitting(nullptr, *ranks, omission, -1);
+    const auto logits = logits_of_two_passes(s, omitting, [&] { omission.begin(call); });
+    EXPECT_GT(machine().world->host_max(differ(logits, whole) ? 1.0 : 0.0), 0.0)
+        << s.model.name << " group " << call.split << " call " << call.n << " from " << call.from;
   }
-  // Two passes of an embedding, two a layer, and logits.
-  EXPECT_EQ(calls, 2 * (1 + 2 * s.model.num_layers + 1));
+  const ReplicaLayout& l = s.options.layout;
+  const int stages = l.pipeline_parallel_size, tensor = l.tensor_parallel_size;
+  // Two passes of an embedding, two a layer, and logits. Of stages the n-th calls are left out
+  // together: those of the first, or of the last, which has logits for the embedding.
+  const int of_stage = 1 + 2 * s.model.num_layers / stages + (stages == 1 ? 1 : 0);
+  // Messages over each border, and tokens back to the first stage.
+  const int messages = stages > 1 ? stages - 1 + 1 : 0;
+  EXPECT_EQ(static_cast<int>(calls.size()), 2 * ((tensor > 1 ? of_stage : 0) + messages));
 }
 
 TEST(Serving, EachTransferThatIsLeftOutIsNoticed) {
@@ -296,6 +442,18 @@ TEST(Serving, EachTransferThatIsLeftOutIsNoticed) {
   expect_every_transfer_noticed(scenario_of(small_llama(), ranks));
   expect_every_transfer_noticed(scenario_of(small_moe(), ranks, ranks));
   expect_every_transfer_noticed(scenario_of(small_mla(), ranks));
+}
+
+TEST(ServingStages, EachTransferThatIsLeftOutIsNoticed) {
+  const auto ranks = serving_group();
+  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
+  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
+    expect_every_transfer_noticed(staged(small_llama(), layout));
+    expect_every_transfer_noticed(staged(small_mla(), layout));
+    ReplicaLayout experts = layout;
+    experts.expert_parallel_size = layout.tensor_parallel_size;
+    expect_every_transfer_noticed(staged(small_moe(), experts));
+  }
 }
 
 // Each replica is half of the ranks, or the one there is; requests go round.
@@ -329,6 +487,50 @@ TEST(ServingTrial, ReplicasServeTheirSharesOfTheLoad) {
   for (const ObservedServingStep& step : o.steps) EXPECT_GT(step.time, seconds(0));
   EXPECT_GT(o.run.busy_share, 0.0);
   EXPECT_LE(o.run.busy_share, 1.0);
+}
+
+// Rows of all stages, added up. Three users keep two batches on their way.
+TEST(ServingStages, TheTrialGivesTheTransfersOfAllStages) {
+  const int ranks = tensor_size();
+  const int tensor = std::max(1, ranks / 2);
+  const ServingScenario s =
+      staged(small_llama(), {.tensor_parallel_size = tensor, .pipeline_parallel_size = 2});
+  const ServingObservation o =
+      run_serving_trial(s, 1, some_requests(), *machine().compute, *machine().world,
+                        {.seed = kServedSeed, .warmup_requests = 1});
+  if (machine().world->size() < 2) {
+    EXPECT_EQ(o.failure, "a replica needs 2 ranks, 1 are here");
+    return;
+  }
+  if (!serves_stages(*machine().world)) {
+    EXPECT_EQ(o.failure, "the trial runs pipeline stages of a service between cores only");
+    return;
+  }
+  ASSERT_EQ(o.failure, "");
+  EXPECT_EQ(o.ranks, 2 * tensor);
+  EXPECT_EQ(o.requests, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  double gaps = 0;
+  for (const RequestTiming& t : o.run.requests) {
+    EXPECT_GT(t.first_token, t.arrival);
+    EXPECT_GE(t.end, t.first_token);
+    gaps += t.output - 1;
+  }
+  EXPECT_EQ(static_cast<double>(o.run.gaps.size()), gaps);
+  for (const ObservedServingStep& step : o.steps) {
+    EXPECT_TRUE(step.bytes_as_said);
+    EXPECT_GT(step.time, seconds(0));
+    EXPECT_GT(step.sent, bytes(0));
+  }
+  double passes = 0;
+  std::vector<std::string_view> names;
+  for (const ServedTransfer& t : o.transfers) {
+    names.push_back(t.counted.name);
+    EXPECT_EQ(t.counted.times_per_step, t.said_calls) << t.counted.name;
+    EXPECT_NEAR(t.counted.payload_per_step() / t.said_payload, 1.0, 1e-9) << t.counted.name;
+    if (t.counted.name == "stage send") passes = t.said_calls;
+  }
+  EXPECT_EQ(names.size(), tensor > 1 ? 5U : 1U);
+  EXPECT_GT(passes, static_cast<double>(o.steps.size()));
 }
 
 // Half of the ranks compute prompts, the other half decode.
@@ -566,9 +768,12 @@ TEST(ServingTrial, SaysWhatItDoesNotServe) {
   ServingScenario s = scenario_of(small_llama(), 1);
   EXPECT_EQ(serving_unsupported(s, some_requests()), "");
   s.options.layout.pipeline_parallel_size = 2;
-  EXPECT_EQ(serving_unsupported(s, some_requests()), "the trial does not serve pipeline stages");
+  EXPECT_EQ(serving_unsupported(s, some_requests()), "");
   EXPECT_EQ(pools_unsupported(scenario_of(small_llama(), 1), s.options, some_requests()),
-            "the trial does not serve pipeline stages");
+            "the trial does not serve pools with pipeline stages");
+  s.options.layout.data_parallel_size = 2;
+  EXPECT_EQ(serving_unsupported(s, some_requests()),
+            "the trial does not serve data ranks of attention");
   EXPECT_EQ(serving_unsupported(scenario_of(small_moe(), 4, 2), some_requests()), "");
   Model wide = small_llama();
   wide.num_attention_heads = wide.num_query_groups = 16;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "calibrate/launch/rank_progress.h"
 #include "calibrate/measure/measurement.h"
@@ -24,6 +25,9 @@ constexpr Seconds kUnknown{std::numeric_limits<double>::infinity()};
 
 std::size_t at_place(int index) { return static_cast<std::size_t>(index); }
 std::int64_t whole_tokens(double tokens) { return static_cast<std::int64_t>(tokens); }
+
+// On stages between the first and the last, which know no tokens.
+constexpr std::int32_t kUnknownToken = -1;
 
 // The scheduler's view of the engine that runs: it counts blocks one by one, composes a step when
 // the one before it is over, and needs no time before it sees a request.
@@ -68,7 +72,12 @@ void ServingEngine::start(const ServingLoad& load, ServedShare share) {
   next_ = share.first;
   scheduled_ = {};
   scheduler_.emplace(replica_, scheduled_);
-  account_.emplace(scenario_, precision_);
+  account_.emplace(scenario_, precision_, model_.stage());
+  in_batch_.assign(at_place(model_.stages()), 0);
+  on_the_way_.clear();
+  returned_.clear();
+  ended_.clear();
+  next_pass_ = 0;
   served_.clear();
   steps_.clear();
   indices_.clear();
@@ -92,11 +101,15 @@ void ServingEngine::start(const ServingLoad& load, ServedShare share) {
   begin_ = steady_clock_seconds();
 }
 
-// The first rank's, on every rank: all schedulers see the same times.
+// The first rank's, on every rank: all schedulers see the same times, of now and of what came back.
 Seconds ServingEngine::shared_clock() {
-  double now = steady_clock_seconds() - begin_;
-  ranks_.host_broadcast(&now, sizeof now, 0);
-  return seconds(now);
+  std::vector<double> times{steady_clock_seconds() - begin_};
+  if (has_stages()) {
+    for (const Returned& one : returned_) times.push_back(one.when);
+  }
+  ranks_.host_broadcast(times.data(), times.size() * sizeof(double), 0);
+  for (std::size_t i = 1; i < times.size(); ++i) returned_[i - 1].when = times[i];
+  return seconds(times.front());
 }
 
 void ServingEngine::ask(std::size_t request, Seconds arrival, Seconds now,
@@ -150,6 +163,10 @@ Seconds ServingEngine::take_in(Seconds now) {
 bool ServingEngine::wait_for_work(Seconds now) {
   const std::optional<Seconds> start = scheduler_->next_start();
   if (start && *start <= now) return true;
+  if (!on_the_way_.empty()) {
+    take_back_until(next_pass_);
+    return true;
+  }
   if (flow_ != nullptr) {
     if (!start && flow_->is_over()) return false;
     begin_operation({.name = "wait for the other pool", .slow = seconds(kLongestSleep)});
@@ -174,12 +191,19 @@ void ServingEngine::run(const ServingLoad& load, ServedShare share, RequestFlow*
     while (next_ < std::min(users, asked_.size())) ask_next({});
   }
   for (;;) {
+    await_first_batch();
     Seconds now = shared_clock();
+    give_tokens(now);
     finish_step(now);
+    ask_behind_ended();
     now = take_in(now);
     if (!wait_for_work(now)) break;
     const std::optional<Seconds> next = scheduler_->next_start();
     if (next && *next <= now) run_step(now);
+  }
+  if (has_stages()) {
+    model_.finish_passes();
+    account_->join_stages(ranks_, steps_);
   }
   for (const Served& one : served_) {
     run_.requests.push_back(one.timing);
@@ -190,23 +214,88 @@ void ServingEngine::run(const ServingLoad& load, ServedShare share, RequestFlow*
   run_.busy_share = run_.duration > seconds(0) ? scheduler_->busy() / run_.duration : 0.0;
 }
 
-// The sequences of the step that was composed: those that decode, then parts of prompts.
-std::vector<SequenceInput> ServingEngine::inputs() {
-  std::vector<SequenceInput> sequences;
-  given_.clear();
-  const auto add = [&](int request, std::int64_t count, bool gives) {
-    Served& one = served(request);
-    pool_.hold(one.blocks, one.cached + count);
-    sequences.push_back({one.tokens.data() + one.cached, count, one.cached, &one.blocks});
-    given_.push_back({request, count, gives ? std::optional<std::int32_t>{0} : std::nullopt});
-  };
-  for (const int request : scheduler_->decodes_of(0)) add(request, 1, true);
+// A new request joins the batch with the fewest, the first of these.
+int ServingEngine::batch_of(int request) {
+  Served& one = served(request);
+  if (one.batch < 0) {
+    const auto fewest = std::min_element(in_batch_.begin(), in_batch_.end());
+    one.batch = static_cast<int>(fewest - in_batch_.begin());
+    ++*fewest;
+  }
+  return one.batch;
+}
+
+// The sequences of the step that was composed, in one batch a stage, without those that are empty:
+// of each those that decode, then parts of prompts.
+std::vector<ServingEngine::Batch> ServingEngine::composed_batches() {
+  std::vector<Batch> batches(in_batch_.size());
+  for (const int request : scheduler_->decodes_of(0)) {
+    batches[at_place(batch_of(request))].push_back({.request = request});
+  }
   for (const PromptPart& part : scheduler_->prompts_of(0)) {
     invariant(whole_tokens(part.begin) == served(part.index).cached,
               "a prompt goes on where it stopped");
-    add(part.index, whole_tokens(part.tokens), part.last);
+    batches[at_place(batch_of(part.index))].push_back({.request = part.index,
+                                                       .count = whole_tokens(part.tokens),
+                                                       .gives = part.last,
+                                                       .decodes = false});
   }
-  return sequences;
+  std::erase_if(batches, [](const Batch& batch) { return batch.empty(); });
+  return batches;
+}
+
+EngineStep ServingEngine::run_pass(const Batch& batch) {
+  // Tokens that it reads, and room in the pipeline.
+  std::int64_t needed = -1;
+  for (const Part& part : batch) needed = std::max(needed, served(part.request).gives_in);
+  take_back_until(needed);
+  while (on_the_way_.size() >= in_batch_.size()) take_back();
+
+  EngineStep step;
+  std::vector<SequenceInput> sequences;
+  for (const Part& part : batch) {
+    Served& one = served(part.request);
+    pool_.hold(one.blocks, one.cached + part.count);
+    sequences.push_back({one.tokens.data() + one.cached, part.count, one.cached, &one.blocks});
+    const auto count = static_cast<double>(part.count), cached = static_cast<double>(one.cached);
+    step = step + (part.decodes ? decode_step(1, cached + 1.0) : prefill_step(1, count, cached));
+    one.cached += part.count;
+    if (part.gives) one.gives_in = next_pass_;
+  }
+  on_the_way_.push_back({next_pass_++, batch, model_.pass(sequences)});
+  // Of one stage the tokens are here.
+  if (!has_stages()) take_back();
+  return step;
+}
+
+void ServingEngine::take_back() {
+  Pass pass = std::move(on_the_way_.front());
+  on_the_way_.pop_front();
+  if (has_stages() && model_.is_first_stage()) {
+    pass.tokens = model_.returned_tokens(pass.parts.size());
+  } else if (!model_.is_last_stage()) {
+    pass.tokens.assign(pass.parts.size(), kUnknownToken);
+  }
+  Returned& back = returned_.emplace_back();
+  back.when = steady_clock_seconds() - begin_;
+  for (std::size_t i = 0; i < pass.parts.size(); ++i) {
+    if (!pass.parts[i].gives) continue;
+    const int request = pass.parts[i].request;
+    Served& one = served(request);
+    one.tokens.push_back(pass.tokens[i]);
+    const auto count = static_cast<int>(one.tokens.size());
+    back.answers.push_back({.request = request,
+                            .first = count == one.timing.input + 1,
+                            .last = count == one.timing.input + one.timing.output});
+  }
+}
+
+void ServingEngine::take_back_until(std::int64_t number) {
+  while (!on_the_way_.empty() && on_the_way_.front().number <= number) take_back();
+}
+
+void ServingEngine::await_first_batch() {
+  if (runs_step_) take_back_until(first_giving_);
 }
 
 void ServingEngine::run_step(Seconds begin) {
@@ -220,55 +309,74 @@ void ServingEngine::run_step(Seconds begin) {
     pool_.hold(one.blocks, one.timing.input);
     flow_->fetch(request, one.timing.input, one.blocks, begin);
   }
-  const std::vector<SequenceInput> sequences = inputs();
+  const std::vector<Batch> batches = composed_batches();
   runs_step_ = true;
-  if (sequences.empty()) return;
-  model_.recorder().begin_step();
-  const std::vector<std::int32_t> tokens = model_.pass(sequences);
-  model_.recorder().end_step();
-  for (std::size_t i = 0; i < given_.size(); ++i) {
-    if (given_[i].token) given_[i].token = tokens[i];
+  has_passes_ = !batches.empty();
+  first_giving_ = -1;
+  if (batches.empty()) return;
+  const Batch& first = batches.front();
+  if (std::any_of(first.begin(), first.end(), [](const Part& part) { return part.gives; })) {
+    first_giving_ = next_pass_;
   }
-  record_step(begin);
+  std::vector<EngineStep> passes;
+  model_.recorder().begin_step();
+  for (const Batch& batch : batches) passes.push_back(run_pass(batch));
+  model_.recorder().end_step();
+  record_step(begin, passes);
 }
 
-void ServingEngine::record_step(Seconds begin) {
+void ServingEngine::record_step(Seconds begin, const std::vector<EngineStep>& passes) {
   ObservedServingStep made;
   made.begin = begin;
   made.step = scheduler_->step_of(0);
   made.kv_blocks = static_cast<double>(pool_.used());
-  made.bytes_as_said = account_->add(made.step, model_.recorder());
+  made.bytes_as_said = account_->add(passes, model_.recorder());
   made.sent = account_->sent();
   steps_.push_back(made);
 }
 
+// Of one stage a token is there when the step is over; of several it has a time of its own.
 void ServingEngine::give_tokens(Seconds now) {
-  for (const Given& given : given_) {
-    Served& one = served(given.request);
-    one.cached += given.computed;
-    if (!given.token) continue;
-    one.tokens.push_back(*given.token);
-    const bool first = static_cast<int>(one.tokens.size()) == one.timing.input + 1;
-    if (first) {
-      one.timing.first_token = now;
-    } else {
-      run_.gaps.push_back({now - one.last_token, 1.0});
+  for (const Returned& back : returned_) {
+    const Seconds when = has_stages() ? seconds(back.when) : now;
+    for (const Answer& answer : back.answers) {
+      Served& one = served(answer.request);
+      if (answer.first) {
+        one.timing.first_token = when;
+      } else {
+        run_.gaps.push_back({when - one.last_token, 1.0});
+      }
+      one.last_token = when;
+      if (answer.last && has_stages()) ended_.push_back({answer.request, when});
     }
-    one.last_token = now;
   }
+  returned_.clear();
 }
 
 void ServingEngine::finish_step(Seconds end) {
   if (!runs_step_) return;
   runs_step_ = false;
-  if (!given_.empty()) steps_.back().time = end - steps_.back().begin;
-  give_tokens(end);
+  if (has_passes_) steps_.back().time = end - steps_.back().begin;
   scheduler_->finish_step(end);
   for (const StepEvent& event : scheduler_->ends()) this->end(event);
 }
 
+void ServingEngine::ask_behind_ended() {
+  for (const StepEvent& event : ended_) {
+    served(event.index).timing.end = event.when;
+    if (load_.kind == LoadKind::closed_loop && next_ < asked_.size()) ask_next(event.when);
+  }
+  ended_.clear();
+}
+
+// With stages the last token of a request that the scheduler ends may still be on its way.
 void ServingEngine::end(const StepEvent& event) {
   Served& one = served(event.index);
+  if (has_stages()) {
+    --in_batch_[at_place(one.batch)];
+    pool_.give_back(one.blocks);
+    return;
+  }
   invariant(static_cast<int>(one.tokens.size()) == one.timing.input + one.timing.output,
             "a request ends with its last token");
   one.timing.end = event.when;

@@ -2,9 +2,28 @@
 // One replica that serves: continuous batching over a paged cache. Which requests a step takes is
 // decided by the scheduler of the event simulation (sim/serving/replica_simulation.h), whose clock
 // here is that of the replica's first rank. Every rank runs the same scheduler.
+//
+// Pipeline stages do what the simulation assumes (step_duration, sim/serving/scheduler.h): a step
+// is composed whole, gives one token to each sequence that decodes, and is cut into one batch a
+// stage. A request keeps its batch. The next step begins when the first batch is back, or when it
+// is sent if it gives no token; the other batches are still on their way. So a step lasts as long
+// as a batch takes through all stages, and each stage has a batch. At most one batch a stage is on
+// its way.
+//   vLLM (v1/engine/core.py, step_with_batch_queue) composes each batch by itself, and gives each
+//   the whole token budget; the simulation has one budget a step, and so has this engine. The
+//   simulation lets a prompt hold up the next step for one stage's share of it. Here sequences that
+//   decode in the prompt's batch wait until the prompt has passed all stages.
+// The scheduler ends requests, and gives their blocks away, when the next step begins, where a pass
+// of theirs may still be on its way. That is safe: each stage makes its passes in the order in
+// which they set out, so whoever gets a block writes it after its last reader.
+//   All ranks make the same calls in the same order. A step's clock comes from the first rank, and
+//   a
+// rank of a later stage takes it behind its passes of the step before. That wait, too, is for an
+// earlier place in the order of serving_model.h.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -40,7 +59,8 @@ class ServingEngine {
   [[nodiscard]] const std::vector<ServedTransfer>& transfers() const {
     return account_->transfers();
   }
-  // Prompt and answer of a request of the load.
+  // Prompt and answer of a request of the load. With stages: on ranks of the first and the last
+  // one.
   [[nodiscard]] const std::vector<std::int32_t>& tokens_of(int request) const;
   [[nodiscard]] std::int64_t blocks_used() const { return pool_.used(); }
   [[nodiscard]] const ServingModel& model() const { return model_; }
@@ -52,12 +72,30 @@ class ServingEngine {
     BlockTable blocks;
     RequestTiming timing{};
     Seconds last_token{};
+    int batch = -1;              // none yet
+    std::int64_t gives_in = -1;  // the latest pass that gives it a token
   };
-  // What a pass gave to a sequence.
-  struct Given {
+  // Rows of one sequence in a pass, which may give its next token.
+  struct Part {
     int request = 0;
-    std::int64_t computed = 0;
-    std::optional<std::int32_t> token;
+    std::int64_t count = 1;
+    bool gives = true, decodes = true;
+  };
+  using Batch = std::vector<Part>;
+  // A pass whose tokens are not known yet, or not given out.
+  struct Pass {
+    std::int64_t number = 0;  // of the run
+    Batch parts;
+    std::vector<std::int32_t> tokens;  // of each part, where this rank has them
+  };
+  // Tokens that are known, and when they were.
+  struct Answer {
+    int request = 0;
+    bool first = false, last = false;
+  };
+  struct Returned {
+    std::vector<Answer> answers;
+    double when = 0;  // seconds since the run's begin, by the first rank's clock
   };
 
   void start(const ServingLoad& load, ServedShare share);
@@ -70,10 +108,19 @@ class ServingEngine {
   [[nodiscard]] bool wait_for_work(Seconds now);
   void run_step(Seconds begin);
   void finish_step(Seconds end);
-  [[nodiscard]] std::vector<SequenceInput> inputs();
-  void record_step(Seconds begin);
+  [[nodiscard]] bool has_stages() const { return model_.stages() > 1; }
+  [[nodiscard]] int batch_of(int request);
+  [[nodiscard]] std::vector<Batch> composed_batches();
+  // Returns what the ledger takes it for.
+  EngineStep run_pass(const Batch& batch);
+  // The oldest pass: its tokens become its sequences'.
+  void take_back();
+  void take_back_until(std::int64_t number);
+  void await_first_batch();
+  void record_step(Seconds begin, const std::vector<EngineStep>& passes);
   void give_tokens(Seconds now);
   void end(const StepEvent& event);
+  void ask_behind_ended();
   [[nodiscard]] Served& served(int request);
 
   const ServingScenario& scenario_;
@@ -94,8 +141,14 @@ class ServingEngine {
   ServingRun scheduled_;  // the scheduler's account
   std::optional<StepAccount> account_;
   std::vector<Served> served_;
-  std::vector<Given> given_;  // by the step that runs
   bool runs_step_ = false;
+  bool has_passes_ = false;         // the step that runs
+  std::vector<int> in_batch_;       // requests of each batch
+  std::deque<Pass> on_the_way_;     // oldest first
+  std::int64_t next_pass_ = 0;      // number
+  std::int64_t first_giving_ = -1;  // number of the step's first pass, if that gives tokens
+  std::vector<Returned> returned_;  // since tokens were given out last
+  std::vector<StepEvent> ended_;    // with stages: requests whose last token is given out
   std::vector<int> indices_;
   ServingRun run_;
   std::vector<ObservedServingStep> steps_;

@@ -19,9 +19,10 @@ std::int64_t window_of(const Model& model, int index) {
 }  // namespace
 
 // Parameters have the names of layer.cc, and so its weights.
-ServingLayer::ServingLayer(const TrialContext& context, ParameterStore& store, int index)
+ServingLayer::ServingLayer(const TrialContext& context, ParameterStore& store, int index,
+                           int cached)
     : context_(context),
-      index_(static_cast<std::size_t>(index)),
+      cached_(static_cast<std::size_t>(cached)),
       mlp_norm_(context, store, layer_part(index, "mlp_norm")),
       attention_norm_(context, store, layer_part(index, "input_norm")) {
   const Model& model = context.model;
@@ -53,8 +54,8 @@ Tensor ServingLayer::forward(Tensor x, const std::vector<SequenceRows>& sequence
                              const PagedCache& cache) const {
   NormSaved norm;
   Tensor normed = attention_norm_.forward(x, norm);
-  const Tensor middle = latent_ ? latent_->forward(normed, sequences, cache, index_)
-                                : attention_->forward(normed, sequences, cache, index_);
+  const Tensor middle = latent_ ? latent_->forward(normed, sequences, cache, cached_)
+                                : attention_->forward(normed, sequences, cache, cached_);
   context_.compute.add(middle.data(), x.data(), middle.data(), middle.count());
   x.release();
   NormSaved second;

@@ -16,7 +16,8 @@ namespace meshwright::calibrate {
 
 class ServingLayer {
  public:
-  ServingLayer(const TrialContext& context, ParameterStore& store, int index);
+  // index: in the model. cached: among the layers of this rank's cache.
+  ServingLayer(const TrialContext& context, ParameterStore& store, int index, int cached);
 
   [[nodiscard]] PageShape page_shape(int block_size) const {
     return latent_ ? latent_->page_shape(block_size) : attention_->page_shape(block_size);
@@ -28,7 +29,7 @@ class ServingLayer {
   [[nodiscard]] Tensor mlp_forward(const Tensor& x) const;
 
   const TrialContext& context_;
-  std::size_t index_;
+  std::size_t cached_;
   Norm mlp_norm_;
   std::optional<Mlp> mlp_;  // or the shared expert
   std::optional<Experts> experts_;

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model as one rank of a replica serves it: its share of the weights, the paged cache, and passes
 // of many sequences at once, each of which gives their likeliest next tokens.
+//
+// With pipeline stages a rank has the layers of one (stage_layers), and their cache alone. A pass
+// takes the activations of the stage before it and sends its own to the next. The last stage sends
+// the tokens to the first, where returned_tokens() takes them.
+//
+// No circle of waits. Number the passes in the order in which every stage makes them. In pass n
+// stage s waits
+//   for the activations of pass n from stage s - 1,
+//   for stage s + 1 to take those of its pass n - 1, before it computes,
+//   for the other tensor ranks of the same pass and stage.
+// The first stage also waits for tokens of a pass before n, from the last stage. The last stage
+// never waits for its tokens to be taken. So each wait is for an earlier pass, or for the same pass
+// on an earlier stage: the first of all pairs (pass, stage) that is not over waits for nothing.
+// Messages between two ranks come in the order of the passes; tokens have a communicator of their
+// own, so that they do not queue behind activations. A network on which a send waits for its
+// receiver (Communicator::sends_alone) would wait in a circle: first stage and last would send to
+// each other.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,6 +41,9 @@ struct ServingModelOptions {
   std::uint64_t seed = 1234;   // of weights; the same for every layout
   bool poison_memory = false;  // trial_step.h
 };
+
+// Whether a network carries stages.
+inline bool serves_stages(const Communicator& ranks) { return ranks.sends_alone(); }
 
 // The dense ranks of a replica as the layout that layers and groups are made from.
 Layout serving_ranks(const ReplicaLayout& replica);
@@ -44,10 +65,21 @@ class ServingModel {
   ServingModel(const ServingModel&) = delete;
   ServingModel& operator=(const ServingModel&) = delete;
 
-  // One pass: of each sequence the likeliest token behind its new ones, the same on all ranks.
-  // Where several are as likely, the first.
+  // One pass: of each sequence the likeliest token behind its new ones, the same on all ranks of
+  // the last stage; none on other stages. Where several are as likely, the first. Only the first
+  // stage reads tokens.
   std::vector<std::int32_t> pass(const std::vector<SequenceInput>& sequences);
+  [[nodiscard]] int stages() const { return layout_.pipeline_parallel_size; }
+  [[nodiscard]] int stage() const { return groups_.at.pipeline; }
+  [[nodiscard]] bool is_first_stage() const { return stage() == 0; }
+  [[nodiscard]] bool is_last_stage() const { return stage() == stages() - 1; }
+  // On the first of several stages: waits for the tokens of the oldest pass whose tokens were not
+  // taken, of so many sequences.
+  std::vector<std::int32_t> returned_tokens(std::size_t sequences);
+  // Until what this stage sent is received: after the last pass, when all tokens were taken.
+  void finish_passes();
   // Of the last pass, of each sequence's last row: (tensor ranks, sequences, vocabulary of a rank).
+  // Of the last stage.
   [[nodiscard]] const std::vector<float>& logits() const { return logits_; }
 
   [[nodiscard]] Recorder& recorder() { return recorder_; }
@@ -61,6 +93,11 @@ class ServingModel {
   [[nodiscard]] Tensor uploaded(const std::vector<std::int32_t>& values);
   // Positions of the pass' rows: learned ones, or their rows of the rotary table.
   void set_positions(const std::vector<std::int32_t>& positions);
+  // Embedded tokens, or what the stage before this one put out.
+  [[nodiscard]] Tensor stage_input(const std::vector<std::int32_t>& tokens);
+  void send_output(Tensor x);
+  void finish_sends();
+  void send_tokens(const std::vector<std::int32_t>& tokens);
   [[nodiscard]] std::vector<std::int32_t> likeliest(const Tensor& x,
                                                     const std::vector<std::int32_t>& last_rows);
 
@@ -75,10 +112,12 @@ class ServingModel {
   ParameterStore store_;
   Tensor rotary_, rotary_rows_;
   std::int64_t longest_;
-  std::optional<Embedding> embedding_;
+  std::unique_ptr<Communicator> back_;   // for tokens: the stages, first to last; else null
+  std::deque<Tensor> sent_, sent_back_;  // still read by the network
+  std::optional<Embedding> embedding_;   // of the first stage
   std::deque<ServingLayer> layers_;
-  std::optional<Norm> final_norm_;
-  std::optional<LanguageModelHead> head_;
+  std::optional<Norm> final_norm_;         // of the last stage
+  std::optional<LanguageModelHead> head_;  // of the last stage
   std::optional<PagedCache> cache_;
   std::vector<float> logits_;
 };

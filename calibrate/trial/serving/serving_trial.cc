@@ -16,6 +16,10 @@
 namespace meshwright::calibrate {
 namespace {
 
+std::string not_served(const char* what) {
+  return fmt::format("the trial does not serve {}", what);
+}
+
 bool serves_on_cores(const Compute& compute) {
   return compute.describe().device_kind() == DeviceKind::cpu;
 }
@@ -44,8 +48,11 @@ std::string lacks_room(const ServingScenario& scenario, const ServingLoad& load,
 std::string holds_too_much(const ServingScenario& scenario, std::int64_t kv_blocks,
                            const Compute& compute, Communicator& world) {
   const Bytes weights = replica_weights(scenario.model, scenario.options).total() * 2.0;
+  // Of the stage with most layers; all of them are cached whole.
+  const int stages = scenario.options.layout.pipeline_parallel_size;
+  const int layers = stage_layers(scenario.model.num_layers, stages, stages - 1).count;
   const Bytes cache = kv_rank_layer_bytes(scenario.model, scenario.options) * 2.0 *
-                      static_cast<double>(scenario.model.num_layers) *
+                      static_cast<double>(layers) *
                       static_cast<double>(kv_blocks * scenario.options.block_size);
   const Bytes free = bytes(-world.host_max(-compute.describe().free_memory.value()));
   const Bytes needed = weights + cache;
@@ -103,13 +110,9 @@ std::vector<ObservedHandover> serve_in_pools(ServingEngine& engine, const PoolRu
 
 std::string serving_unsupported(const ServingScenario& scenario, const ServingLoad& load) {
   const ReplicaOptions& o = scenario.options;
-  const auto not_served = [](const char* what) {
-    return fmt::format("the trial does not serve {}", what);
-  };
   if (scenario.model.mla && scenario.model.mla->dsa_indexer_n_heads > 0) {
     return not_served("sparse attention");
   }
-  if (o.layout.pipeline_parallel_size > 1) return not_served("pipeline stages");
   if (o.layout.data_parallel_size > 1) return not_served("data ranks of attention");
   if (o.layout.decode_context_parallel_size > 1) return not_served("decode context ranks");
   if (o.num_speculative_tokens > 0) return not_served("drafts");
@@ -150,6 +153,10 @@ ServingObservation run_serving_trial(const ServingScenario& scenario, int replic
   if (o.failure.empty() && size > world.size()) {
     o.failure = fmt::format("a replica needs {} ranks, {} are here", size, world.size());
   }
+  if (o.failure.empty() && scenario.options.layout.pipeline_parallel_size > 1 &&
+      !serves_stages(world)) {
+    o.failure = "the trial runs pipeline stages of a service between cores only";
+  }
   if (o.failure.empty()) o.failure = lacks_room(scenario, load, o.kv_blocks);
   if (o.failure.empty()) o.failure = holds_too_much(scenario, o.kv_blocks, compute, world);
   if (!o.failure.empty()) return o;
@@ -186,6 +193,9 @@ ServingObservation run_serving_trial(const ServingScenario& scenario, int replic
 
 std::string pools_unsupported(const ServingScenario& decode, const ReplicaOptions& prefill,
                               const ServingLoad& load) {
+  for (const ReplicaLayout& layout : {prefill.layout, decode.options.layout}) {
+    if (layout.pipeline_parallel_size > 1) return not_served("pools with pipeline stages");
+  }
   ServingScenario first = decode;
   first.options = prefill;
   const std::string reason = serving_unsupported(first, load);
