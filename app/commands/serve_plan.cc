@@ -105,7 +105,10 @@ planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::
   question.kept = o.top;
   question.space = planner::serving_space(question.scenario.model, question.scenario.cluster);
   if (!o.tensor.empty()) question.space.tensor = o.tensor;
-  if (!o.pipeline.empty()) question.space.pipeline = o.pipeline;
+  if (!o.pipeline.empty()) {
+    question.space.pipeline = o.pipeline;
+    question.space.stages_in_pools = true;
+  }
   if (!o.data.empty()) question.space.data = o.data;
   if (o.formats.max_num_seqs > 0) question.space.max_num_seqs = {0};
   if (o.formats.max_num_batched_tokens > 0) question.space.token_budgets = {0};

@@ -83,6 +83,7 @@ planner::ServingQuestion service_question(const CapacityRequest& request, std::s
   if (!service.tensor_parallel_size.empty()) question.space.tensor = service.tensor_parallel_size;
   if (!service.pipeline_parallel_size.empty()) {
     question.space.pipeline = service.pipeline_parallel_size;
+    question.space.stages_in_pools = true;
   }
   question.prices = request.question.options.prices;
   question.power = request.question.options.power;

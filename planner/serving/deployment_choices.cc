@@ -155,11 +155,11 @@ std::vector<ServingChoice> choices_of(const ServingQuestion& q,
   }
   if (q.disaggregated) {
     for (const LayoutResult& p : results) {
+      if (!may_be_pool(q.space, p)) continue;
       const PoolCandidate* prefill = best_variant(p, &PoolCandidate::prefill);
-      if (prefill == nullptr) continue;
       for (const LayoutResult& d : results) {
-        const PoolCandidate* decode = best_variant(d, &PoolCandidate::decode);
-        if (decode != nullptr) finder.add_disaggregated(*prefill, *decode);
+        if (!may_be_pool(q.space, d)) continue;
+        finder.add_disaggregated(*prefill, *best_variant(d, &PoolCandidate::decode));
       }
     }
   }

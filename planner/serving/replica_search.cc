@@ -170,6 +170,12 @@ std::vector<LayoutResult> search_layouts(const ServingQuestion& q, bool parallel
   return results;
 }
 
+bool may_be_pool(const ServingSpace& space, const LayoutResult& result) {
+  if (result.candidates.empty()) return false;
+  const ReplicaLayout& layout = result.candidates.front().options.layout;
+  return space.stages_in_pools || layout.pipeline_parallel_size == 1;
+}
+
 const PoolCandidate* best_variant(const LayoutResult& result, double PoolCandidate::*rate) {
   const PoolCandidate* best = nullptr;
   for (const PoolCandidate& one : result.candidates) {

@@ -35,6 +35,8 @@ struct LayoutResult {
 std::vector<ReplicaLayout> replica_layouts(const ServingQuestion& question);
 std::vector<LayoutResult> search_layouts(const ServingQuestion& question, bool parallel);
 
+// Whether replicas of this layout may stand in a prefill or a decode pool.
+bool may_be_pool(const ServingSpace& space, const LayoutResult& result);
 // Of one layout's variants the one that does most of this.
 const PoolCandidate* best_variant(const LayoutResult& result, double PoolCandidate::*rate);
 

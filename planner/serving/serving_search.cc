@@ -103,10 +103,12 @@ double planned_prefill_rate(const PoolCandidate& pool) {
 }
 
 // Where prompts are computed on the fewest GPUs.
-const PoolCandidate* best_prefill(const std::vector<LayoutResult>& results) {
+const PoolCandidate* best_prefill(const ServingSpace& space,
+                                  const std::vector<LayoutResult>& results) {
   const PoolCandidate* best = nullptr;
   double most = 0.0;
   for (const LayoutResult& result : results) {
+    if (!may_be_pool(space, result)) continue;
     for (const PoolCandidate& one : result.candidates) {
       const double rate = planned_prefill_rate(one) / num_gpus(one.options.layout);
       if (rate > most) {
@@ -180,7 +182,8 @@ ServingSpace serving_space(const Model& model, const Cluster& cluster) {
   const int domain = std::min(cluster.fast_domain(), cluster.num_gpus());
   for (int tensor = 1; tensor <= std::min(domain, 16); tensor *= 2) space.tensor.push_back(tensor);
   const bool cores = only_device(cluster).kind == DeviceKind::cpu;
-  if (!cores) space.pipeline = {1, 2};
+  space.pipeline = {1, 2};
+  space.stages_in_pools = !cores;
   if (model.moe && !cores) {
     space.data.clear();
     for (int data = 1; data <= std::min(domain, 16); data *= 2) space.data.push_back(data);
@@ -192,7 +195,7 @@ ServingSpace serving_space(const Model& model, const Cluster& cluster) {
 
 std::vector<std::string> left_out_of_space(const Model& model, const Cluster& cluster) {
   if (only_device(cluster).kind != DeviceKind::cpu) return {};
-  std::vector<std::string> words{"pipeline stages (--pp)"};
+  std::vector<std::string> words{"pools with pipeline stages (--pp)"};
   if (model.moe) words.emplace_back("data ranks of attention (--dp)");
   return words;
 }
@@ -211,9 +214,9 @@ ServingPlan serving_plan(const ServingQuestion& q) {
     tally_limits(tally, plan, q, result.candidates.front());
     if (q.aggregated) add_front(plan, q, result.candidates.front());
   }
-  if (const PoolCandidate* prefill = q.disaggregated ? best_prefill(results) : nullptr) {
+  if (const PoolCandidate* prefill = q.disaggregated ? best_prefill(q.space, results) : nullptr) {
     for (const LayoutResult& result : results) {
-      if (!result.candidates.empty()) {
+      if (may_be_pool(q.space, result)) {
         add_pool_front(plan, q, *prefill, result.candidates.front());
       }
     }

@@ -21,12 +21,13 @@ struct ServingSpace {
   std::vector<int> max_num_seqs{0};   // 0: the engine's default
   std::vector<int> token_budgets{0};  // max_num_batched_tokens; 0: the engine's default
   int replica_gpus = 16;              // of one replica, at most
+  bool stages_in_pools = true;        // prefill and decode pools may have pipeline stages
 };
 // Powers of two up to what the model and the cluster's fast domain allow. On cores only what
 // meshwright trial serves there.
 ServingSpace serving_space(const Model& model, const Cluster& cluster);
-// What the default space of this cluster leaves out, in words: of cores pipeline stages and, of a
-// model with experts, data ranks of attention. Empty on GPUs.
+// What the default space of this cluster leaves out, in words: of cores pools with pipeline stages
+// and, of a model with experts, data ranks of attention. Empty on GPUs.
 std::vector<std::string> left_out_of_space(const Model& model, const Cluster& cluster);
 
 struct ServingQuestion {

@@ -63,7 +63,7 @@ TEST(ServingPlan, MeetsTheLimitsWithTheFewestGpus) {
   EXPECT_GE(best.gpus_high, best.gpus);
 }
 
-// The trial on cores has no pipeline stages and no data ranks of attention.
+// The trial on cores has no pools with pipeline stages and no data ranks of attention.
 TEST(ServingSpace, OfCoresHasWhatTheTrialServes) {
   const Model experts = shipped_model("deepseek-v3");
   Cluster cluster = shipped_cluster("h100-8");
@@ -71,10 +71,37 @@ TEST(ServingSpace, OfCoresHasWhatTheTrialServes) {
   EXPECT_GT(serving_space(experts, cluster).data.size(), 1U);
   EXPECT_TRUE(left_out_of_space(experts, cluster).empty());
   only_device(cluster).kind = DeviceKind::cpu;
-  EXPECT_EQ(serving_space(experts, cluster).pipeline, std::vector{1});
+  EXPECT_EQ(serving_space(experts, cluster).pipeline, (std::vector{1, 2}));
+  EXPECT_FALSE(serving_space(experts, cluster).stages_in_pools);
   EXPECT_EQ(serving_space(experts, cluster).data, std::vector{1});
   EXPECT_EQ(left_out_of_space(experts, cluster).size(), 2U);
   EXPECT_EQ(left_out_of_space(shipped_model("llama-3-70b"), cluster).size(), 1U);
+}
+
+TEST(ServingSpace, SaysWhichLayoutsMayBeAPool) {
+  ServingSpace space;
+  LayoutResult result;
+  EXPECT_FALSE(may_be_pool(space, result));  // nothing fits
+  result.candidates.emplace_back();
+  EXPECT_TRUE(may_be_pool(space, result));
+  result.candidates.front().options.layout.pipeline_parallel_size = 2;
+  EXPECT_TRUE(may_be_pool(space, result));
+  space.stages_in_pools = false;
+  EXPECT_FALSE(may_be_pool(space, result));
+}
+
+TEST(ServingPlan, OfPoolsWithoutStagesHasNone) {
+  ServingQuestion q = llama_question(20);
+  q.aggregated = false;
+  q.disaggregated = true;
+  q.space.stages_in_pools = false;
+  const ServingPlan plan = serving_plan(q);
+  ASSERT_FALSE(plan.choices.empty());
+  for (const ServingChoice& one : plan.choices) {
+    ASSERT_TRUE(one.deployment.prefill.has_value());
+    EXPECT_EQ(one.deployment.prefill->options.layout.pipeline_parallel_size, 1);
+    EXPECT_EQ(one.deployment.pool.options.layout.pipeline_parallel_size, 1);
+  }
 }
 
 TEST(ServingPlan, OfMoreLoadOrTighterLimitsNeedsNoFewerGpus) {
