@@ -78,7 +78,7 @@ struct StageLayers {
   int first = 0, count = 0;
   bool operator==(const StageLayers&) const = default;
 };
-constexpr StageLayers stage_layers(int num_layers, int stages, int stage) {
+constexpr StageLayers replica_stage_layers(int num_layers, int stages, int stage) {
   const int each = num_layers / stages, fuller = num_layers % stages;
   const int plain = stages - fuller;  // stages without one more
   const int more_before = stage > plain ? stage - plain : 0;

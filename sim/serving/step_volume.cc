@@ -166,7 +166,7 @@ std::vector<ServingTransfer> stage_step_volume(const Model& model, const Serving
   const int stages = options.layout.pipeline_parallel_size;
   const bool last = stage == stages - 1;
   return volume_of(model, cluster, engine, options, step,
-                   {.layers = stage_layers(model.num_layers, stages, stage),
+                   {.layers = replica_stage_layers(model.num_layers, stages, stage),
                     .embedding = stage == 0,
                     .head = last,
                     .sends = last ? 0.0 : 1.0});

@@ -521,6 +521,7 @@ TEST(ServingStages, TheTrialGivesTheTransfersOfAllStages) {
     EXPECT_GT(step.time, seconds(0));
     EXPECT_GT(step.sent, bytes(0));
   }
+  if (machine().world->rank() >= o.ranks) return;  // it took no part
   double passes = 0;
   std::vector<std::string_view> names;
   for (const ServedTransfer& t : o.transfers) {

@@ -60,7 +60,7 @@ ServingModel::ServingModel(const Model& model, const ReplicaLayout& replica, Com
     back_ = ranks.split(groups_.at.tensor, stage());
   }
   if (is_first_stage()) embedding_.emplace(context_, store_);
-  const StageLayers own = stage_layers(model_.num_layers, stages(), stage());
+  const StageLayers own = replica_stage_layers(model_.num_layers, stages(), stage());
   for (int i = 0; i < own.count; ++i) layers_.emplace_back(context_, store_, own.first + i, i);
   if (is_last_stage()) {
     final_norm_.emplace(context_, store_, "final_norm");

@@ -2,9 +2,9 @@
 // A model as one rank of a replica serves it: its share of the weights, the paged cache, and passes
 // of many sequences at once, each of which gives their likeliest next tokens.
 //
-// With pipeline stages a rank has the layers of one (stage_layers), and their cache alone. A pass
-// takes the activations of the stage before it and sends its own to the next. The last stage sends
-// the tokens to the first, where returned_tokens() takes them.
+// With pipeline stages a rank has the layers of one (replica_stage_layers), and their cache alone.
+// A pass takes the activations of the stage before it and sends its own to the next. The last stage
+// sends the tokens to the first, where returned_tokens() takes them.
 //
 // No circle of waits. Number the passes in the order in which every stage makes them. In pass n
 // stage s waits

@@ -50,7 +50,7 @@ std::string holds_too_much(const ServingScenario& scenario, std::int64_t kv_bloc
   const Bytes weights = replica_weights(scenario.model, scenario.options).total() * 2.0;
   // Of the stage with most layers; all of them are cached whole.
   const int stages = scenario.options.layout.pipeline_parallel_size;
-  const int layers = stage_layers(scenario.model.num_layers, stages, stages - 1).count;
+  const int layers = replica_stage_layers(scenario.model.num_layers, stages, stages - 1).count;
   const Bytes cache = kv_rank_layer_bytes(scenario.model, scenario.options) * 2.0 *
                       static_cast<double>(layers) *
                       static_cast<double>(kv_blocks * scenario.options.block_size);

@@ -251,13 +251,13 @@ TEST(StepVolume, OfLlama70bIsTwoAllReducesALayer) {
 
 // 7 layers on 3 stages: 2, 2 and 3. 8 layers: 2, 3 and 3.
 TEST(StageLayers, LatestStagesHaveOneMore) {
-  EXPECT_EQ(stage_layers(7, 3, 0), (StageLayers{0, 2}));
-  EXPECT_EQ(stage_layers(7, 3, 1), (StageLayers{2, 2}));
-  EXPECT_EQ(stage_layers(7, 3, 2), (StageLayers{4, 3}));
-  EXPECT_EQ(stage_layers(8, 3, 0), (StageLayers{0, 2}));
-  EXPECT_EQ(stage_layers(8, 3, 1), (StageLayers{2, 3}));
-  EXPECT_EQ(stage_layers(8, 3, 2), (StageLayers{5, 3}));
-  EXPECT_EQ(stage_layers(80, 1, 0), (StageLayers{0, 80}));
+  EXPECT_EQ(replica_stage_layers(7, 3, 0), (StageLayers{0, 2}));
+  EXPECT_EQ(replica_stage_layers(7, 3, 1), (StageLayers{2, 2}));
+  EXPECT_EQ(replica_stage_layers(7, 3, 2), (StageLayers{4, 3}));
+  EXPECT_EQ(replica_stage_layers(8, 3, 0), (StageLayers{0, 2}));
+  EXPECT_EQ(replica_stage_layers(8, 3, 1), (StageLayers{2, 3}));
+  EXPECT_EQ(replica_stage_layers(8, 3, 2), (StageLayers{5, 3}));
+  EXPECT_EQ(replica_stage_layers(80, 1, 0), (StageLayers{0, 80}));
 }
 
 // Two stages of 40 layers: 81 all-reduces on the first, 80 and the logits on the last, one message.
