@@ -169,9 +169,10 @@ Record<ServingObservation> make_serving_observation_record() {
       "Seconds between two tokens of a request, and how often.");
   r.row(&O::steps, "step_rows", step_rows(),
         "Of each step: replica, begin, seconds, decodes, their context, prompt tokens, prompts, "
-        "query-key pairs, blocks in use, bytes sent by a rank, 1 if they are the ledger's.");
+        "query-key pairs, blocks in use, bytes sent by a rank of each stage, 1 if they are the "
+        "ledger's.");
   r.row(&O::transfers, "transfers", kind::list(served_transfer_record),
-        "What the first rank moved, by transfer.");
+        "What the first rank of each stage moved, by transfer.");
   r.all_required();
   r.row(&O::prefill, "prefill", kind::optional(kind::object(served_prefill_record)),
         "The pool that computed prompts; the replicas above only decoded.");
