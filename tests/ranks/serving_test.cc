@@ -6,133 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 
 #include "calibrate/serving_bench.h"
-#include "calibrate/trial/inference_step.h"
 #include "calibrate/trial/serving/pool_flow.h"
-#include "calibrate/trial/serving/serving_engine.h"
 #include "calibrate/trial/serving/serving_trial.h"
 #include "sim/serving/kv_cache.h"
 #include "tests/ranks/omitting_communicator.h"
-#include "tests/ranks/same_step.h"
+#include "tests/ranks/serving_checks.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-constexpr std::uint64_t kServedSeed = 7;
-constexpr int kHeadsOfEach = 4;  // of the models: 8 ranks are two groups of four, which do the same
-
-std::unique_ptr<Communicator> serving_group() {
-  const int rank = machine().world->rank();
-  return machine().world->split(rank / kHeadsOfEach, rank % kHeadsOfEach);
-}
-
-// Prompts and answers of different lengths; 15 positions at most.
-ServingLoad some_requests() {
-  ServingLoad load;
-  load.kind = LoadKind::closed_loop;
-  load.concurrency = 3;
-  load.num_requests = 6;
-  load.lengths.kind = LengthKind::list;
-  load.lengths.list = {{7, 5}, {9, 1}, {3, 6}, {8, 7}, {1, 4}};
-  return load;
-}
-
-ServingScenario scenario_of(const Model& model, int tensor, int experts = 1) {
-  ServingScenario s;
-  s.model = model;
-  s.cluster.gpus_per_node = 8;
-  s.cluster.device.memory = gibibytes(1);
-  s.options.layout.tensor_parallel_size = tensor;
-  s.options.layout.expert_parallel_size = experts;
-  s.options.max_num_batched_tokens = 8;  // prompts are cut
-  s.options.max_num_seqs = 4;
-  s.options.block_size = 4;
-  return s;
-}
-
-ServingModelOptions model_options(std::int64_t blocks = 16) {
-  return {
-      .blocks = blocks, .block_size = 4, .longest = 16, .seed = kServedSeed, .poison_memory = true};
-}
-
-// The answer to a prompt: each token from the whole sequence before it at once, on one rank.
-class Alone {
- public:
-  explicit Alone(const Model& model)
-      : rank_(machine().world->split(machine().world->rank(), 0)),
-        step_(model, longest(), one(), *machine().compute, *rank_, options(), 0) {}
-
-  // The prompt is the first `input` of the tokens.
-  std::vector<std::int32_t> answer(std::vector<std::int32_t> tokens, int input, int output) {
-    tokens.resize(static_cast<std::size_t>(input));
-    for (int i = 0; i < output; ++i) {
-      step_.prefill(tokens);
-      tokens.push_back(step_.likeliest().front());
-    }
-    return tokens;
-  }
-
- private:
-  static Job longest() {
-    Job job = small_job();
-    job.seq_length = 16;
-    return job;
-  }
-  static Layout one() {
-    Layout l;
-    l.micro_batch_size = 1;
-    return l;
-  }
-  static StepOptions options() {
-    StepOptions o = kOptions;
-    o.moe_router_force_load_balancing = false;
-    return o;
-  }
-  std::unique_ptr<Communicator> rank_;
-  InferenceStep step_;
-};
-
-// Of stages between the first and the last no rank has tokens.
-void expect_tokens_alone(const ServingEngine& engine, const Model& model, const std::string& what) {
-  Alone alone(model);
-  if (!engine.model().is_first_stage() && !engine.model().is_last_stage()) return;
-  for (std::size_t i = 0; i < engine.requests().size(); ++i) {
-    const int request = engine.requests()[i];
-    const RequestTiming& t = engine.observed().requests[i];
-    const std::vector<std::int32_t>& tokens = engine.tokens_of(request);
-    EXPECT_EQ(tokens, alone.answer(tokens, t.input, t.output))
-        << model.name << ", " << what << ", request " << request;
-  }
-}
-
-void expect_ledger(const ServingEngine& engine, const std::string& what) {
-  EXPECT_FALSE(engine.steps().empty());
-  for (const ObservedServingStep& step : engine.steps()) {
-    EXPECT_TRUE(step.bytes_as_said) << what << ", at " << step.begin.value();
-  }
-}
-
-void expect_serves(const ServingScenario& scenario, const std::string& what,
-                   std::int64_t blocks = 16, bool full = false,
-                   const ServingLoad& load = some_requests()) {
-  const auto ranks = serving_group();
-  ServingEngine engine(scenario, *machine().compute, *ranks, model_options(blocks));
-  engine.run(load);
-  EXPECT_EQ(engine.blocks_used(), 0) << what;
-  EXPECT_EQ(engine.observed().preemptions > 0, full) << what;
-  expect_tokens_alone(engine, scenario.model, what);
-  expect_ledger(engine, what);
-}
-
-int tensor_size() { return std::min(kHeadsOfEach, machine().world->size()); }
-
-std::vector<Model> dense_models() {
-  Model sinks = small_window();
-  sinks.attention_sinks = true;
-  return {small_model(), small_llama(), small_multi_query(), small_qwen(), sinks};
-}
 
 TEST(Serving, TokensAreThoseOfOneRankWithoutACache) {
   for (const Model& model : dense_models()) {
@@ -176,101 +60,6 @@ TEST(Serving, RequestsThatLoseTheirPlaceGiveTheSameTokens) {
   expect_serves(scenario_of(small_llama(), tensor_size()), "full cache", 6, true);
 }
 
-// Stages need two ranks, and a network on which a send does not wait for its receiver.
-bool has_stages(const Communicator& ranks) { return ranks.size() > 1 && serves_stages(ranks); }
-
-// Two ranks are two stages; four are two of two tensor ranks, or four.
-std::vector<ReplicaLayout> stage_layouts(const Communicator& ranks) {
-  std::vector<ReplicaLayout> layouts{
-      {.tensor_parallel_size = ranks.size() / 2, .pipeline_parallel_size = 2}};
-  if (ranks.size() == 4) layouts.push_back({.pipeline_parallel_size = 4});
-  return layouts;
-}
-
-ServingScenario staged(const Model& model, const ReplicaLayout& layout) {
-  ServingScenario s = scenario_of(model, layout.tensor_parallel_size);
-  s.options.layout = layout;
-  return s;
-}
-
-TEST(ServingStages, TokensAreThoseOfOneRankWithoutACache) {
-  const auto ranks = serving_group();
-  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
-  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
-    for (const Model& model : dense_models()) {
-      expect_serves(staged(model, layout), short_name(layout));
-    }
-    expect_serves(staged(small_mla(), layout), short_name(layout));
-    expect_serves(staged(small_moe(), layout), short_name(layout));
-    ReplicaLayout experts = layout;
-    experts.expert_parallel_size = layout.tensor_parallel_size;
-    expect_serves(staged(small_moe(), experts), short_name(experts));
-  }
-}
-
-// Five layers: 2 and 3, or 1, 1, 1 and 2. With the embedding's matrix on both ends, or two of them.
-TEST(ServingStages, LayersNeedNotDivide) {
-  const auto ranks = serving_group();
-  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
-  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
-    for (const bool tied : {false, true}) {
-      Model model = small_llama();
-      model.num_layers = 5;
-      model.tied_embeddings = tied;
-      expect_serves(staged(model, layout), fmt::format("{} tied {}", short_name(layout), tied));
-    }
-  }
-}
-
-// Prefill first has steps of prompts alone; in flight, prompts are whole. One user at a time leaves
-// all batches but one empty.
-TEST(ServingStages, EveryRuleAndLoadGivesTheSameTokens) {
-  const auto ranks = serving_group();
-  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
-  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
-    ServingScenario s = staged(small_llama(), layout);
-    ServingLoad load = some_requests();
-    load.concurrency = 1;
-    expect_serves(s, "one user", 16, false, load);
-    load.kind = LoadKind::open_loop;
-    load.request_rate = 300;
-    expect_serves(s, "open loop", 16, false, load);
-    s.engine.order = SchedulerOrder::prefill_first;
-    s.engine.mixes_prefill_and_decode = false;
-    s.engine.full_cache = FullCache::retract;
-    expect_serves(s, "prefill first");
-    s.engine.order = SchedulerOrder::in_flight;
-    s.engine.mixes_prefill_and_decode = true;
-    s.engine.chunked_prefill = false;
-    s.engine.full_cache = FullCache::no_evict;
-    expect_serves(s, "in flight");
-  }
-}
-
-// All requests at once, and blocks for 24 tokens: in the fifth step requests 0, 2 and 3 need blocks
-// for 12 + 8 + 8. Blocks change their owner while passes are on their way.
-TEST(ServingStages, RequestsThatLoseTheirPlaceGiveTheSameTokens) {
-  const auto ranks = serving_group();
-  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
-  ServingLoad load = some_requests();
-  load.kind = LoadKind::all_at_once;
-  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
-    expect_serves(staged(small_llama(), layout), short_name(layout), 6, true, load);
-  }
-}
-
-TEST(ServingStages, BytesAreTheLedgersInSixteenBits) {
-  const auto ranks = serving_group();
-  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
-  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
-    ServingModelOptions options = model_options();
-    options.precision = Precision::bf16;
-    ServingEngine engine(staged(small_moe(), layout), *machine().compute, *ranks, options);
-    engine.run(some_requests());
-    expect_ledger(engine, short_name(layout));
-  }
-}
-
 // In 16 bits activations and messages are as wide as the ledger's.
 TEST(Serving, BytesAreTheLedgersInSixteenBits) {
   const auto ranks = serving_group();
@@ -282,8 +71,6 @@ TEST(Serving, BytesAreTheLedgersInSixteenBits) {
   expect_ledger(engine, "bf16");
 }
 
-// 2 rows of 32 numbers of 4 bytes = 256 bytes: the embedding, and two of each of 4 layers. Logits
-// of 2 sequences x 128 padded entries x 4 bytes = 1024.
 // What a calibration times of the engine: right numbers of attention, whole runs of steps.
 TEST(ServingBench, ComputesWhatItTimes) {
   MeasuredPoint point;
@@ -308,6 +95,8 @@ TEST(ServingBench, ComputesWhatItTimes) {
   EXPECT_EQ(make_serving_bench(*machine().compute, *machine().world, point), nullptr);
 }
 
+// 2 rows of 32 numbers of 4 bytes = 256 bytes: the embedding, and two of each of 4 layers. Logits
+// of 2 sequences x 128 padded entries x 4 bytes = 1024.
 TEST(Serving, TransfersAreTwoALayerAndTheVocabularys) {
   const auto ranks = serving_group();
   if (ranks->size() == 1) GTEST_SKIP() << "one rank moves nothing";
@@ -340,120 +129,12 @@ TEST(Serving, TheCacheTakesTheBytesOfItsBlocks) {
   }
 }
 
-// 5 layers: 2 and 3, or 1, 1, 1 and 2. A stage caches its own alone.
-TEST(ServingStages, TheCacheTakesTheBytesOfTheStagesLayers) {
-  const auto ranks = serving_group();
-  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
-  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
-    for (Model model : {small_llama(), small_mla()}) {
-      model.num_layers = 5;
-      const ServingScenario s = staged(model, layout);
-      const ServingModel served(model, layout, *machine().compute, *ranks, model_options(10));
-      const bool last = served.is_last_stage();
-      const int layers = layout.pipeline_parallel_size == 2 ? (last ? 3 : 2) : (last ? 2 : 1);
-      EXPECT_EQ(served.cache_size(),
-                kv_rank_layer_bytes(model, s.options) * (layers * 2.0 * 10 * 4))
-          << model.name << " stage " << served.stage();
-    }
-  }
-}
-
-// Two passes over a paged cache: two prompts, then a token of each. With stages the tokens that
-// came back to the first one stand behind the logits.
-std::vector<float> logits_of_two_passes(const ServingScenario& s, Communicator& ranks,
-                                        const std::function<void()>& begin) {
-  ServingModel model(s.model, s.options.layout, *machine().compute, ranks, model_options());
-  begin();
-  BlockTable first{0, 1}, second{2, 3};
-  const std::vector<std::int32_t> tokens{11, 52, 33, 74, 5, 66, 17, 28, 39};
-  model.pass({{tokens.data(), 4, 0, &first}, {tokens.data() + 4, 3, 0, &second}});
-  std::vector<float> logits = model.logits();
-  model.pass({{tokens.data() + 7, 1, 4, &first}, {tokens.data() + 8, 1, 3, &second}});
-  logits.insert(logits.end(), model.logits().begin(), model.logits().end());
-  if (model.stages() > 1 && model.is_first_stage()) {
-    for (int pass = 0; pass < 2; ++pass) {
-      for (const std::int32_t token : model.returned_tokens(2)) {
-        logits.push_back(static_cast<float>(token));
-      }
-    }
-  }
-  model.finish_passes();
-  return logits;
-}
-
-bool differ(const std::vector<float>& a, const std::vector<float>& b) {
-  if (a.size() != b.size()) return true;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!(d <= 1e-5)) return true;
-  }
-  return false;
-}
-
-// Calls that any rank counted. A rank has those of its own groups: stages have different ones.
-std::vector<TransferCall> calls_of_all(const Omission& counted, Communicator& ranks) {
-  std::vector<TransferCall> all;
-  const auto append = [&](TransferCall call) {
-    const auto found = counted.made.find(call);
-    const int made = found == counted.made.end() ? 0 : found->second;
-    const int most = static_cast<int>(machine().world->host_max(made));
-    for (call.n = 0; call.n < most; ++call.n) all.push_back(call);
-  };
-  for (int split = 0; split < counted.splits; ++split) {
-    append({.split = split});
-    for (int from = 0; from < ranks.size(); ++from) {
-      for (int to = 0; to < ranks.size(); ++to) {
-        append({.split = split, .from = from, .to = to});
-      }
-    }
-  }
-  return all;
-}
-
-void expect_every_transfer_noticed(const ServingScenario& s) {
-  const auto ranks = serving_group();
-  const std::vector<float> whole = logits_of_two_passes(s, *ranks, [] {});
-  Omission counted;
-  {
-    OmittingCommunicator counting(nullptr, *ranks, counted, -1);
-    logits_of_two_passes(s, counting, [&] { counted.begin({.split = -2}); });
-  }
-  const std::vector<TransferCall> calls = calls_of_all(counted, *ranks);
-  for (const TransferCall& call : calls) {
-    Omission omission;
-    OmittingCommunicator omitting(nullptr, *ranks, omission, -1);
-    const auto logits = logits_of_two_passes(s, omitting, [&] { omission.begin(call); });
-    EXPECT_GT(machine().world->host_max(differ(logits, whole) ? 1.0 : 0.0), 0.0)
-        << s.model.name << " group " << call.split << " call " << call.n << " from " << call.from;
-  }
-  const ReplicaLayout& l = s.options.layout;
-  const int stages = l.pipeline_parallel_size, tensor = l.tensor_parallel_size;
-  // Two passes of an embedding, two a layer, and logits. Of stages the n-th calls are left out
-  // together: those of the first, or of the last, which has logits for the embedding.
-  const int of_stage = 1 + 2 * s.model.num_layers / stages + (stages == 1 ? 1 : 0);
-  // Messages over each border, and tokens back to the first stage.
-  const int messages = stages > 1 ? stages - 1 + 1 : 0;
-  EXPECT_EQ(static_cast<int>(calls.size()), 2 * ((tensor > 1 ? of_stage : 0) + messages));
-}
-
 TEST(Serving, EachTransferThatIsLeftOutIsNoticed) {
   const int ranks = tensor_size();
   if (ranks == 1) GTEST_SKIP() << "one rank moves nothing";
   expect_every_transfer_noticed(scenario_of(small_llama(), ranks));
   expect_every_transfer_noticed(scenario_of(small_moe(), ranks, ranks));
   expect_every_transfer_noticed(scenario_of(small_mla(), ranks));
-}
-
-TEST(ServingStages, EachTransferThatIsLeftOutIsNoticed) {
-  const auto ranks = serving_group();
-  if (!has_stages(*ranks)) GTEST_SKIP() << "two stages are two ranks";
-  for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
-    expect_every_transfer_noticed(staged(small_llama(), layout));
-    expect_every_transfer_noticed(staged(small_mla(), layout));
-    ReplicaLayout experts = layout;
-    experts.expert_parallel_size = layout.tensor_parallel_size;
-    expect_every_transfer_noticed(staged(small_moe(), experts));
-  }
 }
 
 // Each replica is half of the ranks, or the one there is; requests go round.
@@ -487,51 +168,6 @@ TEST(ServingTrial, ReplicasServeTheirSharesOfTheLoad) {
   for (const ObservedServingStep& step : o.steps) EXPECT_GT(step.time, seconds(0));
   EXPECT_GT(o.run.busy_share, 0.0);
   EXPECT_LE(o.run.busy_share, 1.0);
-}
-
-// Rows of all stages, added up. Three users keep two batches on their way.
-TEST(ServingStages, TheTrialGivesTheTransfersOfAllStages) {
-  const int ranks = tensor_size();
-  const int tensor = std::max(1, ranks / 2);
-  const ServingScenario s =
-      staged(small_llama(), {.tensor_parallel_size = tensor, .pipeline_parallel_size = 2});
-  const ServingObservation o =
-      run_serving_trial(s, 1, some_requests(), *machine().compute, *machine().world,
-                        {.seed = kServedSeed, .warmup_requests = 1});
-  if (machine().world->size() < 2) {
-    EXPECT_EQ(o.failure, "a replica needs 2 ranks, 1 are here");
-    return;
-  }
-  if (!serves_stages(*machine().world)) {
-    EXPECT_EQ(o.failure, "the trial runs pipeline stages of a service between cores only");
-    return;
-  }
-  ASSERT_EQ(o.failure, "");
-  EXPECT_EQ(o.ranks, 2 * tensor);
-  EXPECT_EQ(o.requests, (std::vector<int>{0, 1, 2, 3, 4, 5}));
-  double gaps = 0;
-  for (const RequestTiming& t : o.run.requests) {
-    EXPECT_GT(t.first_token, t.arrival);
-    EXPECT_GE(t.end, t.first_token);
-    gaps += t.output - 1;
-  }
-  EXPECT_EQ(static_cast<double>(o.run.gaps.size()), gaps);
-  for (const ObservedServingStep& step : o.steps) {
-    EXPECT_TRUE(step.bytes_as_said);
-    EXPECT_GT(step.time, seconds(0));
-    EXPECT_GT(step.sent, bytes(0));
-  }
-  if (machine().world->rank() >= o.ranks) return;  // it took no part
-  double passes = 0;
-  std::vector<std::string_view> names;
-  for (const ServedTransfer& t : o.transfers) {
-    names.push_back(t.counted.name);
-    EXPECT_EQ(t.counted.times_per_step, t.said_calls) << t.counted.name;
-    EXPECT_NEAR(t.counted.payload_per_step() / t.said_payload, 1.0, 1e-9) << t.counted.name;
-    if (t.counted.name == "stage send") passes = t.said_calls;
-  }
-  EXPECT_EQ(names.size(), tensor > 1 ? 5U : 1U);
-  EXPECT_GT(passes, static_cast<double>(o.steps.size()));
 }
 
 // Half of the ranks compute prompts, the other half decode.
