@@ -9,15 +9,16 @@
 // No circle of waits. Number the passes in the order in which every stage makes them. In pass n
 // stage s waits
 //   for the activations of pass n from stage s - 1,
-//   for stage s + 1 to take those of its pass n - 1, before it computes,
-//   for the other tensor ranks of the same pass and stage.
+//   before it computes, for stage s + 1 to take those of pass n - 1, which that stage does first in
+//   its pass n - 1,
+//   for the other tensor ranks of the same pass and stage, which make the same calls.
 // The first stage also waits for tokens of a pass before n, from the last stage. The last stage
-// never waits for its tokens to be taken. So each wait is for an earlier pass, or for the same pass
-// on an earlier stage: the first of all pairs (pass, stage) that is not over waits for nothing.
-// Messages between two ranks come in the order of the passes; tokens have a communicator of their
-// own, so that they do not queue behind activations. A network on which a send waits for its
-// receiver (Communicator::sends_alone) would wait in a circle: first stage and last would send to
-// each other.
+// does not wait for its tokens to be taken, before all passes are over. So a pass on a stage waits
+// only for earlier passes, and for the same pass on earlier stages. Of all pairs (pass, stage) that
+// are not over the first one waits for no other, and goes on. Messages between two ranks come in
+// the order of the passes. Tokens have a communicator of their own: they do not queue behind
+// activations. A network on which a send waits for its receiver (Communicator::sends_alone) has a
+// circle: first stage and last would send to each other.
 #pragma once
 
 #include <cstdint>
