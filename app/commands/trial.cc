@@ -5,23 +5,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "app/commands/commands.h"
 #include "app/commands/trial_serving.h"
-#include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
-#include "app/files/output_file.h"
 #include "app/files/profile_files.h"
 #include "app/options/command.h"
 #include "app/options/rank_options.h"
+#include "app/runs/trial_ranks.h"
 #include "app/runs/trial_run.h"
-#include "calibrate/backends/backend.h"
-#include "calibrate/launch/launch.h"
+#include "calibrate/launch/rank_place.h"
 #include "reports/records/plan_file.h"
 #include "sim/base/error.h"
 #include "sim/base/trial_mode.h"
@@ -149,25 +146,13 @@ TrialRun describe_trial(TrialOptions& options, const Json& json, const reports::
   return run;
 }
 
-// Number of ranks: at most that of the largest layout, and at most one per device.
-int trial_ranks(const RankOptions& options, const TrialRun& run) {
-  if (options.ranks > 0) return options.ranks;
-  int needed = 1;
-  for (const Layout& layout : run.layouts) needed = std::max(needed, world_size(layout));
-  return std::min(needed, devices_here(options));
-}
-
 int start_trial(const TrialOptions& options, const TrialRun& run, const Call& call) {
+  int largest = 1;
+  for (const Layout& layout : run.layouts) largest = std::max(largest, world_size(layout));
   const double each = 2.0 * options.trial.time_limit_seconds + kTrialSlackSeconds;
-  const auto begin = std::filesystem::file_time_type::clock::now();
-  const auto outcome = start_ranks(options.ranks, trial_ranks(options.ranks, run),
-                                   rank_program(options.ranks, call.arguments),
-                                   each * static_cast<double>(run.layouts.size()));
-  if (outcome.ok()) return kDone;
-  return failed_job(outcome, "trial",
-                    written_since(run.out, begin)
-                        ? fmt::format("the layouts measured before are in {}", run.out)
-                        : "no layout was measured");
+  return start_trial_ranks(
+      options.ranks, {largest, each * static_cast<double>(run.layouts.size()), run.out, "layout"},
+      call);
 }
 
 TrialMode mode_of(const std::string& text) {

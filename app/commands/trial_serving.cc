@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/trial_serving.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <filesystem>
 
-#include "app/console/exit_code.h"
 #include "app/console/terminal.h"
-#include "app/files/output_file.h"
 #include "app/runs/serving_trial_run.h"
-#include "calibrate/backends/backend.h"
-#include "calibrate/launch/launch.h"
+#include "app/runs/trial_ranks.h"
+#include "calibrate/launch/rank_place.h"
 #include "reports/records/serving_plan.h"
 #include "sim/base/error.h"
 
@@ -79,13 +74,16 @@ ServingTrialRun described_trial(const Json& json, const ServingTrialQuestion& qu
   return run;
 }
 
-int serving_ranks_of(const RankOptions& options, const ServingTrialRun& run) {
-  if (options.ranks > 0) return options.ranks;
-  int needed = 1;
+int start_serving_trial(const ServingTrialQuestion& question, const ServingTrialRun& run,
+                        const Call& call) {
+  int largest = 1;
   for (const planner::Deployment& deployment : run.deployments) {
-    needed = std::max(needed, planner::num_gpus(deployment));
+    largest = std::max(largest, planner::num_gpus(deployment));
   }
-  return std::min(needed, devices_here(options));
+  const double each = kSlowerThanSaid * question.time_limit + kServingSlackSeconds;
+  return start_trial_ranks(
+      question.ranks,
+      {largest, each * static_cast<double>(run.deployments.size()), run.out, "deployment"}, call);
 }
 
 }  // namespace
@@ -102,16 +100,7 @@ int run_serving_trial_command(const Json& plan, ServingTrialQuestion question,
     return run_serving_trial_rank(run, *place);
   }
   check_backend(question.ranks.backend);
-  const double each = kSlowerThanSaid * question.time_limit + kServingSlackSeconds;
-  const auto begin = std::filesystem::file_time_type::clock::now();
-  const auto outcome = start_ranks(question.ranks, serving_ranks_of(question.ranks, run),
-                                   rank_program(question.ranks, call.arguments),
-                                   each * static_cast<double>(run.deployments.size()));
-  if (outcome.ok()) return kDone;
-  return failed_job(outcome, "trial",
-                    written_since(run.out, begin)
-                        ? fmt::format("the deployments measured before are in {}", run.out)
-                        : "no deployment was measured");
+  return start_serving_trial(question, run, call);
 }
 
 }  // namespace meshwright::app
