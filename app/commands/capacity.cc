@@ -15,7 +15,6 @@
 #include "app/commands/shared_capacity.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
-#include "app/files/output_file.h"
 #include "app/options/capacity_options.h"
 #include "app/options/command.h"
 #include "app/options/output.h"
@@ -36,8 +35,7 @@ void write_answer(const CapacityOptions& options, const planner::CapacityQuestio
                   const reports::CapacityFile& file) {
   const std::string json = reports::capacity_file_record().write(file).dump(2) + "\n";
   const DeviceKind kind = question.device_kind();
-  const bool to_file = options.output.out != "-";
-  if (to_file) write_file_atomically(options.output.out, json);
+  const bool shown = write_answer_file(options.output, json);
   if (options.output.format == Format::table) {
     const std::string tokens = question.train_tokens
                                    ? reports::si_text(*question.train_tokens) + " tokens"
@@ -49,7 +47,7 @@ void write_answer(const CapacityOptions& options, const planner::CapacityQuestio
     print_capacity(file.capacity, kind);
     print_capacity_basis(file.capacity, kind);
     for (const std::string& note : file.notes) print_text(wrapped("note: " + note + "\n"));
-  } else if (!to_file || options.output.format != Format::json) {
+  } else if (shown) {
     write_output({.format = options.output.format, .out = "-"},
                  {reports::capacity_table(file.capacity, kind, true)}, json);
   }

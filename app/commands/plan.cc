@@ -266,12 +266,11 @@ std::vector<reports::Table> tables_of(const PlanOptions& options, const Question
 // With --out the plan goes to the file as JSON, and the document still to standard output.
 void write_plan(const PlanOptions& options, const Question& question, const Answer& answer,
                 const std::string& json) {
-  const bool to_file = options.output.out != "-";
-  if (to_file) write_file_atomically(options.output.out, json);
+  const bool shown = write_answer_file(options.output, json);
   if (options.output.format == Format::table) {
     const PlanDocument document = document_of(options, question, answer);
     options.full ? print_full(document) : print_short(document);
-  } else if (!to_file || options.output.format != Format::json) {
+  } else if (shown) {
     write_output({.format = options.output.format, .out = "-"},
                  tables_of(options, question, answer.plan), json);
     say("{}", left_out_text(answer.left_out));

@@ -9,7 +9,6 @@
 #include "app/commands/answers_text.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
-#include "app/files/output_file.h"
 #include "app/options/shared_capacity_question.h"
 #include "reports/tables/shared_capacity_tables.h"
 #include "reports/text/text.h"
@@ -50,11 +49,10 @@ void print_shared(const reports::SharedCapacityFile& file) {
 
 void write_shared(const OutputOptions& output, const reports::SharedCapacityFile& file) {
   const std::string json = reports::shared_capacity_file_record().write(file).dump(2) + "\n";
-  const bool to_file = output.out != "-";
-  if (to_file) write_file_atomically(output.out, json);
+  const bool shown = write_answer_file(output, json);
   if (output.format == Format::table) {
     print_shared(file);
-  } else if (!to_file || output.format != Format::json) {
+  } else if (shown) {
     write_output({.format = output.format, .out = "-"},
                  {reports::shared_rows_table(file.shared_capacity, true),
                   reports::shared_hours_table(file.shared_capacity)},

@@ -8,13 +8,13 @@
 #include <memory>
 
 #include "app/commands/commands.h"
+#include "app/commands/error_gate.h"
 #include "app/commands/trial_serving.h"
 #include "app/commands/validate_serving.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
 #include "app/files/observations.h"
-#include "app/files/output_file.h"
 #include "app/options/command.h"
 #include "app/options/inputs.h"
 #include "app/options/output.h"
@@ -40,19 +40,6 @@ struct ValidateOptions {
   bool force = false;
   OutputOptions output;
 };
-
-// "10%" or "0.1".
-double share_of(const std::string& flag, const std::string& text) {
-  try {
-    std::size_t used = 0;
-    const double value = std::stod(text, &used);
-    const std::string unit = text.substr(used);
-    if (value >= 0.0 && std::isfinite(value) && unit == "%") return value / 100.0;
-    if (value >= 0.0 && std::isfinite(value) && unit.empty()) return value;
-  } catch (const std::logic_error&) {
-  }
-  throw InputError(flag, "", fmt::format("must be a share such as 10% or 0.1 (got \"{}\")", text));
-}
 
 // One row a measured term of each layout.
 reports::Table term_errors(const planner::Validation& validation) {
@@ -195,11 +182,8 @@ int validation_verdict(const ValidateOptions& options, const planner::Validation
   say_verdict(validation);
   int exit_code = kDone;
   if (!options.max_error.empty()) {
-    const double limit = share_of("--max-error", options.max_error);
-    const bool passed = validation.median_absolute_error <= limit;
-    say("gate: median absolute error as measured {} {} %: {}\n", passed ? "<=" : ">",
-        number_text(100.0 * limit, 3), passed ? "passed" : "failed");
-    exit_code = passed ? kDone : kGateFailed;
+    exit_code = error_gate("median absolute error as measured", validation.median_absolute_error,
+                           share_of("--max-error", options.max_error));
   }
   Call next{{"report", options.plan, "--trials", options.trials}};
   say_next(options.force ? next.with({"--force"}) : next);
@@ -266,17 +250,12 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   const bool for_people =
       options.output.format == Format::table || options.output.format == Format::markdown;
   if (!caution.empty()) for_people ? print("{}\n", wrapped(caution + "\n")) : say("{}\n", caution);
-  OutputOptions output = options.output;
   const std::vector<reports::Table> tables{options.output.format == Format::table
                                                ? reports::validation_screen_table(validation)
                                                : reports::validation_table(validation),
                                            term_errors(validation), over_all_layouts(validation)};
-  if (output.out != "-") {
-    write_file_atomically(output.out, json);
-    output.out = "-";
-    if (output.format != Format::json) write_output(output, tables, json);
-  } else {
-    write_output(output, tables, json);
+  if (write_answer_file(options.output, json)) {
+    write_output({.format = options.output.format, .out = "-"}, tables, json);
   }
   print_what_was_run(validation);
   if (!options.refit_out.empty() && !validation.layouts.empty())

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
+#include "app/commands/error_gate.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/observations.h"
-#include "app/files/output_file.h"
 #include "app/files/serving_files.h"
 #include "reports/records/serving_plan.h"
 #include "reports/records/serving_trials.h"
@@ -51,10 +51,8 @@ int serving_verdict(const planner::ServingValidation& validation,
       percent(validation.regret));
   say("bytes      as the ledger in {} of {} services\n", same, validation.services.size());
   if (!question.max_error) return kDone;
-  const bool passed = validation.median_step_error <= *question.max_error;
-  say("gate: median absolute error of steps {} {} %: {}\n", passed ? "<=" : ">",
-      percent(*question.max_error), passed ? "passed" : "failed");
-  return passed ? kDone : kGateFailed;
+  return error_gate("median absolute error of steps", validation.median_step_error,
+                    *question.max_error);
 }
 
 }  // namespace
@@ -72,14 +70,9 @@ int run_serving_validation(const Json& plan, const Json& trials,
   const std::string json =
       reports::serving_validation_record().write({origin, validation, caution}).dump(2) + "\n";
   if (!caution.empty()) say("{}\n", caution);
-  OutputOptions output = question.output;
   const std::vector<reports::Table> tables{reports::serving_validation_table(validation)};
-  if (output.out != "-") {
-    write_file_atomically(output.out, json);
-    output.out = "-";
-    if (output.format != Format::json) write_output(output, tables, json);
-  } else {
-    write_output(output, tables, json);
+  if (write_answer_file(question.output, json)) {
+    write_output({.format = question.output.format, .out = "-"}, tables, json);
   }
   say_services(validation);
   return serving_verdict(validation, question);

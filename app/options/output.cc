@@ -81,4 +81,10 @@ void write_output(const OutputOptions& options, const std::vector<reports::Table
       options.out, options.format == Format::json ? json : tables_text(tables, options.format));
 }
 
+bool write_answer_file(const OutputOptions& options, const std::string& json) {
+  if (options.out == "-") return true;
+  write_file_atomically(options.out, json);
+  return options.format != Format::json;
+}
+
 }  // namespace meshwright::app

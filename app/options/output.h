@@ -39,4 +39,8 @@ std::string tables_text(const std::vector<reports::Table>& tables, Format format
 void write_output(const OutputOptions& options, const std::vector<reports::Table>& tables,
                   const std::string& json);
 
+// Writes `json` to the file of --out, if one was named. Returns whether an answer still goes to
+// standard output: not JSON that the file has.
+bool write_answer_file(const OutputOptions& options, const std::string& json);
+
 }  // namespace meshwright::app
