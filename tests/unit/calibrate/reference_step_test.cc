@@ -8,20 +8,16 @@
 #include "calibrate/workload.h"
 #include "tests/unit/calibrate/alone.h"
 #include "tests/unit/calibrate/idle_compute.h"
+#include "tests/unit/calibrate/two_layers.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-Model two_layers() {
-  Model model;
+// The sequences of short_job() need a learned position each.
+Model short_model() {
+  Model model = two_layers();
   model.name = "two";
-  model.num_layers = 2;
-  model.hidden_size = 64;
-  model.ffn_hidden_size = 256;
-  model.num_attention_heads = model.num_query_groups = 4;
-  model.kv_channels = 16;
-  model.vocab_size = 1024;
-  model.max_position_embeddings = 4096;
+  model.max_position_embeddings = 128;
   return model;
 }
 
@@ -38,7 +34,7 @@ Job short_job() {
 std::vector<MeasuredPoint> profile_points() {
   std::vector<MeasuredPoint> points;
   for (const int size : {1, 2}) {
-    std::vector<MeasuredPoint> passes = step_passes(*step_alone(two_layers(), short_job(), size));
+    std::vector<MeasuredPoint> passes = step_passes(*step_alone(short_model(), short_job(), size));
     passes[0].measurement.summary.median = milliseconds(1.0 * size);
     passes[1].measurement.summary.median = milliseconds(2.0 * size);
     passes[2].measurement.summary.median = milliseconds(1.0 * size);
@@ -48,17 +44,17 @@ std::vector<MeasuredPoint> profile_points() {
 }
 
 TEST(ReferenceStep, IsAStepThatTheProfileHasTimesOf) {
-  const auto steps = reference_steps(profile_points(), two_layers(), short_job());
+  const auto steps = reference_steps(profile_points(), short_model(), short_job());
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_EQ(steps[0].step.layout.micro_batch_size, 1);
   EXPECT_NEAR(steps[1].calibrated.value(), 8e-3, 1e-12);
-  Model other = two_layers();
+  Model other = short_model();
   other.name = "other";
   EXPECT_TRUE(reference_steps(profile_points(), other, short_job()).empty());
 }
 
 TEST(ReferenceStep, IsTheOneOfTheNearestMicroBatch) {
-  const auto steps = reference_steps(profile_points(), two_layers(), short_job());
+  const auto steps = reference_steps(profile_points(), short_model(), short_job());
   EXPECT_EQ(nearest_reference(steps, 1), &steps[0]);
   EXPECT_EQ(nearest_reference(steps, 4), &steps[1]);
   EXPECT_EQ(nearest_reference({}, 1), nullptr);
@@ -66,7 +62,7 @@ TEST(ReferenceStep, IsTheOneOfTheNearestMicroBatch) {
 
 // A product takes 1 us and nothing else any: the step takes a time t; calibrated was a half of it.
 TEST(ReferenceStep, SaysHowMuchLongerItTakesNow) {
-  const StepDemand demand = *step_alone(two_layers(), short_job(), 1);
+  const StepDemand demand = *step_alone(short_model(), short_job(), 1);
   IdleCompute compute;
   Alone world;
   StepCheck check(demand, compute, world);
@@ -100,7 +96,7 @@ TEST(ReferenceStep, RunsAroundEachTimedStepOfATrial) {
   };
   Job job = short_job();
   job.global_batch_size = 2;
-  const Observation o = run_trial(two_layers(), job, Layout{}, compute, world, options);
+  const Observation o = run_trial(short_model(), job, Layout{}, compute, world, options);
   EXPECT_EQ(o.failure, "");
   EXPECT_EQ(looks, 6);
   ASSERT_TRUE(o.host_time_ratio.has_value());
