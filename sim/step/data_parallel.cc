@@ -18,12 +18,6 @@ bool comes_after_reduction(const Transfer& transfer) {
 
 bool of_each_micro_batch(const Transfer& transfer) { return transfer.phase != Phase::step; }
 
-// Bytes that cores touch for a gradient that ZeRO-2 or ZeRO-3 reduces after each micro-batch: it is
-// set to zero before, and the share of each of `group_size` ranks is added to the sum so far.
-Bytes sharded_sums(const Transfer& transfer) {
-  return transfer.payload_per_step() * (1.0 + 3.0 / transfer.group_size);
-}
-
 }  // namespace
 
 double last_bucket_share(double parameters, double embedding, double bucket) {
@@ -49,6 +43,10 @@ Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& co
                              ? copies.reduce_gradients + copies.reduce_weights * weight / gradient
                              : 0.0;
   return transfer.payload_per_step() * touches;
+}
+
+Bytes sharded_sums(const Transfer& transfer) {
+  return transfer.payload_per_step() * (1.0 + 3.0 / transfer.group_size);
 }
 
 DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layout,

@@ -41,6 +41,10 @@ double bucket_parameters(const DataParallelFacts& facts, int data_ranks);
 void wait_for_last_bucket(DataCost& cost, double share);
 // Bytes that the copies around one of FSDP's collectives read and write on the compute stream.
 Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& copies);
+// Bytes that cores touch for a gradient that ZeRO-2 or ZeRO-3 reduces after each micro-batch. It is
+// set to zero before: its payload once. Each of `group_size` ranks adds its share to the sum so
+// far: two reads and a write of payload / group_size.
+Bytes sharded_sums(const Transfer& transfer);
 
 // Whether the communication of each kind hides behind compute, and how much it slows it.
 struct DataOverlap {

@@ -80,6 +80,45 @@ TEST(FsdpCopiesOf, AMicroBatchTouchesFourteenBytesAParameter) {
   EXPECT_EQ(fsdp_copies(gather, job, copies) + fsdp_copies(reduce, job, copies), bytes(14 * u));
 }
 
+// A gradient of 1000 bytes that 4 ranks share, in each of 8 micro-batches: 1000 bytes of zeros, and
+// of the share of 250 bytes two reads and a write: 8 x (1000 + 3 x 250) = 14,000 bytes.
+Transfer gradient_of_each_micro_batch() {
+  Transfer gradient;
+  gradient.group = Group::data;
+  gradient.collective = Collective::reduce_scatter;
+  gradient.phase = Phase::backward;
+  gradient.group_size = 4;
+  gradient.times_per_step = 8;
+  gradient.payload = bytes(1000);
+  return gradient;
+}
+
+TEST(ShardedSums, TouchAGradientOnceAndARanksShareThreeTimes) {
+  EXPECT_EQ(sharded_sums(gradient_of_each_micro_batch()), bytes(14'000));
+}
+
+// A rank alone has the whole gradient: 8 x (1000 + 3 x 1000) bytes.
+TEST(ShardedSums, TouchAGradientFourTimesOnOneRank) {
+  Transfer gradient = gradient_of_each_micro_batch();
+  gradient.group_size = 1;
+  EXPECT_EQ(sharded_sums(gradient), bytes(32'000));
+}
+
+// 14,000 bytes at 1000 bytes a second are 14 s. On a GPU nothing is waited for.
+TEST(ShardedSums, CostTimeOnCoresOnly) {
+  Cluster cluster;
+  cluster.num_nodes = 1;
+  cluster.intra_node.bandwidth = gigabytes_per_second(100);
+  only_device(cluster).kind = DeviceKind::cpu;
+  only_device(cluster).kernels = {{.kernel = "add", .rate = bytes_per_second(1000)}};
+  const Layout layout{.data_parallel_size = 4, .zero_stage = 2};
+  StageVolume volume;
+  volume.transfers = {gradient_of_each_micro_batch()};
+  EXPECT_EQ(data_cost(volume, {}, layout, cluster).alone.time, seconds(14));
+  only_device(cluster).kind = DeviceKind::gpu;
+  EXPECT_EQ(data_cost(volume, {}, layout, cluster).alone.time, seconds(0));
+}
+
 // Half of the reduction of 5 s, which errs by 10 %, is hidden, the gather of 4 s, which errs by 30
 // %, is not: (2.5 * 0.1 + 4 * 0.3) / 6.5 = 0.223.
 TEST(ExposedCost, ErrsAsItsPartsDo) {
