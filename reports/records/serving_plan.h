@@ -45,7 +45,6 @@ const Record<ServingPlanFile>& serving_plan_record();
 // Throws InputError, also for a deployment of more GPUs than can be counted, and for an empty list
 // of lengths.
 ServingPlanFile serving_plan_from_json(const Json& json, const std::string& file);
-const Record<ServingMetrics>& serving_metrics_record();
 
 struct ServingSimulationFile {
   std::string command{};

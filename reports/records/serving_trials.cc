@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/serving_trials.h"
 
-#include "reports/records/serving_plan.h"
+#include "reports/records/serving_deployments.h"
 #include "sim/json/serving_records.h"
 
 namespace meshwright::reports {
