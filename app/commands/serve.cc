@@ -14,7 +14,7 @@
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
 #include "reports/records/serving_answer.h"
-#include "reports/tables/serving_tables.h"
+#include "reports/tables/serving_estimate_tables.h"
 #include "sim/base/number_text.h"
 #include "sim/serving/estimate.h"
 #include "sim/serving/experts_touched.h"

@@ -19,7 +19,7 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "interop/serving/benchmark_table.h"
-#include "reports/tables/serving_plan_tables.h"
+#include "reports/tables/serving_backtest_tables.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 

@@ -3,18 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
+#include "reports/text/text.h"
 #include "sim/base/number_text.h"
 
 namespace meshwright::reports {
 namespace {
 
-constexpr std::size_t kMostMisses = 15;
-
-Cell in_ms(Seconds time) { return time.value() > 0.0 ? Cell(time / milliseconds(1)) : Cell(); }
-Cell optional_ms(const std::optional<Seconds>& time) { return time ? in_ms(*time) : Cell(); }
+Cell optional_ms(const std::optional<Seconds>& time) { return time ? time_in_ms(*time) : Cell(); }
 
 std::string gpus_text(const planner::ServingChoice& choice) {
   if (choice.gpus_low == 0 || choice.gpus_high == 0) return fmt::format("{}", choice.gpus);
@@ -24,12 +19,6 @@ std::string gpus_text(const planner::ServingChoice& choice) {
 std::string ranged_text(const planner::Ranged& ranged) {
   return fmt::format("{} ({}-{})", number_text(ranged.value, 3), number_text(ranged.low, 3),
                      number_text(ranged.high, 3));
-}
-
-std::string plain_words(std::string_view name) {
-  std::string words(name);
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return words;
 }
 
 }  // namespace
@@ -56,11 +45,11 @@ Table serving_choices_table(const ServingPlanFile& file) {
     const bool simulated = one.simulated.has_value();
     const auto at_percentile = [&](const std::optional<Seconds>& value, Seconds mean) {
       if (value) return optional_ms(value);
-      return simulated && file.percentile <= 0 ? in_ms(mean) : Cell();
+      return simulated && file.percentile <= 0 ? time_in_ms(mean) : Cell();
     };
     table.rows.push_back(
-        {++rank, planner::short_name(one.deployment), gpus_text(one), in_ms(one.state.state.ttft),
-         in_ms(one.state.state.tpot),
+        {++rank, planner::short_name(one.deployment), gpus_text(one),
+         time_in_ms(one.state.state.ttft), time_in_ms(one.state.state.tpot),
          at_percentile(one.simulated_ttft, simulated ? one.simulated->ttft.mean : Seconds{}),
          at_percentile(one.simulated_tpot, simulated ? one.simulated->tpot.mean : Seconds{}),
          one.tokens_per_second_per_gpu, one.tokens_per_second_per_user,
@@ -106,7 +95,7 @@ Table serving_pareto_table(const ServingPlanFile& file) {
                {"tokens_per_second_per_user", "tok/s/user", "", 3}},
               {}};
   for (const planner::ServingParetoPoint& one : file.plan.front) {
-    table.rows.push_back({one.name, one.users, in_ms(one.ttft), in_ms(one.tpot),
+    table.rows.push_back({one.name, one.users, time_in_ms(one.ttft), time_in_ms(one.tpot),
                           one.tokens_per_second_per_gpu, one.tokens_per_second_per_user});
   }
   return table;
@@ -136,7 +125,7 @@ Table serving_explanation_table(const ServingPlanFile& file) {
   table.columns[1].heading = planner::short_name(file.plan.choices[0].deployment);
   table.columns[2].heading = planner::short_name(file.plan.choices[1].deployment);
   for (const planner::ServingTermDifference& one : file.explanation) {
-    table.rows.push_back({plain_words(name_of(one.term)), in_ms(one.first), in_ms(one.second),
+    table.rows.push_back({spoken(name_of(one.term)), time_in_ms(one.first), time_in_ms(one.second),
                           (one.second - one.first) / milliseconds(1)});
   }
   return table;
@@ -175,7 +164,7 @@ Table serving_learning_table(const ServingPlanFile& file) {
     const bool is_rate = one.quantity == planner::ServingQuantity::output_tps;
     const double unit = is_rate ? 1.0 : 1e3;
     table.rows.push_back({one.id.substr(0, 48), static_cast<double>(one.results),
-                          plain_words(name_of(one.quantity)) + (is_rate ? ", tok/s" : ", ms"),
+                          spoken(name_of(one.quantity)) + (is_rate ? ", tok/s" : ", ms"),
                           one.measured * unit, one.predicted * unit, one.corrected * unit,
                           (one.corrected / one.measured - 1.0) * 100.0});
   }
@@ -193,8 +182,9 @@ Table serving_metrics_table(const ServingSimulationFile& file) {
                {"closed_form_ms", "closed form", "ms"}},
               {}};
   const auto add = [&](const char* name, const Percentiles& p, std::optional<Seconds> steady) {
-    table.rows.push_back({std::string(name), in_ms(p.mean), in_ms(p.p50), in_ms(p.p90),
-                          in_ms(p.p95), in_ms(p.p99), optional_ms(steady)});
+    table.rows.push_back({std::string(name), time_in_ms(p.mean), time_in_ms(p.p50),
+                          time_in_ms(p.p90), time_in_ms(p.p95), time_in_ms(p.p99),
+                          optional_ms(steady)});
   };
   const auto steady = [&](Seconds SteadyState::*part) -> std::optional<Seconds> {
     return file.steady ? std::optional((*file.steady).*part) : std::nullopt;
@@ -204,52 +194,6 @@ Table serving_metrics_table(const ServingSimulationFile& file) {
   add("TPOT inclusive, E2E / O", file.metrics.inclusive_tpot, std::nullopt);
   add("ITL", file.metrics.itl, std::nullopt);
   add("E2E", file.metrics.e2e, steady(&SteadyState::e2e));
-  return without_empty_columns(table);
-}
-
-Table serving_scores_table(const ServingBacktestFile& file) {
-  Table table{"errors: predicted / measured - 1",
-              {{"group", "group", ""},
-               {"quantity", "quantity", ""},
-               {"points", "points", ""},
-               {"median_percent", "median", "%", 3},
-               {"mean_percent", "mean", "%", 3},
-               {"p90_percent", "p90", "%", 3},
-               {"bias_percent", "bias", "%", 3},
-               {"covered_percent", "in 90 %", "%", 3}},
-              {}};
-  for (const planner::ServingScore& one : file.scores) {
-    table.rows.push_back({one.group, plain_words(name_of(one.quantity)),
-                          static_cast<double>(one.points), one.median * 100, one.mean * 100,
-                          one.p90 * 100, one.bias * 100, one.covered * 100});
-  }
-  return table;
-}
-
-Table serving_misses_table(const ServingBacktestFile& file) {
-  Table table{"largest errors of throughput",
-              {{"id", "point", ""},
-               {"deployment", "deployment", ""},
-               {"users", "users", ""},
-               {"measured", "measured", "tok/s"},
-               {"predicted", "predicted", "tok/s"},
-               {"error_percent", "error", "%", 3}},
-              {}};
-  const auto q = static_cast<std::size_t>(planner::ServingQuantity::output_tps);
-  std::vector<std::pair<double, const ServingBacktestPoint*>> worst;
-  for (const ServingBacktestPoint& one : file.points) {
-    if (!one.measured[q] || !one.predicted[q]) continue;
-    worst.emplace_back(*one.predicted[q] / *one.measured[q] - 1.0, &one);
-  }
-  std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {
-    return std::abs(a.first) > std::abs(b.first);
-  });
-  if (worst.size() > kMostMisses) worst.resize(kMostMisses);
-  for (const auto& [error, point] : worst) {
-    table.rows.push_back({point->id.substr(0, 48), point->deployment,
-                          point->concurrency > 0 ? Cell(point->concurrency) : Cell(),
-                          *point->measured[q], *point->predicted[q], error * 100});
-  }
   return without_empty_columns(table);
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of serve, serve simulate and serve backtest.
+// The tables of serve and serve simulate.
 #pragma once
 
-#include <vector>
-
-#include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
 #include "reports/tables/table.h"
 
@@ -23,10 +20,5 @@ Table serving_learning_table(const ServingPlanFile& file);
 
 // One row a metric: mean and percentiles.
 Table serving_metrics_table(const ServingSimulationFile& file);
-
-// Errors over all points, then by group.
-Table serving_scores_table(const ServingBacktestFile& file);
-// The points that are furthest off, in the quantity that most of them tell.
-Table serving_misses_table(const ServingBacktestFile& file);
 
 }  // namespace meshwright::reports

@@ -100,6 +100,8 @@ Cell optional_cell(const std::optional<double>& value) {
   return *value;
 }
 
+Cell time_in_ms(Seconds time) { return time.value() > 0.0 ? Cell(time / milliseconds(1)) : Cell(); }
+
 std::string cell_text(const Cell& cell, const Column& column) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<double>(&cell)) {

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/units.h"
+
 namespace meshwright::reports {
 
 // Style of a column's texts on the page: plain; code; a name whose underscores become blanks; or a
@@ -27,6 +29,8 @@ struct Column {
 // Text, a number in the column's unit, or nothing.
 using Cell = std::variant<std::monostate, std::string, double>;
 Cell optional_cell(const std::optional<double>& value);
+// Nothing for 0.
+Cell time_in_ms(Seconds time);
 
 struct Table {
   std::string title;  // lines

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/tables/serving_tables.h"
+#include "reports/tables/serving_estimate_tables.h"
 
 #include <string>
 
+#include "reports/text/text.h"
+
 namespace meshwright::reports {
 namespace {
-
-Cell step_milliseconds(Seconds time) {
-  return time.value() > 0.0 ? Cell(time / milliseconds(1)) : Cell();
-}
 
 void add_step_transfers(Table& table, const char* step, const StepEstimate& estimate) {
   for (const ServingTransfer& one : estimate.transfers) {
@@ -59,20 +57,14 @@ Table serving_terms_table(const ServingEstimate& estimate) {
   for (const auto& [term, name] : kStepTermNames) {
     const auto i = static_cast<std::size_t>(term);
     if (prefill.terms[i].value() <= 0.0 && decode.terms[i].value() <= 0.0) continue;
-    std::string words(name);
-    for (char& letter : words) {
-      if (letter == '_') letter = ' ';
-    }
     const bool decodes = decode.terms[i].value() > 0.0;
-    table.rows.push_back({words, step_milliseconds(prefill.terms[i]),
-                          step_milliseconds(decode.terms[i]),
+    table.rows.push_back({spoken(name), time_in_ms(prefill.terms[i]), time_in_ms(decode.terms[i]),
                           decodes ? Cell(decode.terms[i] / decode.total * 100.0) : Cell(),
                           estimate.decode.term_spread[i] * 100.0,
                           std::string(name_of(estimate.decode.term_provenance[i]))});
   }
-  table.rows.push_back({std::string("step"), step_milliseconds(prefill.total),
-                        step_milliseconds(decode.total), 100.0,
-                        estimate.decode.relative_spread * 100.0,
+  table.rows.push_back({std::string("step"), time_in_ms(prefill.total), time_in_ms(decode.total),
+                        100.0, estimate.decode.relative_spread * 100.0,
                         std::string(name_of(estimate.decode.provenance))});
   return table;
 }
