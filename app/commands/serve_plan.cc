@@ -11,6 +11,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/serve_commands.h"
+#include "app/commands/serve_plan_text.h"
 #include "app/commands/service_launch.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
@@ -25,7 +26,6 @@
 #include "reports/sections/service_text.h"
 #include "reports/tables/serving_plan_tables.h"
 #include "sim/base/error.h"
-#include "sim/base/number_text.h"
 
 namespace meshwright::app {
 namespace {
@@ -44,8 +44,6 @@ struct ServePlanOptions {
   std::string learn, learn_launch;
   OutputOptions output;
 };
-
-std::string ms_text(Seconds time) { return number_text(time / milliseconds(1), 3) + " ms"; }
 
 void set_mode(planner::ServingQuestion& question, const std::string& mode) {
   if (mode != "aggregated" && mode != "disaggregated" && mode != "both") {
@@ -115,66 +113,6 @@ planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::
   const std::string file = require_config(o.prices, "prices");
   question.prices = planner::prices_from_json(read_json_file(file), file);
   return question;
-}
-
-std::string limits_text(const planner::ServingQuestion& q) {
-  std::string text;
-  const auto add = [&](const char* name, const std::optional<Seconds>& limit) {
-    if (limit) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, ms_text(*limit));
-  };
-  add("TTFT", q.limits.ttft);
-  add("TPOT", q.limits.tpot);
-  add("E2E", q.limits.e2e);
-  if (text.empty()) return "no limits";
-  return text + (q.percentile > 0 ? fmt::format(" at p{}", number_text(q.percentile)) : " (means)");
-}
-
-std::string load_text(const ServingLoad& load) {
-  const std::string lengths = fmt::format("{} + {} tokens", number_text(mean_input(load.lengths)),
-                                          number_text(mean_output(load.lengths)));
-  if (load.kind == LoadKind::closed_loop) {
-    return fmt::format("{} users with {}", number_text(load.concurrency), lengths);
-  }
-  return fmt::format("{} requests/s of {}", number_text(load.request_rate), lengths);
-}
-
-std::string serving_plan_summary(const planner::ServingQuestion& q,
-                                 const planner::ServingPlan& plan) {
-  std::string text =
-      fmt::format("{} ({} weights, {} cache) by {} on {}: {}; {}.\n", q.scenario.model.name,
-                  name_of(q.scenario.options.weights.format), name_of(q.scenario.options.kv_cache),
-                  q.scenario.engine.name, only_device(q.scenario.cluster).name, load_text(q.load),
-                  limits_text(q));
-  const bool met = !plan.choices.empty() && plan.choices.front().meets;
-  if (!met) {
-    text += "No deployment meets the limits.";
-    if (plan.nearest && plan.nearest->ratio > 1.0) {
-      text += fmt::format(
-          " The nearest is {}: TTFT {} and TPOT {} for one request at a time, {} times a limit.",
-          planner::short_name(plan.nearest->deployment), ms_text(plan.nearest->ttft),
-          ms_text(plan.nearest->tpot), number_text(plan.nearest->ratio, 3));
-    } else if (!plan.choices.empty()) {
-      const planner::ServingChoice& best = plan.choices.front();
-      text += fmt::format(" The nearest is {}: TTFT {}, TPOT {} at this load",
-                          planner::short_name(best.deployment), ms_text(best.state.state.ttft),
-                          ms_text(best.state.state.tpot));
-      text += best.largest_rate > 0 ? fmt::format("; it meets them up to {} requests/s.",
-                                                  number_text(best.largest_rate, 3))
-                                    : ".";
-    } else if (plan.nearest) {
-      text += fmt::format(
-          " {} meets them for one request at a time; this load needs more GPUs "
-          "than are allowed.",
-          planner::short_name(plan.nearest->deployment));
-    }
-    return text + "\n";
-  }
-  const planner::ServingChoice& best = plan.choices.front();
-  text += fmt::format("{} on {} GPUs: TTFT {}, TPOT {} (+-{:.0f} %), {} output tokens/s a GPU.\n",
-                      planner::short_name(best.deployment), best.gpus,
-                      ms_text(best.state.state.ttft), ms_text(best.state.state.tpot),
-                      best.token_spread * 164.5, number_text(best.tokens_per_second_per_gpu, 4));
-  return text;
 }
 
 constexpr std::string_view kTrialVersion = "trial";  // of the engine that meshwright trial runs
@@ -346,15 +284,12 @@ Command& add_serve_plan(Commands& commands) {
   Command& command = commands.add(
       "serve", "Deployments of an inference engine: replicas, layouts, latency, price");
   command.options().require_subcommand(0, 1);
-  command.reads("--model", options->model,
-                "Model: a file, a Hugging Face config.json, or a name from configs/models",
-                "models");
+  add_served_model(command, options->model);
   CLI::Option* clusters = command.reads(
       "--cluster", options->clusters,
       "Clusters to compare: files, measured profiles, or names from configs/clusters");
   clusters->delimiter(',');
-  command.reads("--engine", options->engine,
-                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+  add_serving_engine(command, options->engine);
   add_load_options(command, options->load);
   add_limit_options(command, options->limits);
   add_space(command, *options);

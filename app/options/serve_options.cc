@@ -216,17 +216,24 @@ void add_serve_sizes(Command& command, ServeSizes& sizes) {
         "Tensor ranks that share a context (vLLM). Default: 1");
 }
 
+CLI::Option* add_served_model(Command& command, std::string& model) {
+  return command.reads("--model", model,
+                       "Model: a file, a Hugging Face config.json, or a name from configs/models",
+                       "models");
+}
+
+void add_serving_engine(Command& command, std::string& engine) {
+  command.reads("--engine", engine,
+                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+}
+
 void add_serve_subject(Command& command, ServeSubject subject) {
-  command
-      .reads("--model", subject.model,
-             "Model: a file, a Hugging Face config.json, or a name from configs/models", "models")
-      ->required();
+  add_served_model(command, subject.model)->required();
   command
       .reads("--cluster", subject.cluster,
              "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
       ->required();
-  command.reads("--engine", subject.engine,
-                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+  add_serving_engine(command, subject.engine);
 }
 
 void add_serve_formats(Command& command, ServeFormats& formats) {

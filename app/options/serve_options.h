@@ -11,10 +11,17 @@
 #include "sim/serving/load.h"
 #include "sim/serving/steady_state.h"
 
+namespace CLI {
+class Option;
+}
+
 namespace meshwright::app {
 
 class Command;
 
+// The rows of --model and --engine.
+CLI::Option* add_served_model(Command& command, std::string& model);
+void add_serving_engine(Command& command, std::string& engine);
 // One replica's model, cluster and engine: files or names.
 struct ServeSubject {
   std::string &model, &cluster, &engine;
