@@ -41,6 +41,13 @@ std::string short_name(const Deployment& deployment) {
   return deployment.prefill ? pool(*deployment.prefill) + " + " + main : main;
 }
 
+KvTransfer transfer_between_pools(const ServingScenario& s, const Deployment& deployment,
+                                  double tokens) {
+  return pools_transfer(s.model, s.cluster, s.engine, deployment.prefill->options,
+                        deployment.pool.options, num_gpus(deployment), tokens,
+                        decode_groups(deployment));
+}
+
 CompiledService compiled_service(const ServingScenario& s, const Deployment& deployment,
                                  const ServingLoad& load) {
   const auto compile = [&](const ReplicaOptions& options) {
@@ -53,9 +60,7 @@ CompiledService compiled_service(const ServingScenario& s, const Deployment& dep
   if (deployment.prefill) {
     service.prefill = compile(deployment.prefill->options);
     service.prefill_replicas = deployment.prefill->replicas;
-    service.transfer = pools_transfer(s.model, s.cluster, s.engine, deployment.prefill->options,
-                                      deployment.pool.options, num_gpus(deployment),
-                                      mean_input(load.lengths), decode_groups(deployment));
+    service.transfer = transfer_between_pools(s, deployment, mean_input(load.lengths));
   }
   return service;
 }

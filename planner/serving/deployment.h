@@ -41,6 +41,10 @@ double decode_groups(const Deployment& deployment);
 // "4 x tp2", "2 x tp4 + 1 x tp8" (prefill first).
 std::string short_name(const Deployment& deployment);
 
+// Of a prompt of so many tokens, between the pools of a deployment that has two.
+KvTransfer transfer_between_pools(const ServingScenario& scenario, const Deployment& deployment,
+                                  double tokens);
+
 // A deployment with its costs, made once. Replicas may be shared between deployments.
 struct CompiledService {
   std::shared_ptr<const ServingReplica> replica{};

@@ -101,9 +101,7 @@ struct DeploymentFinder {
     if (p < 1 || d < 1 || p * of_prefill + d * of_decode > q.max_gpus) return;
     const Deployment deployment{{decode.options, d}, ServingPool{prefill.options, p}};
     CompiledService service{decode.replica, prefill.replica, d, p, {}};
-    service.transfer = pools_transfer(q.scenario.model, q.scenario.cluster, q.scenario.engine,
-                                      prefill.options, decode.options, num_gpus(deployment),
-                                      mean_input(q.load.lengths), decode_groups(deployment));
+    service.transfer = transfer_between_pools(q.scenario, deployment, mean_input(q.load.lengths));
     add(deployment, service, std::min(p * prefill.prefill, d * decode.decode));
   }
 };

@@ -139,9 +139,7 @@ void add_pool_front(ServingPlan& plan, const ServingQuestion& q, const PoolCandi
     const Deployment deployment{{decode.options, d}, ServingPool{prefill.options, p}};
     const int gpus = num_gpus(deployment);
     if (gpus > q.gpus.value_or(q.max_gpus)) continue;
-    const KvTransfer moved =
-        pools_transfer(q.scenario.model, q.scenario.cluster, q.scenario.engine, prefill.options,
-                       decode.options, gpus, request.input, decode_groups(deployment));
+    const KvTransfer moved = transfer_between_pools(q.scenario, deployment, request.input);
     const DisaggregatedPools pools{*prefill.replica, replica, p, d, moved.time, moved.moving};
     const auto state = disaggregated_open_loop(pools, request, each * d);
     ++plan.configurations;
