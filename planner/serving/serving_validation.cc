@@ -64,45 +64,45 @@ std::optional<ServingRun> simulated(const ServiceAsRun& service, const ServingOb
   return simulate_disaggregated(pools, load);
 }
 
-ServingComparison::Steps compared_steps(const ServiceAsRun& service, const ServingObservation& o,
-                                        bool with_prompts, std::vector<double>& errors) {
-  ServingComparison::Steps found;
-  std::vector<double> predicted, measured, own;
-  for (const ObservedServingStep& step : o.steps) {
-    if ((step.step.prefill_tokens > 0.0) != with_prompts) continue;
-    const Seconds said = step_duration(service.of(o, step), step.step, step.step).duration;
-    predicted.push_back(said.value());
-    measured.push_back(step.time.value());
-    own.push_back(absolute_error(said.value(), step.time.value()));
-  }
-  found.count = static_cast<int>(own.size());
-  if (own.empty()) return found;
-  errors.insert(errors.end(), own.begin(), own.end());
-  found.absolute_error = upper_median(std::move(own));
-  found.predicted = seconds(upper_median(std::move(predicted)));
-  found.measured = seconds(upper_median(std::move(measured)));
-  return found;
-}
+// Times of steps, or of caches that changed pools.
+struct ComparedTimes {
+  std::vector<double> predicted{}, measured{}, errors{};
 
-ServingComparison::Steps compared_handovers(const ServiceAsRun& service,
-                                            const ServingObservation& o, const ServingLoad& load) {
-  ServingComparison::Steps found;
-  std::vector<double> predicted, measured, errors;
-  const std::vector<ServingRequest> asked = requests_of(load);
-  for (const ObservedHandover& one : o.handovers) {
-    const double input = asked[static_cast<std::size_t>(one.request)].input;
-    const Seconds said = service.transfer.handover + moving_token(service, load) * input;
-    const Seconds took = one.end - one.begin;
+  void add(Seconds said, Seconds took) {
     predicted.push_back(said.value());
     measured.push_back(took.value());
     errors.push_back(absolute_error(said.value(), took.value()));
   }
-  found.count = static_cast<int>(errors.size());
-  if (errors.empty()) return found;
-  found.absolute_error = upper_median(std::move(errors));
-  found.predicted = seconds(upper_median(std::move(predicted)));
-  found.measured = seconds(upper_median(std::move(measured)));
-  return found;
+  [[nodiscard]] ServingComparison::Steps medians() const {
+    ServingComparison::Steps found;
+    found.count = static_cast<int>(errors.size());
+    if (errors.empty()) return found;
+    found.absolute_error = upper_median(errors);
+    found.predicted = seconds(upper_median(predicted));
+    found.measured = seconds(upper_median(measured));
+    return found;
+  }
+};
+
+ComparedTimes compared_steps(const ServiceAsRun& service, const ServingObservation& o,
+                             bool with_prompts) {
+  ComparedTimes times;
+  for (const ObservedServingStep& step : o.steps) {
+    if ((step.step.prefill_tokens > 0.0) != with_prompts) continue;
+    times.add(step_duration(service.of(o, step), step.step, step.step).duration, step.time);
+  }
+  return times;
+}
+
+ComparedTimes compared_handovers(const ServiceAsRun& service, const ServingObservation& o,
+                                 const ServingLoad& load) {
+  ComparedTimes times;
+  const std::vector<ServingRequest> asked = requests_of(load);
+  for (const ObservedHandover& one : o.handovers) {
+    const double input = asked[static_cast<std::size_t>(one.request)].input;
+    times.add(service.transfer.handover + moving_token(service, load) * input, one.end - one.begin);
+  }
+  return times;
 }
 
 // The requests of a run that have these places.
@@ -146,10 +146,13 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
     }
     ServingComparison one;
     one.observation = o;
-    std::vector<double> errors;
-    one.decode = compared_steps(service, o, false, errors);
-    one.mixed = compared_steps(service, o, true, errors);
-    one.handover = compared_handovers(service, o, load);
+    const ComparedTimes decode = compared_steps(service, o, false);
+    const ComparedTimes mixed = compared_steps(service, o, true);
+    one.decode = decode.medians();
+    one.mixed = mixed.medians();
+    one.handover = compared_handovers(service, o, load).medians();
+    std::vector<double> errors = decode.errors;
+    errors.insert(errors.end(), mixed.errors.begin(), mixed.errors.end());
     one.step_error = errors.empty() ? 0.0 : upper_median(std::move(errors));
     one.predicted = metrics_of(requests_at(*run, o.requests));
     one.measured = metrics_of(o.run);
