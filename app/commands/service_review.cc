@@ -201,7 +201,7 @@ void compare_results(ServingReviewFile& file, LaunchedService& service, const st
       file.notes.push_back(fmt::format("{}: {}.", results.points[i].id, what));
     }
     for (const auto& [which, name] : planner::kServingQuantityNames) {
-      const auto q = static_cast<std::size_t>(which);
+      const std::size_t q = planner::place_of(which);
       const auto &measured = results.points[i].measured[q], &predicted = said[i].values[q];
       if (!measured || !predicted) continue;
       const double factor = planner::interval_factor(said[i].spread[q]);

@@ -348,7 +348,7 @@ class PointReader {
 
   static void read_measured(const PointRow& row, MeasuredService& point) {
     const auto set = [&](ServingQuantity q, std::optional<double> value) {
-      if (value && *value > 0) point.measured[static_cast<std::size_t>(q)] = value;
+      if (value && *value > 0) point.measured[place_of(q)] = value;
     };
     const auto milli = [&](const char* column) -> std::optional<double> {
       const auto value = row.number(column);

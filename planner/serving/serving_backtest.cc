@@ -14,8 +14,6 @@
 namespace meshwright::planner {
 namespace {
 
-std::size_t quantity_place(ServingQuantity q) { return static_cast<std::size_t>(q); }
-
 void set_spreads(PredictedService& found, const MeasuredService& point,
                  const CompiledService& service, double running) {
   const ReplicaCost& cost = service.replica->cost;
@@ -27,13 +25,12 @@ void set_spreads(PredictedService& found, const MeasuredService& point,
   for (const ServingQuantity q :
        {ServingQuantity::tpot_mean, ServingQuantity::tpot_p99, ServingQuantity::itl_mean,
         ServingQuantity::e2e_mean, ServingQuantity::output_tps}) {
-    found.spread[quantity_place(q)] = step;
+    found.spread[place_of(q)] = step;
   }
   for (const ServingQuantity q :
        {ServingQuantity::ttft_mean, ServingQuantity::ttft_p50, ServingQuantity::ttft_p99}) {
     const double percentile = q == ServingQuantity::ttft_p99 ? 99 : 0;
-    found.spread[quantity_place(q)] =
-        in_quadrature(step, first_token_spread(engine, mode, percentile));
+    found.spread[place_of(q)] = in_quadrature(step, first_token_spread(engine, mode, percentile));
   }
 }
 
@@ -42,9 +39,7 @@ void set_simulated(PredictedService& found, const CompiledService& service,
   const auto run = simulate_service(service, load);
   if (!run) return;
   const ServingMetrics m = metrics_of(*run);
-  const auto set = [&](ServingQuantity q, double value) {
-    found.values[quantity_place(q)] = value;
-  };
+  const auto set = [&](ServingQuantity q, double value) { found.values[place_of(q)] = value; };
   set(ServingQuantity::tpot_mean, m.tpot.mean.value());
   set(ServingQuantity::tpot_p99, m.tpot.p99.value());
   set(ServingQuantity::itl_mean, m.itl.mean.value());
@@ -58,9 +53,7 @@ void set_simulated(PredictedService& found, const CompiledService& service,
 void set_steady(PredictedService& found, const CompiledService& service, const ServingLoad& load) {
   const auto state = service_state(service, load);
   if (!state) return;
-  const auto set = [&](ServingQuantity q, double value) {
-    found.values[quantity_place(q)] = value;
-  };
+  const auto set = [&](ServingQuantity q, double value) { found.values[place_of(q)] = value; };
   set(ServingQuantity::tpot_mean, state->state.tpot.value());
   set(ServingQuantity::ttft_mean, state->state.ttft.value());
   set(ServingQuantity::e2e_mean, state->state.e2e.value());
@@ -106,8 +99,8 @@ PredictedService predicted(const MeasuredService& point, bool simulates) {
     return found;
   }
   const CompiledService service = compiled_service(*point.scenario, point.deployment, point.load);
-  found.values[quantity_place(ServingQuantity::kv_tokens)] = service.replica->memory.kv_tokens;
-  found.spread[quantity_place(ServingQuantity::kv_tokens)] = kServingCacheSpread;
+  found.values[place_of(ServingQuantity::kv_tokens)] = service.replica->memory.kv_tokens;
+  found.spread[place_of(ServingQuantity::kv_tokens)] = kServingCacheSpread;
   const MeanRequest request = mean_request(point.load, service.replica->rule.block_size);
   found.largest_batch = running_limit(*service.replica, request.input, request.output);
   const double groups = static_cast<double>(service.replicas) * service.replica->cost.data_ranks;
@@ -172,8 +165,8 @@ std::vector<LayoutChoice> layout_choices(const MeasuredServices& set,
   std::map<std::string, std::vector<RunLayout>> found;
   for (std::size_t i = 0; i < set.points.size(); ++i) {
     const MeasuredService& point = set.points[i];
-    const auto& measured = point.measured[quantity_place(ServingQuantity::output_tps)];
-    const auto& said = predictions[i].values[quantity_place(ServingQuantity::output_tps)];
+    const auto& measured = point.measured[place_of(ServingQuantity::output_tps)];
+    const auto& said = predictions[i].values[place_of(ServingQuantity::output_tps)];
     if (!measured || !said || point.load.kind != LoadKind::closed_loop) continue;
     const double gpus = num_gpus(point.deployment);
     // The same users on the same number of GPUs: what a planner chooses between.

@@ -37,6 +37,10 @@ inline constexpr std::array kServingQuantityNames{
     EnumName{ServingQuantity::kv_tokens, "kv_tokens"}};
 constexpr std::string_view name_of(ServingQuantity v) { return name_in(kServingQuantityNames, v); }
 inline constexpr std::size_t kNumServingQuantities = kServingQuantityNames.size();
+// Its place in values of all quantities.
+constexpr std::size_t place_of(ServingQuantity quantity) {
+  return static_cast<std::size_t>(quantity);
+}
 // Seconds, tokens per second, or tokens; none: not told, or without meaning under that load.
 using ServingValues = std::array<std::optional<double>, kNumServingQuantities>;
 

@@ -26,8 +26,6 @@ constexpr double kMostFactor = 5.0;  // beyond it, or its inverse, another servi
 constexpr std::array kTelling{ServingQuantity::tpot_mean, ServingQuantity::itl_mean,
                               ServingQuantity::e2e_mean, ServingQuantity::output_tps};
 
-std::size_t place_of(ServingQuantity q) { return static_cast<std::size_t>(q); }
-
 // Results of one configuration.
 struct MeasuredConfiguration {
   const MeasuredService* first = nullptr;

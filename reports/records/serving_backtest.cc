@@ -10,7 +10,7 @@ Kind<planner::ServingValues> values_by_name() {
               [](Json& json, const std::string& key, const planner::ServingValues& values) {
                 Json& object = json[key] = Json::object();
                 for (const auto& [which, name] : planner::kServingQuantityNames) {
-                  if (const auto& value = values[static_cast<std::size_t>(which)]) {
+                  if (const auto& value = values[planner::place_of(which)]) {
                     object[std::string(name)] = *value;
                   }
                 }
@@ -71,7 +71,7 @@ const Record<ServingBacktestPoint>& serving_backtest_point_record() {
               "Relative standard deviations.", [](const P& p) {
                 Json json = Json::object();
                 for (const auto& [which, name] : planner::kServingQuantityNames) {
-                  json[std::string(name)] = p.spread[static_cast<std::size_t>(which)];
+                  json[std::string(name)] = p.spread[planner::place_of(which)];
                 }
                 return json;
               });

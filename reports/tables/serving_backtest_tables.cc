@@ -42,7 +42,7 @@ Table serving_misses_table(const ServingBacktestFile& file) {
                {"predicted", "predicted", "tok/s"},
                {"error_percent", "error", "%", 3}},
               {}};
-  const auto q = static_cast<std::size_t>(planner::ServingQuantity::output_tps);
+  const std::size_t q = planner::place_of(planner::ServingQuantity::output_tps);
   std::vector<std::pair<double, const ServingBacktestPoint*>> worst;
   for (const ServingBacktestPoint& one : file.points) {
     if (!one.measured[q] || !one.predicted[q]) continue;

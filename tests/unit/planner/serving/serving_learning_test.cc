@@ -15,8 +15,8 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr auto kTpot = static_cast<std::size_t>(ServingQuantity::tpot_mean);
-constexpr auto kTps = static_cast<std::size_t>(ServingQuantity::output_tps);
+constexpr auto kTpot = place_of(ServingQuantity::tpot_mean);
+constexpr auto kTps = place_of(ServingQuantity::output_tps);
 
 std::shared_ptr<const ServingScenario> shared_llama_on_h100() {
   static const auto scenario = [] {
