@@ -48,13 +48,11 @@ planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingSc
 
 int report_refused_pool(const ServingScenario& s, const planner::Deployment& deployment,
                         const planner::RefusedPool& refusal) {
-  const ReplicaOptions& options =
-      refusal.of_prefill ? deployment.prefill->options : deployment.pool.options;
-  const ServingRuleInput in{s.model, s.cluster, s.engine, options};
+  const ReplicaLayout& layout = planner::options_of(refusal, deployment).layout;
   const ServingRuleRow& rule = *refusal.violation.rule;
   say("{} refuses {} with {}: {} ({}).\n  {}\n", s.engine.name, s.model.name,
-      meshwright::short_name(options.layout), rule.sentence(in, refusal.violation.missed),
-      rule.name, rule.remedy);
+      meshwright::short_name(layout), planner::sentence_of(refusal, s, deployment), rule.name,
+      rule.remedy);
   return kGateFailed;
 }
 

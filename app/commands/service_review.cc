@@ -122,15 +122,12 @@ std::vector<reports::Table> tables_of(const ServingReviewFile& file) {
 
 // The engine's rules, in its own words; empty: none is broken.
 std::string refusal_of(const LaunchedService& service, const ServingLoad& load) {
-  const ServingScenario& s = service.scenario;
-  const auto refusal = planner::refused(s, service.deployment, load);
+  const auto refusal = planner::refused(service.scenario, service.deployment, load);
   if (!refusal) return "";
-  const ReplicaOptions& options =
-      refusal->of_prefill ? service.deployment.prefill->options : service.deployment.pool.options;
-  const ServingRuleInput in{s.model, s.cluster, s.engine, options};
   const ServingRuleRow& rule = *refusal->violation.rule;
-  return fmt::format("{} ({}). {}", rule.sentence(in, refusal->violation.missed), rule.name,
-                     rule.remedy);
+  return fmt::format("{} ({}). {}",
+                     planner::sentence_of(*refusal, service.scenario, service.deployment),
+                     rule.name, rule.remedy);
 }
 
 // Deployments on the same GPUs under the same load, with the engine's limits searched.

@@ -120,6 +120,16 @@ std::optional<RefusedPool> refused(const ServingScenario& s, const Deployment& d
   return std::nullopt;
 }
 
+const ReplicaOptions& options_of(const RefusedPool& refusal, const Deployment& deployment) {
+  return refusal.of_prefill ? deployment.prefill->options : deployment.pool.options;
+}
+
+std::string sentence_of(const RefusedPool& refusal, const ServingScenario& s,
+                        const Deployment& deployment) {
+  const ServingRuleInput in{s.model, s.cluster, s.engine, options_of(refusal, deployment)};
+  return refusal.violation.rule->sentence(in, refusal.violation.missed);
+}
+
 double first_token_spread(const FirstTokenSpread& spread, ServingMode mode, double percentile) {
   const bool tail = percentile >= kTailPercentile;
   if (mode == ServingMode::disaggregated) {

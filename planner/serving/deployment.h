@@ -76,6 +76,10 @@ struct RefusedPool {
 };
 std::optional<RefusedPool> refused(const ServingScenario& scenario, const Deployment& deployment,
                                    const ServingLoad& load);
+const ReplicaOptions& options_of(const RefusedPool& refusal, const Deployment& deployment);
+// The rule's sentence on that pool.
+std::string sentence_of(const RefusedPool& refusal, const ServingScenario& scenario,
+                        const Deployment& deployment);
 
 // Relative standard deviation of the mean time of a token.
 double token_spread(const CompiledService& service, const SteadyState& state, double context);
