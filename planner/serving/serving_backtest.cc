@@ -10,6 +10,7 @@
 
 #include "sim/base/quadrature.h"
 #include "sim/base/spread.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::planner {
 namespace {
@@ -60,15 +61,6 @@ void set_steady(PredictedService& found, const CompiledService& service, const S
   set(ServingQuantity::output_tps, state->state.requests_per_second * mean_output(load.lengths));
 }
 
-double quantile_of(std::vector<double> values, double share) {
-  if (values.empty()) return 0.0;
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(place);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (place - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
 struct ServingErrors {
   std::vector<double> signed_errors{}, sizes{};
   double inside = 0;
@@ -77,14 +69,11 @@ struct ServingErrors {
 ServingScore serving_score_of(const std::string& group, ServingQuantity quantity,
                               const ServingErrors& errors) {
   ServingScore score{group, quantity, static_cast<int>(errors.sizes.size()), 0, 0, 0, 0, 0};
-  double sum = 0;
-  for (const double one : errors.sizes) sum += one;
-  const double count = static_cast<double>(errors.sizes.size());
-  score.mean = sum / count;
-  score.median = quantile_of(errors.sizes, 0.5);
-  score.p90 = quantile_of(errors.sizes, 0.9);
-  score.bias = quantile_of(errors.signed_errors, 0.5);
-  score.covered = errors.inside / count;
+  score.mean = mean(errors.sizes);
+  score.median = interpolated_quantile(errors.sizes, 0.5);
+  score.p90 = interpolated_quantile(errors.sizes, 0.9);
+  score.bias = interpolated_quantile(errors.signed_errors, 0.5);
+  score.covered = errors.inside / static_cast<double>(errors.sizes.size());
   return score;
 }
 
