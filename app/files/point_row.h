@@ -18,6 +18,11 @@ struct UnusablePoint {
   std::string reason;
 };
 
+// The column "engine" as engines' files name it.
+inline std::string engine_kind_of(const std::string& engine) {
+  return engine == "trtllm" ? "tensorrt-llm" : engine;
+}
+
 class PointRow {
  public:
   PointRow(const interop::CsvTable& table, std::size_t index, const StatedService& stated)

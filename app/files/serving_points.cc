@@ -80,19 +80,14 @@ class PointReader {
 
   MeasuredService read(const PointRow& row) {
     MeasuredService point;
-    point.id = row.text("id");
+    read_origin(row, point);
     point.group = row.text("group");
     point.source = row.text("source");
     point.model = row.text("model");
     point.gpu = row.text("gpu");
     point.engine = row.text("engine");
     point.engine_version = row.text("engine_version");
-    if (row.text("spec_decode") == "mtp") {
-      throw UnusablePoint{"speculative decoding without a stated acceptance"};
-    }
     point.speculation_unknown = row.text("spec_decode") == "not stated";
-    const std::string assumed = row.text("assumed");
-    if (!assumed.empty()) point.assumed.push_back(assumed);
     const std::string model = stated_.model.empty() ? model_named(point.model) : stated_.model;
     const bool is_checkpoint = point.model.find('/') != std::string::npos;
     if (point.model.empty() || is_checkpoint) {
@@ -107,19 +102,24 @@ class PointReader {
   }
 
   static MeasuredService read_result(const PointRow& row, MeasuredService service) {
-    service.id = row.text("id");
-    if (const std::string assumed = row.text("assumed"); !assumed.empty()) {
-      service.assumed.push_back(assumed);
-    }
-    if (row.text("spec_decode") == "mtp") {
-      throw UnusablePoint{"speculative decoding without a stated acceptance"};
-    }
+    read_origin(row, service);
     read_load(row, service);
     read_measured(row, service);
     return service;
   }
 
  private:
+  // Its name, and what it does not say.
+  static void read_origin(const PointRow& row, MeasuredService& point) {
+    if (row.text("spec_decode") == "mtp") {
+      throw UnusablePoint{"speculative decoding without a stated acceptance"};
+    }
+    point.id = row.text("id");
+    if (const std::string assumed = row.text("assumed"); !assumed.empty()) {
+      point.assumed.push_back(assumed);
+    }
+  }
+
   std::string engine_of(MeasuredService& point) {
     if (!stated_.engine.empty()) return stated_.engine;
     if (point.engine.empty()) throw UnusablePoint{"the engine is not stated: use --engine"};
@@ -132,8 +132,7 @@ class PointReader {
       throw UnusablePoint{
           fmt::format("vLLM {} runs the V0 engine, which no shipped file describes", version)};
     }
-    const std::string kind = point.engine == "trtllm" ? "tensorrt-llm" : point.engine;
-    const std::string found = nearest_engine(kind, point.engine_version);
+    const std::string found = nearest_engine(engine_kind_of(point.engine), point.engine_version);
     if (found.empty())
       throw UnusablePoint{fmt::format("no engine \"{}\" is shipped", point.engine)};
     if (point.engine_version.empty()) point.assumed.push_back("engine version: " + found);

@@ -45,9 +45,8 @@ std::string about_another(const PointRow& row, const ServingScenario& scenario) 
   if (!gpu.empty() && !device_word(device).starts_with(device_word(gpu))) {
     return fmt::format("was measured on {}, not on {}", gpu, device);
   }
-  std::string engine = row.text("engine");
+  const std::string engine = engine_kind_of(row.text("engine"));
   if (engine.empty()) return "";
-  if (engine == "trtllm") engine = "tensorrt-llm";
   const std::string version = row.text("engine_version");
   const std::string& own = scenario.engine.name;
   const std::vector<std::string> known = config_names("engines");
