@@ -22,10 +22,10 @@ struct DeploymentFinder {
   void fill(ServingChoice& choice, const CompiledService& service) const {
     choice.gpus = num_gpus(choice.deployment);
     const SteadyState& state = choice.state.state;
-    const double output = mean_output(q.load.lengths), input = mean_input(q.load.lengths);
+    const double output = mean_output(q.load.lengths);
     choice.tokens_per_second_per_gpu = state.requests_per_second * output / choice.gpus;
     choice.tokens_per_second_per_user = state.tpot.value() > 0 ? 1.0 / state.tpot.value() : 0.0;
-    choice.token_spread = token_spread(service, state, input + output / 2.0);
+    choice.token_spread = token_spread(service, state, mean_context(q.load.lengths));
     choice.first_token_spread = in_quadrature(
         choice.token_spread,
         first_token_spread(q.scenario.engine.first_token, choice.deployment.mode(), q.percentile));

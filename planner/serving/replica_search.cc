@@ -77,7 +77,7 @@ double decode_rate_within(const PoolCandidate& pool, const LatencyLimits& limits
   if (room < 1.0) return 0.0;
   const double tokens = std::max(1.0, pool.request.output - 1.0);
   const double steps = tokens / replica.rule.tokens_per_step;
-  const double context = pool.request.input + pool.request.output / 2.0;
+  const double context = mean_context(pool.request);
   const auto step = [&](double running) {
     const EngineStep one = decode_step(running, context);
     return step_duration(replica, one, one).duration;

@@ -18,7 +18,7 @@ namespace {
 void set_spreads(PredictedService& found, const MeasuredService& point,
                  const CompiledService& service, double running) {
   const ReplicaCost& cost = service.replica->cost;
-  const double context = mean_input(point.load.lengths) + mean_output(point.load.lengths) / 2.0;
+  const double context = mean_context(point.load.lengths);
   const StepTime time = step_time(cost, decode_step(std::max(1.0, running), context));
   const double step = step_spread(cost, time);
   const FirstTokenSpread& engine = point.scenario->engine.first_token;

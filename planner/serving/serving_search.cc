@@ -130,7 +130,7 @@ void add_pool_front(ServingPlan& plan, const ServingQuestion& q, const PoolCandi
   const double steps = std::max(1.0, request.output - 1.0) / replica.rule.tokens_per_step;
   for (const double users : kParetoUsers) {
     if (users > room * kMostUtilization) break;
-    const EngineStep step = decode_step(users, request.input + request.output / 2.0);
+    const EngineStep step = decode_step(users, mean_context(request));
     const double each = users * replica.cost.data_ranks /
                         (step_duration(replica, step, step).duration.value() * steps);
     const double ratio = each / planned_prefill_rate(prefill);

@@ -13,7 +13,7 @@ namespace meshwright::planner {
 std::vector<ServingTermDifference> serving_explanation(const ServingQuestion& q,
                                                        const ServingChoice& first,
                                                        const ServingChoice& second) {
-  const double context = mean_input(q.load.lengths) + mean_output(q.load.lengths) / 2.0;
+  const double context = mean_context(q.load.lengths);
   const auto step = [&](const ServingChoice& choice) {
     const CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
     const ReplicaCost& cost = service.replica->cost;

@@ -9,11 +9,8 @@ namespace {
 
 constexpr int kRateHalvings = 40;
 
-double steps_of(const ServingReplica& replica, const MeanRequest& request) {
-  return std::max(0.0, request.output - 1.0) / replica.rule.tokens_per_step;
-}
 Seconds decode_time(const ServingReplica& replica, const MeanRequest& request, double running) {
-  const EngineStep step = decode_step(running, request.input + request.output / 2.0);
+  const EngineStep step = decode_step(running, mean_context(request));
   return step_duration(replica, step, step).duration;
 }
 // A decode pool holds the whole context from the start.
@@ -24,7 +21,7 @@ double decode_room(const ServingReplica& replica, const MeanRequest& request) {
 // B of one group whose room is full: B + m B / (n t(B)) = R. The left side grows with B.
 double running_when_full(const ServingReplica& replica, const MeanRequest& request,
                          Seconds moving) {
-  const double room = decode_room(replica, request), steps = steps_of(replica, request);
+  const double room = decode_room(replica, request), steps = decode_steps(replica, request);
   if (moving.value() <= 0.0) return room;
   double low = 0.0, high = room;
   for (int i = 0; i < kRateHalvings; ++i) {
@@ -37,7 +34,7 @@ double running_when_full(const ServingReplica& replica, const MeanRequest& reque
 
 // B of one group at this rate of it: B = X n t(B), raised from none.
 double running_at(const ServingReplica& replica, const MeanRequest& request, double rate) {
-  const double steps = steps_of(replica, request);
+  const double steps = decode_steps(replica, request);
   double running = 1e-6;
   for (int i = 0; i < 100; ++i) {
     const double next = rate * steps * decode_time(replica, request, running).value();
@@ -53,7 +50,7 @@ DisaggregatedState state_at(const DisaggregatedPools& pools, const MeanRequest& 
   found.prefill_rate = pools.prefill_replicas * prefill_rate(pools.prefill, request);
   found.decode_rate = pools.decode_replicas * decode_rate(pools.decode, request, pools.moving);
   const double groups = pools.decode_replicas * pools.decode.cost.data_ranks;
-  const double steps = steps_of(pools.decode, request);
+  const double steps = decode_steps(pools.decode, request);
   SteadyState& state = found.state;
   state.room = decode_room(pools.decode, request);
   state.running = running_at(pools.decode, request, rate / groups);
@@ -83,7 +80,7 @@ double prefill_rate(const ServingReplica& replica, const MeanRequest& request) {
 }
 
 double decode_rate(const ServingReplica& replica, const MeanRequest& request, Seconds moving) {
-  const double room = decode_room(replica, request), steps = steps_of(replica, request);
+  const double room = decode_room(replica, request), steps = decode_steps(replica, request);
   if (room < 1.0) return 0.0;
   const double links = moving.value() > 0.0 ? 1.0 / moving.value() : 1e300;
   if (steps <= 0.0) return links * replica.cost.data_ranks;

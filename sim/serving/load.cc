@@ -75,6 +75,10 @@ double mean_output(const RequestLengths& lengths) {
   return mean_of(lengths, lengths.output, &RequestLength::output);
 }
 
+double mean_context(const RequestLengths& lengths) {
+  return mean_input(lengths) + mean_output(lengths) / 2.0;
+}
+
 double longest_request(const RequestLengths& lengths) {
   if (lengths.kind != LengthKind::list) return lengths.input + lengths.output;
   int most = 0;

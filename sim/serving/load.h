@@ -46,6 +46,9 @@ struct RequestLengths {
 };
 double mean_input(const RequestLengths& lengths);
 double mean_output(const RequestLengths& lengths);
+// Tokens that a sequence attends to while it decodes, in the mean over its answer: the prompt and
+// half of the answer.
+double mean_context(const RequestLengths& lengths);
 // The longest request, prompt and answer together.
 double longest_request(const RequestLengths& lengths);
 

@@ -12,12 +12,6 @@ constexpr double kConverged = 1e-4;            // of B
 constexpr double kMostChunks = 64;             // timed one by one; beyond, in larger pieces
 const Seconds kShortestWait = seconds(1e-15);  // a shorter one is none
 
-// Steps of one request's answer.
-double decode_steps(const ServingReplica& replica, const MeanRequest& request) {
-  return std::max(0.0, request.output - 1.0) / replica.rule.tokens_per_step;
-}
-double mean_context(const MeanRequest& request) { return request.input + request.output / 2.0; }
-
 // Rows that a step has left for prompts.
 double prompt_budget(const ServingReplica& replica, double running) {
   const SchedulerRule& rule = replica.rule;
@@ -148,6 +142,12 @@ SteadyState state_of(const ServingReplica& replica, const MeanRequest& request, 
 }
 
 }  // namespace
+
+double mean_context(const MeanRequest& request) { return request.input + request.output / 2.0; }
+
+double decode_steps(const ServingReplica& replica, const MeanRequest& request) {
+  return std::max(0.0, request.output - 1.0) / replica.rule.tokens_per_step;
+}
 
 MeanRequest mean_request(const ServingLoad& load, int block_size) {
   MeanRequest request;

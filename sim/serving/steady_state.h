@@ -29,6 +29,10 @@ struct MeanRequest {
   double output = 1024;
 };
 MeanRequest mean_request(const ServingLoad& load, int block_size);
+// As mean_context of lengths.
+double mean_context(const MeanRequest& request);
+// Steps of one request's answer behind its first token.
+double decode_steps(const ServingReplica& replica, const MeanRequest& request);
 
 // Of one replica, all attention groups together.
 struct SteadyState {

@@ -11,6 +11,7 @@ TEST(RequestLengths, OfAUniformDistributionHaveTheirMean) {
   const RequestLengths lengths{.kind = LengthKind::uniform, .input = 1000, .output = 500};
   EXPECT_DOUBLE_EQ(mean_input(lengths), 900.0);
   EXPECT_DOUBLE_EQ(mean_output(lengths), 450.0);
+  EXPECT_DOUBLE_EQ(mean_context(lengths), 900.0 + 450.0 / 2.0);
   EXPECT_DOUBLE_EQ(longest_request(lengths), 1500.0);
   ServingLoad load;
   load.lengths = lengths;

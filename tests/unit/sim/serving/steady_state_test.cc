@@ -27,6 +27,18 @@ TEST(ClosedLoop, ObeysLittlesLaw) {
   }
 }
 
+// A prompt of 1,000 tokens and 101 of an answer: 1,000 + 101 / 2 tokens are attended to. The first
+// comes with the prompt: 100 steps, or 50 of two tokens. A single token needs none.
+TEST(MeanRequest, HasAMeanContextAndDecodeSteps) {
+  const MeanRequest request{1000, 1000, 101};
+  EXPECT_DOUBLE_EQ(mean_context(request), 1050.5);
+  ServingReplica replica = plain_replica(seconds(1), seconds(0));
+  EXPECT_DOUBLE_EQ(decode_steps(replica, request), 100.0);
+  replica.rule.tokens_per_step = 2.0;
+  EXPECT_DOUBLE_EQ(decode_steps(replica, request), 50.0);
+  EXPECT_DOUBLE_EQ(decode_steps(replica, {1000, 1000, 1}), 0.0);
+}
+
 // rho = 0.5, S = 1 s: M/D/1 waits 0.5 s.
 TEST(QueueWait, OfOneServerIsMD1) {
   EXPECT_NEAR(queue_wait(1, 0.5, seconds(1)).value(), 0.5, 1e-12);
