@@ -18,6 +18,7 @@
 #include "app/files/serving_points.h"
 #include "app/options/command.h"
 #include "app/options/output.h"
+#include "app/options/serve_options.h"
 #include "interop/serving/benchmark_table.h"
 #include "reports/tables/serving_backtest_tables.h"
 #include "sim/base/error.h"
@@ -146,11 +147,7 @@ void add_stated_service(Command& command, ServeBacktestOptions& o) {
   count("--isl", o.cells.input, "Tokens of a prompt");
   count("--osl", o.cells.output, "Tokens of an answer");
   count("--num-prompts", o.cells.requests, "Requests of the benchmark");
-  must_be_positive(app.add_option("--concurrency", o.cells.concurrency,
-                                  "Closed loop: users with one request at a time each"));
-  must_be_positive(
-      app.add_option("--rate", o.cells.rate, "Open loop: requests that arrive in a second"));
-  command.never_with("--rate", {"--concurrency"});
+  add_loop_options(command, o.cells.concurrency, o.cells.rate);
 }
 
 }  // namespace

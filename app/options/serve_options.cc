@@ -268,6 +268,15 @@ void add_serve_formats(Command& command, ServeFormats& formats) {
   command.only_with("--acceptance", "--speculative-tokens");
 }
 
+void add_loop_options(Command& command, std::optional<double>& concurrency,
+                      std::optional<double>& rate) {
+  CLI::App& app = command.options();
+  must_be_positive(app.add_option("--concurrency", concurrency,
+                                  "Closed loop: users with one request at a time each"));
+  must_be_positive(app.add_option("--rate", rate, "Open loop: requests that arrive in a second"));
+  command.never_with("--rate", {"--concurrency"});
+}
+
 void add_load_options(Command& command, LoadOptions& o) {
   CLI::App& app = command.options();
   const auto count = [&](const char* name, int& value, const char* about) {
@@ -282,9 +291,7 @@ void add_load_options(Command& command, LoadOptions& o) {
   command.reads("--lengths", o.lengths,
                 "CSV with columns input_tokens and output_tokens, taken in turn. Default: --isl "
                 "and --osl");
-  must_be_positive(app.add_option("--concurrency", o.concurrency,
-                                  "Closed loop: users with one request at a time each"));
-  must_be_positive(app.add_option("--rate", o.rate, "Open loop: requests that arrive in a second"));
+  add_loop_options(command, o.concurrency, o.rate);
   must_be_positive(app.add_option("--burstiness", o.burstiness,
                                   "Shape of the gaps of --rate: 1 is Poisson, less is burstier. "
                                   "Default: 1"));
@@ -294,7 +301,6 @@ void add_load_options(Command& command, LoadOptions& o) {
   count("--num-prompts", o.requests,
         "Requests that are simulated. Default: ten of each user, 1000 without users");
   count("--seed", o.seed, "Seed of lengths and arrivals. Default: 1");
-  command.never_with("--rate", {"--concurrency"});
   command.never_with("--lengths", {"--isl", "--osl", "--random-range-ratio"});
   command.only_with("--burstiness", "--rate");
 }

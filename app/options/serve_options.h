@@ -69,6 +69,9 @@ struct LoadOptions {
   bool all_at_once = false;
 };
 void add_load_options(Command& command, LoadOptions& options);
+// Its --concurrency or --rate.
+void add_loop_options(Command& command, std::optional<double>& concurrency,
+                      std::optional<double>& rate);
 // Reads the files. Throws InputError.
 ServingLoad serving_load(const LoadOptions& options, const ServeFormats& formats,
                          const Model& model);
