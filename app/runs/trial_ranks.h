@@ -10,14 +10,13 @@
 namespace meshwright::app {
 
 struct TrialRanks {
-  int largest = 1;             // ranks that the largest of them needs
-  double time_limit = 0;       // of all, in seconds
+  int largest = 1;             // ranks that the largest layout or deployment needs
+  double time_limit = 0;       // of all of them, in seconds
   std::string out;             // written after each of them
-  std::string what_was_tried;  // "layout"
+  std::string what_was_tried;  // "layout", "deployment"
 };
-// Starts the ranks that were asked for, else one per device, at most what the largest needs.
-// Returns the exit code; throws SystemError if the ranks fail, and says whether results of this
-// call are in `out`.
+// Starts the ranks that were asked for, else one per device, at most `largest`. Returns the exit
+// code. Throws SystemError if the ranks fail; its hint tells what of this call is in `out`.
 int start_trial_ranks(const RankOptions& options, const TrialRanks& trial, const Call& call);
 
 }  // namespace meshwright::app
