@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "planner/search/training_cost.h"
+#include <array>
+
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
@@ -70,26 +71,32 @@ void fill_scaling(Report& report, const ReportContents& contents) {
   part.planned_gpus = contents.plan.cluster.num_gpus();
 }
 
+// The decision table has days, cost and energy with failures, checkpoints and cooling. Those of the
+// steps alone would be second numbers of the same quantities.
+constexpr std::array<std::string_view, 3> kOfTheDecision{"train_days", "cost", "device_energy_kwh"};
+
 std::string scaling_page(const Report& report) {
   if (!report.scaling) return "";
   const std::string noun(device_noun(report)), nouns(device_noun(report, 2));
   const std::vector<ScalePoint>& points = report.scaling->points;
-  const bool priced =
-      std::any_of(points.begin(), points.end(), [](const ScalePoint& p) { return p.cost; });
   return html::section(
       "scaling", "More or fewer " + nouns,
       html::paragraph(report.scaling->sentence) +
           html::figure("scaling",
-                       fmt::format("Tokens per second against {1}; dashed: as many per {0} as on "
-                                   "the fewest {1}.",
+                       fmt::format("Tokens per second against {1}. The dashed line keeps the tokens/s "
+                                   "per {0} of the fewest {1}.",
                                    noun, nouns)) +
           html::table(
               fmt::format(
                   "Best layout of each number of {}; efficiency: tokens/s/{} relative to the "
                   "first row's",
                   nouns, noun),
-              scaling_table(points, report.job, report.cluster.device_kind)) +
-          (priced ? html::paragraph(fmt::format("{}.", planner::kCostOfSteps)) : ""));
+              without_columns(scaling_table(points, report.job, report.cluster.device_kind),
+                              kOfTheDecision)) +
+          (report.decision.tokens_are_the_jobs
+               ? html::paragraph(
+                     "The decision table has days, cost and energy, with failures and checkpoints.")
+               : ""));
 }
 
 }  // namespace

@@ -58,6 +58,14 @@ Table without_zero_columns(Table table) {
   return table;
 }
 
+Table without_columns(Table table, std::span<const std::string_view> keys) {
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const std::string& key = table.columns[c].key;
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) erase_column(table, c);
+  }
+  return table;
+}
+
 Table without_repetition(Table table) {
   table = without_empty_columns(std::move(table));
   if (table.rows.size() < 2) return table;

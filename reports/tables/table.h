@@ -4,7 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -41,6 +43,8 @@ struct Table {
 Table without_empty_columns(Table table);
 // Without the columns of numbers that are 0 in every row.
 Table without_zero_columns(Table table);
+// Without the columns of these keys.
+Table without_columns(Table table, std::span<const std::string_view> keys);
 // The same for people: a column whose cells are all alike, or those of a column of the same unit
 // before it, is a line of the title. A table of one row keeps all columns that it fills.
 Table without_repetition(Table table);
