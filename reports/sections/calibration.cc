@@ -153,10 +153,9 @@ constexpr std::size_t kFewNotes = 5;
 std::string flagged(const std::vector<std::string>& notes) {
   if (notes.empty()) return "";
   if (notes.size() <= kFewNotes) {
-    return "<h3>Measurements to look at twice</h3>\n" + html::list(notes);
+    return "<h3>Flagged measurements</h3>\n" + html::list(notes);
   }
-  return html::details(fmt::format("{} measurements to look at twice", notes.size()),
-                       html::list(notes));
+  return html::details(fmt::format("{} flagged measurements", notes.size()), html::list(notes));
 }
 
 std::string calibration_page(const Report& report) {
@@ -168,7 +167,7 @@ std::string calibration_page(const Report& report) {
   }
   std::string body =
       html::paragraph(fmt::format("{}: {}", calibration.device, calibration.source)) +
-      html::table("What the machine can do",
+      html::table("Rates of the machine",
                   {{"what"}, {"value"}, {"source"}, {"measured points", true}}, rows);
   if (!calibration.extrapolations.empty()) {
     body += "<h3>Beyond what was measured</h3>\n" + html::list(calibration.extrapolations);

@@ -81,8 +81,8 @@ std::string reference_part(const Capacity& capacity, DeviceKind kind) {
                       reference_table(reference, kind));
   if (const auto& more = reference.schedule_gpu_hours) {
     text += html::paragraph(fmt::format(
-        "Batches by phase are in this row and in the run: the schedule takes {} M {} {} "
-        "than the last phase's batch for all tokens.",
+        "This row and the run have batches by phase. Their schedule takes {} M {} {} than the last "
+        "phase's batch for all tokens.",
         number_text(std::abs(*more) / 1e6, 3), hours, *more >= 0.0 ? "more" : "less"));
   }
   return text;

@@ -41,7 +41,7 @@ std::string trial_text(const planner::Validation& v) {
 std::string layout_text(const ConfidenceFacts& confidence) {
   const std::string_view state = confidence.expected_regret < kLossThatMatters ? "settled" : "open";
   return fmt::format(
-      "{}. Expected loss against the fastest layout: {} of a step; with {} probability it is the "
+      "{}. Expected loss against the fastest layout: {} of a step. With {} probability it is the "
       "fastest of {}.",
       state, percent_text(confidence.expected_regret), percent_text(confidence.probability_best),
       confidence.against.size() + 1);
@@ -49,8 +49,8 @@ std::string layout_text(const ConfidenceFacts& confidence) {
 
 std::string interval_percent_text(const Estimate& best) {
   return fmt::format(
-      "{:+.0f} to {:+.0f} % (90 % interval), mostly common to all layouts, so it "
-      "does not change the ranking.",
+      "{:+.0f} to {:+.0f} % (90 % interval). Most of this error is common to all layouts and does "
+      "not change the ranking.",
       (best.step_time_low / best.step_time - 1.0) * 100.0,
       (best.step_time_high / best.step_time - 1.0) * 100.0);
 }

@@ -68,8 +68,8 @@ std::string steps(const Comparison& comparison) {
   return html::section(
       "step-time", "Where the time goes",
       html::figure("compared_steps",
-                   "Step time of each report's best layout, split into its terms; the line is its "
-                   "90 % interval.",
+                   "Step time of each report's best layout, split into its terms. Line: 90 % "
+                   "interval.",
                    bars_table("Step time of the best layouts",
                               bars_of(comparison, comparison.terms, time_text), time_text)));
 }
@@ -91,8 +91,8 @@ std::string ranges() {
   return html::section(
       "ranges", "Time, cost and speed with their ranges",
       html::figure("compared_ranges",
-                   "Each report's time to train, cost and tokens a second, the ends of their "
-                   "ranges as whiskers; the first table below has the same numbers."));
+                   "Time to train, cost and tokens per second of each report. Whiskers: ends of the "
+                   "ranges. The first table below has the same numbers."));
 }
 
 std::string side_by_side(const Comparison& comparison) {

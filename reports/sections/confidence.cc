@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan was asked beyond its ranking, and of it how sure the ranking is.
+// Answers of a plan beyond its ranking, and the part of the page that shows how sure the ranking is.
 #include <fmt/format.h>
 
 #include "reports/html/blocks.h"
@@ -24,8 +24,8 @@ void fill_answers(Report& report, const ReportContents& contents) {
 std::string finding(const ConfidenceFacts& confidence) {
   return fmt::format(
       "<p>Layout #1 of the first {} is the fastest with {} probability. Choosing it costs {} of a "
-      "step on average. Its step time is known to ± {} (1 sigma), an error mostly common to all "
-      "layouts.</p>\n",
+      "step on average. Its step time is known to ± {} (1 sigma). Most of this error is common to "
+      "all layouts.</p>\n",
       confidence.against.size() + 1, percent_text(confidence.probability_best),
       percent_text(confidence.expected_regret), percent_text(confidence.relative_deviation));
 }
@@ -73,8 +73,8 @@ std::string confidence_page(const Report& report) {
       finding(confidence) +
           html::figure("confidence",
                        "How much slower each runner-up is than layout #1, and with which "
-                       "probability. The bars are the 90 % interval of the difference; below "
-                       "zero the runner-up is faster.") +
+                       "probability. Bars: 90 % interval of the difference. Below zero the "
+                       "runner-up is faster.") +
           html::numbers("Layout #1 compared with each runner-up", against_table(confidence)) +
           proposed(confidence.proposed_runs));
 }

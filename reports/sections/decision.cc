@@ -18,12 +18,11 @@ std::string found_elsewhere(const Capacity& capacity, const Cluster& cluster) {
   for (const CapacityRow& row : capacity.rows) {
     if (!row.fits) continue;
     return fmt::format(
-        " The smallest count with a layout that fits is {} {}: {} takes {} per step, {} days per "
-        "{} "
-        "tokens. It fits; it is no plan for a deadline.",
+        " The smallest count with a layout that fits is {} {}: {}. A step takes {}, and {} tokens "
+        "take {} days. It fits, but it is no plan.",
         count_text(row.gpus), device_noun(cluster, row.gpus), row.layout,
-        seconds_text(row.step.mid), count_text(std::llround(row.days.p50)),
-        si_text(capacity.train_tokens));
+        seconds_text(row.step.mid), si_text(capacity.train_tokens),
+        count_text(std::llround(row.days.p50)));
   }
   if (capacity.rows.empty()) return "";
   const int most = capacity.rows.back().gpus;

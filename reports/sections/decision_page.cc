@@ -199,7 +199,8 @@ std::string charts(const DecisionView& view) {
                "Change relative to the row above; inputs at ±1 sigma, choices halved and doubled.",
                tornado_chart(capacity));
   out +=
-      panel("risks", "Before approving", "Days and cost more than the medians.", risks(capacity));
+      panel("risks", "Before approving", "Added days and cost, relative to the medians.",
+            risks(capacity));
   return out.empty() ? "" : "<div class=\"charts\">\n" + out + "</div>\n";
 }
 

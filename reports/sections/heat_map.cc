@@ -137,9 +137,9 @@ std::string heat_map_page(const Report& report) {
       "heat-map", "Tensor size against pipeline size",
       html::figure(
           "heat_map",
-          "Best step time of each pair of sizes, in seconds, over everything else. The colours "
-          "end at three times the fastest: cells marked * are slower still and share "
-          "the last colour.") +
+          "Best step time of each pair of sizes, in seconds; other sizes and switches are free. "
+          "The colour scale ends at three times the fastest step. Cells marked * are slower and "
+          "have the last colour.") +
           html::numbers(
               "The same as a table",
               html::table("Best step time in seconds, or why there is none", headings, rows)));

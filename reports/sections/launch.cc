@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to launch the winner, in each framework's words.
+// Launch files of layout #1, one for each framework.
 #include <fmt/format.h>
 
 #include "reports/html/blocks.h"
@@ -28,7 +28,8 @@ std::string launch_text(const LaunchFile& file) {
         fmt::format("{} cannot run this layout: {}.", file.target, file.refusal));
   }
   return html::paragraph(
-             fmt::format("{}, in the names of {}. Not run by us.", file.file_name, file.names_of)) +
+             fmt::format("{}, with the option names of {}. This file was not executed.",
+                         file.file_name, file.names_of)) +
          html::list(file.notes) + "<pre class=\"copyable\" tabindex=\"0\">" +
          html::lines(file.text) + "</pre>\n";
 }

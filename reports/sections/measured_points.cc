@@ -147,11 +147,11 @@ std::string measured_series_page(const std::vector<MeasuredSeries>& measured) {
   for (const MeasuredSeries& series : measured) tables += series_table(series);
   return "<h3>Measured points and the model fitted to them</h3>\n" +
          html::paragraph(
-             "Near a measured point the prediction is the measurement itself; the fitted model "
-             "answers further away. Its residuals here say how far it can be trusted there.") +
+             "Near a measured point the prediction is the measurement. Further away it is the "
+             "fitted model's. The residuals show the error of the fitted model.") +
          html::figure("residuals",
-                      "What the fitted model misses at each measured point; the whiskers are "
-                      "the measurement's own noise, two standard deviations.") +
+                      "Residual of the fitted model at each measured point. Whiskers: two standard "
+                      "deviations of the measurement.") +
          html::details("Every measured point", tables);
 }
 

@@ -104,10 +104,10 @@ double worst(const std::vector<double>& spreads) {
 
 std::string noise_sentence(const std::vector<double>& spreads, int noisy) {
   return fmt::format(
-      "{} points were timed: one standard deviation of a point is {} of its time in the median and "
-      "{} at worst; {} stayed noisy when measured a second time.",
+      "{} points were timed. One standard deviation of a point is {} of its time in the median and "
+      "{} at worst. {} stayed noisy when measured a second time.",
       count_text(static_cast<std::int64_t>(spreads.size())), percent_text(upper_median(spreads)),
-      percent_text(worst(spreads)), noisy == 0 ? "none" : count_text(noisy));
+      percent_text(worst(spreads)), noisy == 0 ? "None" : count_text(noisy));
 }
 
 std::optional<NoisePart> noise_of(const std::vector<TimedPoint>& points) {
@@ -141,16 +141,16 @@ std::optional<NoisePart> noise_of(const std::vector<TimedPoint>& points) {
 std::string devices_sentence(const DevicesPart& devices) {
   if (!devices.stragglers.empty()) {
     return fmt::format(
-        "{} of {} ranks or links are slower than their peers; a job runs at the pace "
-        "of the slowest.",
+        "{} of {} ranks or links are slower than their peers. A job runs at the speed of the "
+        "slowest.",
         devices.stragglers.size(), devices.ranks.size());
   }
   double slowest = 0.0;  // over the median rank, of what was measured of it
   for (const RankTimes& rank : devices.ranks) {
     slowest = std::max({slowest, rank.gemm, rank.memory, rank.network});
   }
-  if (slowest <= 0.0) return "No rank stands out.";
-  return fmt::format("No rank of {} stands out; the slowest takes {} times the median rank's time.",
+  if (slowest <= 0.0) return "No rank is slower than its peers.";
+  return fmt::format("None of {} ranks is slow: the slowest takes {} times the median rank's time.",
                      devices.ranks.size(), significant(slowest, 3));
 }
 

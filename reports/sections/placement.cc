@@ -255,9 +255,8 @@ std::string_view words_for(Axis axis) {
 std::string colour_note(const std::vector<Axis>& axes) {
   if (axes.empty()) return "";
   return fmt::format(
-      "<p class=\"mix\">The first nodes and the last. Ranks of one {}-parallel group have one "
-      "colour; "
-      "neighbours in number differ in {} first.</p>\n",
+      "<p class=\"mix\">The drawing has the first nodes and the last. Ranks of one {}-parallel "
+      "group have one colour. Consecutive ranks differ in {} first.</p>\n",
       words_for(axes.front()), name_of(axes.front()));
 }
 
@@ -269,14 +268,14 @@ std::string placement_page(const Report& report) {
   if (!placement.links.empty()) {
     body += html::figure(
                 "links",
-                "Time that sending takes on each link, as a share of the step, were none of it "
-                "overlapped with computing.",
+                "Time of sending on each link, as a share of the step, as if nothing overlapped "
+                "with computing.",
                 link_bars(placement)) +
             axes_table(placement.map, device_noun(report));
   }
   body +=
-      "<h3>Which rank sits where</h3>\n" + nodes_drawing(placement.map, axes) + colour_note(axes) +
-      html::details("How the machine is wired",
+      "<h3>Ranks by node</h3>\n" + nodes_drawing(placement.map, axes) + colour_note(axes) +
+      html::details("Wiring of the machine",
                     fmt::format("<pre tabindex=\"0\">{}</pre>\n", html::lines(placement.wiring)));
   return html::section("topology", "Placement on the machine", body);
 }

@@ -185,8 +185,8 @@ std::string ranking_page(const Report& report) {
   std::string body =
       ranked_rows_table("The fastest layouts that fit", report, 0, std::min(top, kMostRows));
   body +=
-      "<p class=\"mix\">Overlap switches, and whether embedding and loss count as layers of the "
-      "split, are left out of the names here; the record and the launch files have them.</p>\n";
+      "<p class=\"mix\">These names omit the overlap switches, and whether embedding and loss count "
+      "as layers. The JSON report and the launch files contain them.</p>\n";
   if (report.answers && report.answers->robust_pick) {
     body += fmt::format("<p id=\"robust-pick\">{}</p>\n",
                         html::escape(report.answers->robust_pick->sentence));
@@ -201,10 +201,9 @@ std::string ranking_page(const Report& report) {
   return html::section(
       "ranking", "Ranking",
       body + html::figure("pareto",
-                          "Step time against peak memory of the ranked layouts. A dark rim: "
-                          "nothing is faster and smaller. Circle: nothing is recomputed, "
-                          "triangle: attention, square: all. The whiskers are the 90 % "
-                          "interval."));
+                          "Step time against peak memory of the ranked layouts. Dark rim: no "
+                          "other layout is faster and smaller. Circle: no recompute; triangle: "
+                          "attention; square: whole layers. Whiskers: 90 % interval."));
 }
 
 }  // namespace

@@ -13,14 +13,13 @@ namespace meshwright::reports {
 namespace {
 
 std::string flags_table(const std::vector<RedFlagFacts>& flags) {
-  if (flags.empty()) return "<p>None: nothing of what an expert would ask first stands out.</p>\n";
+  if (flags.empty()) return "<p>No red flag.</p>\n";
   html::TableRows rows;
   for (const RedFlagFacts& flag : flags) {
     rows.push_back({html::escape(spoken(name_of(flag.id))), html::escape(flag_effect(flag, 1.0)),
                     html::escape(flag.sentence)});
   }
-  return html::table("Effect of each, as the model prices it", {{"flag"}, {"effect"}, {"why"}},
-                     rows);
+  return html::table("Predicted effect of each red flag", {{"flag"}, {"effect"}, {"why"}}, rows);
 }
 
 std::string rule_of_thumb_part(const std::optional<RuleOfThumbFacts>& rule) {

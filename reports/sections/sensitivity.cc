@@ -44,7 +44,7 @@ html::TableCell days_cell(const planner::Perturbed& turned, Seconds step, double
   return {signed_number_text(days, 3), days};
 }
 
-// `steps`: of the training; one where nobody stated its tokens, and then no days are said.
+// `steps`: of the training; one if its tokens are not stated, and then there are no days.
 std::string tornado_table(const std::vector<SensitivityFacts>& sensitivity, Seconds step,
                           double steps) {
   const bool days = steps > 1.0;
@@ -70,8 +70,8 @@ std::string tornado_table(const std::vector<SensitivityFacts>& sensitivity, Seco
   if (days) headings.insert(headings.end(), {{"days 1σ down", true}, {"days 1σ up", true}});
   headings.insert(headings.end(), {{"swing, % of the step", true}, {"best layout"}, {"source"}});
   return html::table(
-      "The best layout's step when one input moves by its own spread and the others stay", headings,
-      rows);
+      "Step of layout #1 when one input moves by one standard deviation and the others stay",
+      headings, rows);
 }
 
 // "7 % less of it makes the step 18.1 % longer".
@@ -86,14 +86,14 @@ std::string perturbed_effect(const planner::Perturbed& turned, Seconds step) {
 std::string tornado(const std::vector<SensitivityFacts>& sensitivity, Seconds step, double steps) {
   if (sensitivity.empty()) return "";
   const SensitivityFacts& first = sensitivity.front();
-  return fmt::format("<p>The largest risk is the {}, which is {} ({}): {}, {}.</p>\n",
+  return fmt::format("<p>The largest risk is the {}, which is {} ({}). {}. {}.</p>\n",
                      label_of(first.parameter),
                      html::escape(input_amount(first.value, first.parameter)),
                      html::badge(name_of(first.provenance)), perturbed_effect(first.low, step),
                      perturbed_effect(first.high, step)) +
          html::figure("tornado",
-                      "What the training, or a step, takes more or less when one input moves by "
-                      "its own standard deviation, at most to its physical limit.") +
+                      "Change in the training time (or the step time) when one input moves by one "
+                      "standard deviation, at most to its physical limit.") +
          html::numbers("Every input that the step depends on",
                        tornado_table(sensitivity, step, steps));
 }
@@ -104,7 +104,7 @@ std::string gain_text(const planner::Crossover& c) {
                      input_amount(c.end_value, c.parameter));
 }
 
-// A batch is looked at in doubles and halves, so the crossover is at one, not below one.
+// Batches are tried in doubles and halves, so the crossover is at one, not below one.
 std::string crossover_place(const planner::Crossover& c) {
   const bool batch = c.parameter == planner::WhatIfParameter::global_batch_size;
   const char* side = c.below ? "below" : "above";
@@ -149,7 +149,7 @@ std::string change_text(const planner::Change& change) {
                      input_amount(change.after, change.parameter));
 }
 
-// "108 days, 118 M": of the whole training, where its tokens are stated.
+// "108 days, 118 M": of the steps alone, for all tokens of the training.
 std::string needs_text(const std::optional<planner::TrainingCost>& needs) {
   if (!needs) return "";
   std::string text = duration_text(needs->train_time);
@@ -176,8 +176,8 @@ std::string what_ifs(const std::vector<planner::WhatIf>& all) {
                                              {"best layout there"},
                                              {"step, ms", true},
                                              {"relative to the current value, %", true},
-                                             {"training"},
-                                             {"current value"},
+                                             {"all steps"},
+                                             {"all steps, current value"},
                                              {"in words"}},
                                             rows);
 }
@@ -186,7 +186,7 @@ std::string sensitivity_page(const Report& report) {
   if (!report.answers || !report.summary) return "";
   const Answers& answers = *report.answers;
   std::string body = tornado(answers.sensitivity, report.summary->step_time, train_steps(report));
-  // Where memory was wanted, nobody asked for crossovers.
+  // A plan for memory has no crossovers.
   if (!answers.sensitivity.empty()) {
     body += "<h3>What would change the answer</h3>\n" + crossovers_part(answers.crossovers);
   }

@@ -72,12 +72,14 @@ std::string run_terms_table(const std::vector<LayoutComparison>& runs) {
 
 std::string errors_text(const planner::Validation& v) {
   std::string text = html::paragraph(fmt::format(
-      "{} layouts were run: median error {}, worst {}; {} measured inside the 90 % interval.",
-      v.layouts.size(), percent_text(v.median_absolute_error), percent_text(v.worst_absolute_error),
+      "{} {} executed. Step time: median error {}, worst {}. The 90 % interval holds {} of the "
+      "measured times.",
+      v.layouts.size(), v.layouts.size() == 1 ? "layout was" : "layouts were",
+      percent_text(v.median_absolute_error), percent_text(v.worst_absolute_error),
       percent_text(v.interval_coverage)));
   if (v.median_absolute_error_at_host_speed) {
     text += html::paragraph(fmt::format(
-        "Predicted for the host as fast as it was during each run: median error {}; {} inside.",
+        "Corrected for the host speed during each run: median error {}; the interval holds {}.",
         percent_text(*v.median_absolute_error_at_host_speed),
         percent_text(v.interval_coverage_at_host_speed.value_or(0.0))));
   }
@@ -85,7 +87,8 @@ std::string errors_text(const planner::Validation& v) {
       std::count_if(v.layouts.begin(), v.layouts.end(),
                     [](const LayoutComparison& run) { return !run.inside_interval; });
   if (outside > 0) {
-    text += html::paragraph(fmt::format("Outliers: {} measured outside the interval.", outside));
+    text += html::paragraph(
+        fmt::format("Outliers: {} {} outside the interval.", outside, outside == 1 ? "run" : "runs"));
   }
   if (v.layouts.size() >= 2) {
     text += html::paragraph(fmt::format(
@@ -106,10 +109,11 @@ std::string validation_page(const Report& report) {
   if (!v.layouts.empty()) {
     body += html::figure("parity",
                          "Predicted against measured step time; on the diagonal they agree.") +
-            html::table("Predicted and measured step time of what was run", validation_table(v)) +
+            html::table("Predicted and measured step time of the executed layouts",
+                        validation_table(v)) +
             html::figure("term_errors",
-                         "What each term of the prediction is off by, as a share of the measured "
-                         "step: right of zero too long, left too short.") +
+                         "Error of each term, as a share of the measured step. Right of zero: "
+                         "predicted too long. Left: too short.") +
             html::numbers("Term by term", run_terms_table(v.layouts));
   }
   std::string noisy, partial;
@@ -128,7 +132,7 @@ std::string validation_page(const Report& report) {
     }
   }
   if (!noisy.empty()) body += "<h3>Runs on a loaded host</h3>\n<ul>\n" + noisy + "</ul>\n";
-  if (!partial.empty()) body += "<h3>What was not run</h3>\n<ul>\n" + partial + "</ul>\n";
+  if (!partial.empty()) body += "<h3>Parts that were not executed</h3>\n<ul>\n" + partial + "</ul>\n";
   if (!v.skipped.empty()) body += "<h3>Runs that failed</h3>\n" + html::list(v.skipped);
   return html::section("validation", "Predicted and measured", body);
 }

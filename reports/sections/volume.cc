@@ -190,12 +190,13 @@ PlacedTransfer placed(const Transfer& t, const Layout& layout, const Cluster& cl
 }
 
 std::string order_sentence(const PublishedOrders& orders) {
-  const std::string_view tensor = orders.tensor_exceeds_data ? "more" : "less";
-  const std::string_view data = orders.data_exceeds_pipeline ? "more" : "less";
+  const std::string_view tensor = orders.tensor_exceeds_data ? "more" : "fewer";
+  const std::string_view data = orders.data_exceeds_pipeline ? "more" : "fewer";
   const bool holds = orders.tensor_exceeds_data && orders.data_exceeds_pipeline;
   return fmt::format(
-      "The rule of thumb \"tensor > data > pipeline\" {} for this model, batch and layout: tensor "
-      "parallelism moves {} than data parallelism, data parallelism {} than pipeline parallelism.",
+      "The rule of thumb \"tensor > data > pipeline\" {} for this model, batch and layout. Tensor "
+      "parallelism moves {} bytes than data parallelism. Data parallelism moves {} bytes than "
+      "pipeline parallelism.",
       holds ? "holds" : "does not hold", tensor, data);
 }
 
@@ -282,7 +283,7 @@ std::string transfers_table(const VolumePart& volume) {
                       {"link"},
                       {"ranks", true},
                       {"calls per step", true},
-                      {"payload a call, MB", true},
+                      {"payload per call, MB", true},
                       {"sent per step, GB", true},
                       {"payload is"}},
                      rows);
@@ -349,7 +350,7 @@ std::string matrix_chart(const planner::TrafficMatrix& matrix) {
                           [](const auto& a, const auto& b) { return a.sent < b.sent; });
   const double legend = kMatrixTop + kMatrixSide + 18.0;
   const std::string scale =
-      fmt::format("{} to {} per cell; a stronger colour is more (logarithmic)",
+      fmt::format("{} to {} per cell; a stronger colour is more bytes (logarithmic scale)",
                   traffic_text(least->sent), traffic_text(most->sent));
   const std::string caption =
       matrix.ranks_per_group == 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is taken for granted, and what words mean: the job in words, the plan's notes, the glossary.
+// Assumptions of the plan (the job in words, the plan's notes) and the glossary.
 #include <fmt/format.h>
 
 #include <array>
@@ -40,8 +40,8 @@ constexpr std::array kGlossary{
     GlossaryWord{"intra node, inter node",
                  "Over the links inside a node; over the network between nodes."},
     GlossaryWord{"GEMM", "Product of two matrices: most of a transformer's work."},
-    GlossaryWord{"payload", "The array handed to a collective, as nccl-tests counts its size."},
-    GlossaryWord{"sent", "Bytes that one rank puts on its link for it."},
+    GlossaryWord{"payload", "The array passed to a collective, as nccl-tests counts its size."},
+    GlossaryWord{"sent", "Bytes that one rank sends over its link for a collective."},
     GlossaryWord{
         "90 % interval",
         "Where nine of ten measured step times are expected, if the spreads of the terms are "

@@ -331,8 +331,8 @@ std::string weakest_point(const planner::CapacityAnswer& answer) {
                        lever.basis == "interpolated";
     if (known || !lever.low || !lever.high || lever.swing_days <= 0.0) continue;
     return fmt::format(
-        "The {} is {}, not measured: {}{} ± {:.0f} % (1 sigma). It changes the end "
-        "by {} between its ends.",
+        "The {} is {}, not measured: {}{} ± {:.0f} % (1 sigma). From the low to the high value the "
+        "end moves by {}.",
         lever.label, lever.basis, number_text(lever.value, 3),
         lever.unit.empty() ? "" : " " + lever.unit, 100.0 * lever.relative_spread,
         day_text(lever.swing_days));

@@ -503,7 +503,7 @@ test("draws the ranks of the first nodes and the load of each link", async (t) =
 
 test("shows noise and slow devices of the profile", async (t) => {
   const { page } = await opened(t);
-  assert.match(await page.textContent("#calibration"), /4 points were timed: .* 1 stayed noisy/);
+  assert.match(await page.textContent("#calibration"), /4 points were timed\. .* 1 stayed noisy/);
   assert.match(await page.textContent("#calibration"), /rank 2 takes 1\.30 times as long/);
   assert.match(await page.textContent("#certainty"), /1 of 4 calibrated points stayed noisy/);
   await see(page, "noise");
