@@ -77,6 +77,41 @@ TEST(Page, SaysWhatAnMfuCountsAndWhatACostIsMadeOf) {
   EXPECT_THAT(page, HasSubstr("Median cost: " + html::escape(cost)));
 }
 
+// The decision's days, cost and energy include failures, checkpoints and cooling. Those of the steps
+// alone are lower, and would be second numbers of the same count of GPUs.
+TEST(Page, DaysCostAndEnergyOfACountAreTheDecisionsAlone) {
+  const AnsweredPlan a = answered_plan();
+  ReportContents contents = contents_of(a.plan);
+  contents.scaling = a.answers.scaling;
+  for (planner::ScalePoint& point : contents.scaling.points) {
+    point.cost = 15.6e6;
+    point.device_energy_kwh = 15.6e6;
+  }
+  const std::string page = without_scripts(report_html(report_of(contents)));
+  const std::size_t begin = page.find("<section id=\"scaling\">");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string scaling = page.substr(begin, page.find("</section>", begin) - begin);
+  EXPECT_THAT(scaling, HasSubstr("GPU-hours per billion tokens"));
+  EXPECT_THAT(scaling, HasSubstr("The decision table has days, cost and energy"));
+  for (const char* heading : {">days</th>", ">cost</th>", ">energy</th>", ">energy, kWh</th>"}) {
+    EXPECT_THAT(scaling, Not(HasSubstr(heading)));
+  }
+}
+
+// P10-P90 for days and cost, the 90 % interval for a step.
+TEST(Page, RangesHaveTwoLabels) {
+  const Report report = answered_report();
+  const std::string page = without_scripts(report_html(report));
+  EXPECT_THAT(report.capacity.verdict, HasSubstr("days (P10-P90: "));
+  EXPECT_THAT(report.decision.recommendation, HasSubstr("(90 % interval: "));
+  EXPECT_EQ(report.decision.range, "P10-P90");
+  EXPECT_THAT(page, HasSubstr("Ranges: P10–P90."));
+  EXPECT_THAT(page, HasSubstr("90 % interval, s"));
+  for (const char* other : {"of 10 cases", "10 to 90 %", "80 % range", "90 % range"}) {
+    EXPECT_THAT(page, Not(HasSubstr(other)));
+  }
+}
+
 // What published fleets of GPUs measured keeps their words.
 TEST(Page, CallsCoresCores) {
   AnsweredPlan a = answered_plan();

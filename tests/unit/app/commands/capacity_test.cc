@@ -110,6 +110,31 @@ TEST(CapacityCommand, InputsOfTheRunAreOptions) {
               HasSubstr("--day-worth"));
 }
 
+// A page of a plan prints the command of `capacity` next to its cells. A framework or a job that
+// `capacity` reads otherwise than `plan` would give other ranges there.
+TEST(CapacityCommand, CellsOfAPlanAreMadeAgainByTheCommandOfCapacity) {
+  const std::vector<std::string> plan{
+      "plan", "--model", "llama-3-8b", "--cluster", "h100-8", "--gpus",
+      "16",   "--top",   "1",          "--prices",  "example-2026"};
+  const std::vector<std::vector<std::string>> questions{
+      {"--framework", "megatron-core-2026", "--train-tokens", "1e11"},
+      {"--job", "pretrain-4k", "--train-tokens", "1e11"},
+      {"--job", "pretrain-4k", "--framework", "megatron-core-2026", "--train-tokens", "1e11"}};
+  for (const std::vector<std::string>& question : questions) {
+    const ProgramResult result = run_program(with(with(plan, question), {"--format", "json"}));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json capacity = Json::parse(result.out)["capacity"];
+    ASSERT_FALSE(capacity["levers"].empty());
+    const Json& lever = capacity["levers"][0];
+    for (const char* end : {"low", "high"}) {
+      if (!lever[end].is_null()) expect_reproduced(capacity, lever[end]);
+    }
+    const Json& cells = capacity["what_if"]["cells"];
+    ASSERT_FALSE(cells.empty());
+    for (std::size_t i = 4; i < cells.size(); i += 27) expect_reproduced(capacity, cells[i]);
+  }
+}
+
 // The plan of several counts is that of the recommended one.
 TEST(CapacityCommand, APlanIsOfTheRecommendedCount) {
   const std::vector<std::string> words{
@@ -123,6 +148,17 @@ TEST(CapacityCommand, APlanIsOfTheRecommendedCount) {
     const Json& id =
         capacity["recommended"].is_null() ? capacity["closest"] : capacity["recommended"];
     EXPECT_EQ(capacity["planned"], id) << limit[1];
+    const Json& rows = capacity["rows"];
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const Json& each) { return each["id"] == id; });
+    ASSERT_NE(row, rows.end());
+    const std::string gpus = std::to_string((*row)["gpus"].get<int>()) + " GPUs";
+    const std::string verdict = capacity["verdict"];
+    if (capacity["recommended"].is_null()) {
+      EXPECT_THAT(verdict, HasSubstr("Nearest: " + gpus)) << limit[1];
+    } else {
+      EXPECT_THAT(verdict, testing::StartsWith(gpus)) << limit[1];
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/sections/capacity_charts.h"
+#include "reports/sections/decision_page.h"
 #include "reports/sections/decision_table.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/tables/csv.h"
@@ -104,6 +105,80 @@ TEST(Capacity, TheGoodputChartHasALineForEachRestart) {
   for (const planner::GoodputCurve& curve : capacity.goodput_curves->curves) {
     EXPECT_THAT(chart, HasSubstr(">restart " + duration_text(curve.restart) + "</text>"));
   }
+}
+
+// Last row of a table of parts, in days.
+double last_days(const Table& table) {
+  return std::get<double>(table.rows.back()[1]) / 86400.0;
+}
+
+// 35 + 4 + 0.35 = 39.35 days at the predicted inputs. The ranges move the median to 39.9 days, the
+// number of all other tables.
+TEST(CapacityTables, PartsOfTheTimeEndWithTheMedian) {
+  planner::TimeParts time;
+  time.productive = seconds(35.0 * 86400.0);
+  time.lost[0] = seconds(4.0 * 86400.0);
+  time.lost[1] = seconds(0.35 * 86400.0);
+  time.elapsed = seconds(39.35 * 86400.0);
+  const Table table = time_table(time, 39.9);
+  EXPECT_NEAR(last_days(table), 39.9, 1e-9);
+  double sum = 0.0, elapsed = 0.0, effect = 0.0;
+  for (const std::vector<Cell>& row : table.rows) {
+    const std::string& part = std::get<std::string>(row[0]);
+    const double days = std::get<double>(row[1]) / 86400.0;
+    if (part.starts_with("elapsed, at")) {
+      elapsed = days;
+    } else if (part.starts_with("effect of the ranges")) {
+      effect = days;
+    } else if (!part.starts_with("elapsed")) {
+      sum += days;
+    }
+  }
+  EXPECT_NEAR(sum, 39.35, 1e-9);
+  EXPECT_NEAR(elapsed, 39.35, 1e-9);
+  EXPECT_NEAR(effect, 0.55, 1e-9);
+  const Capacity capacity = file_of(question(), false).capacity;
+  const CapacityRow* row = capacity.front();
+  ASSERT_NE(row, nullptr);
+  EXPECT_NEAR(last_days(time_table(row->time, row->days.p50)), row->days.p50, 1e-9);
+}
+
+// Elapsed time over interruptions is 39.35 days x 24 h / 578 = 1.634 h, 98 minutes. Failures come
+// each 87.9 minutes of training: restarts and lost work are not in that time.
+TEST(Capacity, InterruptionsAndTheTimeBetweenThemAreOfOneClock) {
+  Capacity capacity = file_of(question(), false).capacity;
+  for (CapacityRow& row : capacity.rows) {
+    row.interruptions.expected = {450.0, 578.0, 742.0};
+    row.interruptions.mean_time_between_h = 87.9 / 60.0;
+    row.time.elapsed = seconds(39.35 * 86400.0);
+  }
+  const std::string body = capacity_body(capacity, DeviceKind::gpu);
+  EXPECT_THAT(body, HasSubstr("578 interruptions are expected (P10–P90: 450–742), one per " +
+                              duration_text(seconds(39.35 * 86400.0 / 578.0)) +
+                              " of elapsed time."));
+  EXPECT_THAT(body, HasSubstr("While it trains, the mean time between failures is " +
+                              duration_text(seconds(87.9 * 60.0))));
+  EXPECT_NE(duration_text(seconds(39.35 * 86400.0 / 578.0)), duration_text(seconds(87.9 * 60.0)));
+}
+
+// Costs stand in the tile, in the frontier and in the decision table: each names prices and date.
+TEST(Capacity, EveryPlaceOfACostSaysThatPricesAreExamples) {
+  planner::CapacityQuestion q = question();
+  q.clusters.push_back(q.clusters.front());
+  q.clusters.back().name = "other";
+  q.options.prices.prices.push_back({"other", "", {3, 2, 4}});
+  const Capacity capacity = file_of(q, true).capacity;
+  const std::string header =
+      decision_header({.capacity = capacity, .subject = "gpt-small", .hash = "0123456789abcdef"});
+  EXPECT_THAT(header, HasSubstr("<span class=\"tag\">example prices of 2026-11, no offer</span>"));
+  EXPECT_THAT(header, HasSubstr("cost (P90)"));
+  EXPECT_THAT(header, HasSubstr(", example prices of 2026-11</span>"));              // the tile
+  EXPECT_THAT(header, HasSubstr("P10–P90 (example prices of 2026-11)"));             // frontier
+  EXPECT_THAT(header, HasSubstr("cost, EUR (example prices of 2026-11)"));           // table
+  EXPECT_THAT(clusters_table(capacity, DeviceKind::gpu), HasSubstr("example prices of 2026-11"));
+  EXPECT_THAT(capacity_body(capacity, DeviceKind::gpu),
+              HasSubstr("Example prices, no offer, of 2026-11"));
+  EXPECT_THAT(capacity.headline + capacity.verdict, HasSubstr("Prices are examples"));
 }
 
 // Nobody states the power of CPU cores: an empty column would say nothing.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "reports/sections/decision_table.h"
 #include "sim/base/error.h"
 #include "sim/kernel_time/gemm_model.h"
 #include "tests/unit/reports/answered_plan.h"
@@ -109,12 +110,12 @@ TEST(ReportRecord, ObeysItsSchemaWithValidationAndProfile) {
   // Spreads 0.01, 0.02, 0.3: half repeat within 2 %.
   const Json& noise = report["calibration"]["noise"];
   EXPECT_EQ(noise["sentence"],
-            "3 points were timed: one standard deviation of a point is 2.0 % of its time in the "
-            "median and 30.0 % at worst; 1 stayed noisy when measured a second time.");
+            "3 points were timed. One standard deviation of a point is 2.0 % of its time in the "
+            "median and 30.0 % at worst. 1 stayed noisy when measured a second time.");
   EXPECT_EQ(noise["kinds"][0]["kind"], "collective");
   EXPECT_EQ(noise["kinds"][1]["num_points"], 2);
   EXPECT_EQ(report["calibration"]["devices"]["sentence"],
-            "1 of 2 ranks or links are slower than their peers; a job runs at the pace of the "
+            "1 of 2 ranks or links are slower than their peers. A job runs at the speed of the "
             "slowest.");
 }
 
@@ -146,9 +147,12 @@ TEST(ReportRecord, RecommendsWhatFitsWhereNothingDoes) {
   EXPECT_EQ(complaint("report", plain(report)), "");
   EXPECT_THAT(
       report["verdict"].get<std::string>(),
-      testing::AllOf(testing::HasSubstr("a layout that fits is 128 GPUs: tp2 pp64 takes 1.250 "
-                                        "s per step, "),
+      testing::AllOf(testing::HasSubstr("a layout that fits is 128 GPUs: tp2 pp64. A step takes "
+                                        "1.250 s, and "),
                      testing::HasSubstr("it is no plan")));
+  EXPECT_TRUE(report["capacity"]["recommended"].is_null());
+  EXPECT_THAT(decision_table(contents.capacity, DeviceKind::gpu),
+              testing::Not(testing::HasSubstr("★")));
 }
 
 TEST(ReportRecord, SchemaRefusesAMissingPart) {
