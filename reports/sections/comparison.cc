@@ -91,8 +91,8 @@ std::string ranges() {
   return html::section(
       "ranges", "Time, cost and speed with their ranges",
       html::figure("compared_ranges",
-                   "Time to train, cost and tokens per second of each report. Whiskers: ends of the "
-                   "ranges. The first table below has the same numbers."));
+                   "Time to train, cost and tokens per second of each report. Whiskers: ends of "
+                   "the ranges. The first table below has the same numbers."));
 }
 
 std::string side_by_side(const Comparison& comparison) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of a plan beyond its ranking, and the part of the page that shows how sure the ranking is.
+// Answers of a plan beyond its ranking, and the page's part about the confidence in the ranking.
 #include <fmt/format.h>
 
 #include "reports/html/blocks.h"

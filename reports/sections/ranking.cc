@@ -185,8 +185,8 @@ std::string ranking_page(const Report& report) {
   std::string body =
       ranked_rows_table("The fastest layouts that fit", report, 0, std::min(top, kMostRows));
   body +=
-      "<p class=\"mix\">These names omit the overlap switches, and whether embedding and loss count "
-      "as layers. The JSON report and the launch files contain them.</p>\n";
+      "<p class=\"mix\">These names omit the overlap switches, and whether embedding and loss "
+      "count as layers. The JSON report and the launch files contain them.</p>\n";
   if (report.answers && report.answers->robust_pick) {
     body += fmt::format("<p id=\"robust-pick\">{}</p>\n",
                         html::escape(report.answers->robust_pick->sentence));

@@ -57,8 +57,8 @@ std::string rejections_page(const Report& report) {
                                   count_text(statistics.enumerated), count_text(statistics.legal),
                                   count_text(statistics.fitting))) +
           html::table("Rejected layouts by rule", rejections_table(report.rejections)) +
-          "<p class=\"mix\"><code>meshwright explain RULE</code> prints the reason and the source of "
-          "a rule. A layout is counted under the first rule that it breaks.</p>\n");
+          "<p class=\"mix\"><code>meshwright explain RULE</code> prints the reason and the source "
+          "of a rule. A layout is counted under the first rule that it breaks.</p>\n");
 }
 
 }  // namespace

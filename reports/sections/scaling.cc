@@ -83,8 +83,8 @@ std::string scaling_page(const Report& report) {
       "scaling", "More or fewer " + nouns,
       html::paragraph(report.scaling->sentence) +
           html::figure("scaling",
-                       fmt::format("Tokens per second against {1}. The dashed line keeps the tokens/s "
-                                   "per {0} of the fewest {1}.",
+                       fmt::format("Tokens per second against {1}. The dashed line keeps the "
+                                   "tokens/s per {0} of the fewest {1}.",
                                    noun, nouns)) +
           html::table(
               fmt::format(

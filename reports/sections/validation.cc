@@ -87,8 +87,8 @@ std::string errors_text(const planner::Validation& v) {
       std::count_if(v.layouts.begin(), v.layouts.end(),
                     [](const LayoutComparison& run) { return !run.inside_interval; });
   if (outside > 0) {
-    text += html::paragraph(
-        fmt::format("Outliers: {} {} outside the interval.", outside, outside == 1 ? "run" : "runs"));
+    text += html::paragraph(fmt::format("Outliers: {} {} outside the interval.", outside,
+                                        outside == 1 ? "run" : "runs"));
   }
   if (v.layouts.size() >= 2) {
     text += html::paragraph(fmt::format(
@@ -132,7 +132,9 @@ std::string validation_page(const Report& report) {
     }
   }
   if (!noisy.empty()) body += "<h3>Runs on a loaded host</h3>\n<ul>\n" + noisy + "</ul>\n";
-  if (!partial.empty()) body += "<h3>Parts that were not executed</h3>\n<ul>\n" + partial + "</ul>\n";
+  if (!partial.empty()) {
+    body += "<h3>Parts that were not executed</h3>\n<ul>\n" + partial + "</ul>\n";
+  }
   if (!v.skipped.empty()) body += "<h3>Runs that failed</h3>\n" + html::list(v.skipped);
   return html::section("validation", "Predicted and measured", body);
 }

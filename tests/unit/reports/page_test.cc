@@ -77,8 +77,8 @@ TEST(Page, SaysWhatAnMfuCountsAndWhatACostIsMadeOf) {
   EXPECT_THAT(page, HasSubstr("Median cost: " + html::escape(cost)));
 }
 
-// The decision's days, cost and energy include failures, checkpoints and cooling. Those of the steps
-// alone are lower, and would be second numbers of the same count of GPUs.
+// The decision's days, cost and energy include failures, checkpoints and cooling. Those of the
+// steps alone are lower, and would be second numbers of the same count of GPUs.
 TEST(Page, DaysCostAndEnergyOfACountAreTheDecisionsAlone) {
   const AnsweredPlan a = answered_plan();
   ReportContents contents = contents_of(a.plan);
