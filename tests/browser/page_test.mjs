@@ -959,6 +959,62 @@ test("a phone shows bars of where the time goes", async (t) => {
   assert.ok(Math.max(...widths.filter((width) => width < 380)) > 100, `${widths}`);
 });
 
+test("the widest model's page is as wide as a phone", { skip: nightly_only }, async (t) => {
+  const wide = make_report("deepseek", ["--model", "deepseek-v3", "--cluster", "h800-2048", "--train-tokens", "14.8e12"]);
+  const { page } = await opened(t, wide.page, { viewport: { width: 390, height: 800 } });
+  await see_all(page);
+  await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+});
+
+test("charts keep their size when the page is captured", async (t) => {
+  const { page } = await opened(t);
+  await see_all(page);
+  const sizes = () => page.$$eval(".canvas.drawn", (all) => all.map((canvas) => {
+    const { width, height } = canvas.getBoundingClientRect();
+    return `${canvas.closest("figure").dataset.chart} ${width.toFixed(0)} x ${height.toFixed(0)}`;
+  }));
+  const before = await sizes();
+  assert.ok(before.length > 5);
+  const picture = await page.screenshot({ fullPage: true });
+  assert.ok(picture.length > 50_000);
+  assert.deepEqual(await sizes(), before);
+});
+
+test("a link to a section lands on it before its charts are drawn", async (t) => {
+  const { page } = await opened(t);
+  await page.goto(page.url().replace(/#.*/, "") + "#scaling");
+  await page.reload();
+  await page.waitForTimeout(500);
+  const top = await page.locator("#scaling").evaluate((section) => section.getBoundingClientRect().top);
+  assert.ok(Math.abs(top) < 120, `${top}`);
+});
+
+test("memory against time has the capacity and the headroom, and scaling its efficiency", async (t) => {
+  const { page } = await opened(t);
+  await see(page, "pareto");
+  const memory = await chart(page, "pareto").locator("svg").textContent();
+  assert.match(memory, /capacity/);
+  assert.match(memory, /5 % free/);
+  await see(page, "scaling");
+  const { points, planned_gpus } = report.record.scaling;
+  const fitting = points.filter((point) => point.step_time_seconds !== undefined).sort((a, b) => a.gpus - b.gpus);
+  const scaling = await chart(page, "scaling").locator("svg").textContent();
+  for (const { gpus, tokens_per_second_per_gpu } of fitting) {
+    const share = ((tokens_per_second_per_gpu / fitting[0].tokens_per_second_per_gpu) * 100).toFixed(0);
+    assert.ok(scaling.includes(`${share} %`), `${gpus} GPUs: ${share} % of ${scaling}`);
+  }
+  assert.equal(scaling.includes("this plan"), fitting.some((point) => point.gpus === planned_gpus));
+});
+
+test("the page has one energy, one cost and one number of days for a count of GPUs", async (t) => {
+  const { page } = await opened(t, decided_report().page);
+  const headings = await page.$$eval("#scaling thead th", (all) => all.map((th) => th.textContent.trim()));
+  assert.ok(headings.length > 4);
+  for (const heading of headings) assert.doesNotMatch(heading, /^(days|cost|energy)/);
+  assert.match(await page.textContent("#decision-table thead"), /days[\s\S]*cost, USD[\s\S]*energy/);
+});
+
 test("the matrix of ranks holds all that they send, and is there without script", async (t) => {
   const { page } = await opened(t, report.page, { javaScriptEnabled: false });
   const { matrix, sent_bytes } = report.record.volume;

@@ -77,6 +77,36 @@ TEST(Page, SaysWhatAnMfuCountsAndWhatACostIsMadeOf) {
   EXPECT_THAT(page, HasSubstr("Median cost: " + html::escape(cost)));
 }
 
+// One section of a page; empty: it is not there.
+std::string section_of(const std::string& page, const std::string& id) {
+  const std::size_t begin = page.find("<section id=\"" + id + "\">");
+  if (begin == std::string::npos) return "";
+  return page.substr(begin, page.find("</section>", begin) - begin);
+}
+
+// Five bars, and the step as the last row of its terms.
+TEST(Page, TheStepHasAtMostFiveBarsAndATotal) {
+  ReportContents contents = contents_of(sample_plan());
+  contents.top = 20;
+  while (contents.plan.ranked.size() < 8) {
+    const Estimate slower = contents.plan.ranked[1];
+    contents.plan.ranked.push_back(slower);
+  }
+  const std::string page = without_scripts(report_html(report_of(contents)));
+  const std::string step = section_of(page, "step-time");
+  EXPECT_THAT(step, HasSubstr("#5 "));
+  EXPECT_THAT(step, Not(HasSubstr("#6 ")));
+  EXPECT_THAT(step, HasSubstr("<th scope=\"row\">step</th>"));
+}
+
+// Paper: the record's hash and page numbers on every sheet, headings of tables again on each.
+TEST(Page, EverySheetNamesTheRecordAndItsPage) {
+  const std::string page = report_html(report_with_sizes(sample_plan()));
+  EXPECT_THAT(page, HasSubstr("@bottom-left { content: \"record "));
+  EXPECT_THAT(page, HasSubstr("\"page \" counter(page) \" of \" counter(pages)"));
+  EXPECT_THAT(page, HasSubstr("thead { display: table-header-group; }"));
+}
+
 // The decision's days, cost and energy include failures, checkpoints and cooling. Those of the
 // steps alone are lower, and would be second numbers of the same count of GPUs.
 TEST(Page, DaysCostAndEnergyOfACountAreTheDecisionsAlone) {
@@ -88,9 +118,7 @@ TEST(Page, DaysCostAndEnergyOfACountAreTheDecisionsAlone) {
     point.device_energy_kwh = 15.6e6;
   }
   const std::string page = without_scripts(report_html(report_of(contents)));
-  const std::size_t begin = page.find("<section id=\"scaling\">");
-  ASSERT_NE(begin, std::string::npos);
-  const std::string scaling = page.substr(begin, page.find("</section>", begin) - begin);
+  const std::string scaling = section_of(page, "scaling");
   EXPECT_THAT(scaling, HasSubstr("GPU-hours per billion tokens"));
   EXPECT_THAT(scaling, HasSubstr("The decision table has days, cost and energy"));
   for (const char* heading : {">days</th>", ">cost</th>", ">energy</th>", ">energy, kWh</th>"}) {

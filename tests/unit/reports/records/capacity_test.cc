@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/sections/capacity_charts.h"
+#include "reports/sections/decision_charts.h"
 #include "reports/sections/decision_page.h"
 #include "reports/sections/decision_table.h"
 #include "reports/tables/capacity_tables.h"
@@ -159,6 +160,53 @@ TEST(Capacity, InterruptionsAndTheTimeBetweenThemAreOfOneClock) {
   EXPECT_THAT(body, HasSubstr("While it trains, the mean time between failures is " +
                               duration_text(seconds(87.9 * 60.0))));
   EXPECT_NE(duration_text(seconds(39.35 * 86400.0 / 578.0)), duration_text(seconds(87.9 * 60.0)));
+}
+
+// The faster count costs more days and more money than the other: hollow in the chart, and its
+// reason below its row.
+TEST(Capacity, ADominatedRowIsHollowAndNamesItsReason) {
+  Capacity capacity = file_of(question(), false).capacity;
+  ASSERT_EQ(capacity.frontier.size(), 2U);
+  EXPECT_THAT(frontier_chart(capacity, DeviceKind::gpu),
+              testing::Not(HasSubstr("class=\"dominated\"")));
+  FrontierFacts& point = capacity.frontier.back();
+  point.dominated_by = capacity.frontier.front().row;
+  point.reason = "batch 2,048 is not divisible by the factor 3 of 24,576";
+  point.slower.reset();
+  point.cost_per_day_saved.reset();
+  const std::string chart = frontier_chart(capacity, DeviceKind::gpu);
+  EXPECT_THAT(chart, HasSubstr("<circle class=\"dominated\""));
+  EXPECT_THAT(chart, HasSubstr("<circle class=\"dot\""));
+  const std::string table = decision_table(capacity, DeviceKind::gpu);
+  EXPECT_THAT(table, HasSubstr(">dominated by 8</span>"));
+  EXPECT_THAT(table, HasSubstr(point.reason + "</td>"));
+}
+
+TEST(Capacity, TheTornadoHasDaysAndMoney) {
+  const Capacity capacity = file_of(question(), true).capacity;
+  const std::string chart = tornado_chart(capacity);
+  EXPECT_THAT(chart, HasSubstr("Change in days and cost of each lever"));
+  EXPECT_THAT(chart, HasSubstr(">days</text>"));
+  EXPECT_THAT(chart, HasSubstr("EUR</text>"));
+  EXPECT_THAT(chart, HasSubstr(">price "));
+}
+
+// 900 days were published. The prediction of 8 or 16 GPUs for 1e11 tokens is far below.
+TEST(Capacity, APublishedRunSaysWhetherThePredictionHoldsIt) {
+  Capacity capacity = file_of(question(), false).capacity;
+  const CapacityRow* row = capacity.front();
+  ASSERT_NE(row, nullptr);
+  ReferenceFacts& run = capacity.reference.emplace();
+  run.name = "a published run";
+  run.row = row->id;
+  run.gpus = row->gpus;
+  run.stated_gpu_hours = 900.0 * 24.0 * run.gpus;
+  const std::string outside = decision_header({.capacity = capacity});
+  EXPECT_THAT(outside, HasSubstr("<dt>published run</dt><dd><b>900 days</b>"));
+  EXPECT_THAT(outside, HasSubstr("outside P10–P90 of its prediction"));
+  run.stated_gpu_hours = row->days.p50 * 24.0 * run.gpus;
+  EXPECT_THAT(decision_header({.capacity = capacity}),
+              HasSubstr("inside P10–P90 of its prediction"));
 }
 
 // Costs stand in the tile, in the frontier and in the decision table: each names prices and date.
