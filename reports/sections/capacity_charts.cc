@@ -165,8 +165,8 @@ std::string goodput_chart(const Capacity& capacity, DeviceKind kind) {
   }
   return html::plot_figure(
       {.id = "goodput",
-       .caption = "Goodput of this run on fewer and more devices, with the best save interval of "
-                  "each count, for restarts of a quarter to four times the stated time.",
+       .caption = "Goodput of this run on fewer and more devices, each with its best save "
+                  "interval. Lines: restarts of a quarter to four times the stated time.",
        .width = kPlotRight + 30.0 + names,
        .height = kPlotBottom + 34.0},
       body);

@@ -41,7 +41,7 @@ std::string against_table(const ConfidenceFacts& confidence) {
          a.runs_to_settle > 0 ? fmt::format("{}", a.runs_to_settle) : "too close to matter"});
   }
   return html::table("Layout #1 compared with each runner-up",
-                     {{"rank", true},
+                     {{"#", true},
                       {"runner-up"},
                       {"#1 faster, %", true},
                       {"slower by, ms", true},
@@ -61,7 +61,7 @@ std::string proposed(const std::vector<ProposedRunFacts>& runs) {
                     fmt::format("{}", run.runs), html::escape(run.reason)});
   }
   return html::table("Runs that decide between layouts (meshwright trial)",
-                     {{"rank", true}, {"layout"}, {"runs", true}, {"why"}}, rows);
+                     {{"#", true}, {"layout"}, {"runs", true}, {"why"}}, rows);
 }
 
 std::string confidence_page(const Report& report) {

@@ -159,7 +159,7 @@ html::TableRow ranking_row(const RankedLayout& ranked) {
 
 std::string ranked_rows_table(std::string_view caption, const Report& report, std::size_t begin,
                               std::size_t end) {
-  const std::vector<html::Heading> headings{{"rank", true},
+  const std::vector<html::Heading> headings{{"#", true},
                                             {"layout"},
                                             {"step, s", true},
                                             {"90 % interval, s", true},
