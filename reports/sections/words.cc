@@ -35,7 +35,7 @@ constexpr std::array kGlossary{
     GlossaryWord{"MFU", kMfuConvention},
     GlossaryWord{"1σ", "One standard deviation: two of three values lie within it."},
     GlossaryWord{"rank", "One process with one GPU."},
-    GlossaryWord{"layout #1", "The layout with the shortest predicted step."},
+    GlossaryWord{"layout #1", "The layout that the plan ranks first."},
     GlossaryWord{"Pareto",
                  "A layout is on the Pareto front if no other is faster and needs less memory."},
     GlossaryWord{"intra node, inter node",
