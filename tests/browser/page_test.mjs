@@ -797,6 +797,10 @@ test("the recommended row drives headline, table, plan and launch files", async 
   assert.ok(row !== undefined, capacity.reason);
   assert.equal(record.summary.gpus, row.gpus);
   assert.equal(capacity.planned, capacity.recommended);
+  assert.equal(record.summary.short_name, row.layout_name);
+  assert.equal(record.ranked[0].short_name, row.layout_name);
+  const script = record.launch.find((one) => one.text.includes("--nnodes"));
+  assert.match(script.text, new RegExp(`--nnodes ${row.gpus / 8} `));
   assert.ok(record.verdict.startsWith(`Reserve ${row.gpus.toLocaleString("en")} GPUs: done by ${row.done.p90} (P90)`), record.verdict);
   const { page, errors } = await opened(t, path, { viewport: { width: 1440, height: 900 } });
   await inside_the_screen(page);
