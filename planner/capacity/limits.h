@@ -13,7 +13,7 @@ namespace meshwright::planner {
 // Days that the deadline leaves, stated as days or as a day of the calendar.
 std::optional<double> days_allowed(const CapacityOptions& options);
 
-// "done within 132 days in 9 of 10 cases, 90 are allowed".
+// "P90 is 132 days, 90 are allowed".
 std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityQuestion& question);
 
 }  // namespace meshwright::planner

@@ -12,8 +12,7 @@
 
 namespace meshwright::planner {
 
-// A number, the interval that holds the truth in 9 of 10 cases (equal ends: taken as exact), and
-// who says so.
+// A number, its 90 % interval (equal ends: exact), and who says so.
 struct Ranged {
   double value = 0.0, low = 0.0, high = 0.0;
   std::string basis = "assumed";  // stated, measured, fitted, datasheet, assumed
@@ -99,7 +98,7 @@ struct PriceList {
 };
 
 struct CapacityLimits {
-  std::optional<double> deadline_days;  // kept in 9 of 10 cases
+  std::optional<double> deadline_days;  // compared with the P90
   std::optional<Date> deadline;         // likewise, its last day included; needs a start
   std::optional<double> budget;         // likewise
   std::optional<double> max_megawatts;  // at the highest share of the rating

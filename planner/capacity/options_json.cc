@@ -17,7 +17,7 @@ const Record<Ranged>& interval_record() {
     constexpr std::array<std::string_view, 5> kBases{"stated", "measured", "fitted", "datasheet",
                                                      "assumed"};
     const std::vector<std::string_view> bases(kBases.begin(), kBases.end());
-    Record<Ranged> r("A number and the interval that holds the truth in 9 of 10 cases.");
+    Record<Ranged> r("A number and its 90 % interval.");
     r.row(&Ranged::value, "value", kind::number(), "The number.");
     r.required();
     r.row(&Ranged::low, "low", kind::number(), "Lower end; default: value.");
