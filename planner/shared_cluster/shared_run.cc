@@ -30,15 +30,16 @@ int gpus_of(const CapacityRow* run) { return run == nullptr ? 0 : run->gpus; }
 
 std::optional<TrainingTime> training_time(const RunsByHour& runs) {
   TrainingTime time;
-  std::vector<double> lost(runs.size(), 0.0);
+  std::vector<double> resizes(runs.size(), 0.0);
   for (std::size_t h = 0; h < runs.size(); ++h) {
     const CapacityRow* before = runs[(h + runs.size() - 1) % runs.size()];
     if (gpus_of(runs[h]) == gpus_of(before)) continue;
     ++time.resizes;
     if (runs[h] == nullptr) continue;
-    lost[h] = std::min(1.0, resize_time(runs[h]->run.disruption).value() / kSecondsOfAnHour);
-    time.lost_hours += lost[h];
+    resizes[h] = resize_time(runs[h]->run.disruption).value() / kSecondsOfAnHour;
   }
+  const std::vector<double> lost = lost_by_hour(resizes);
+  time.lost_hours = std::accumulate(lost.begin(), lost.end(), 0.0);
   for (double Quantiles::*quantile : {&Quantiles::p10, &Quantiles::p50, &Quantiles::p90}) {
     std::vector<ElasticHour> hours;
     for (std::size_t h = 0; h < runs.size(); ++h) {
@@ -224,6 +225,20 @@ std::string no_training_reason(const SharedInputs& in, const TrainingCounts& cou
 }  // namespace
 
 Seconds resize_time(const Disruption& d) { return d.save_pause + d.persist + d.restart + d.load; }
+
+std::vector<double> lost_by_hour(const std::vector<double>& resize_hours) {
+  std::vector<double> lost(resize_hours.size(), 0.0);
+  double open = 0.0;  // of changes that have not ended
+  // The first pass finds what the last hour leaves to the first.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (std::size_t h = 0; h < lost.size(); ++h) {
+      open += resize_hours[h];
+      lost[h] = std::min(1.0, open);
+      open -= lost[h];
+    }
+  }
+  return lost;
+}
 
 std::optional<double> elastic_days(const std::vector<ElasticHour>& hours) {
   double trained = 0.0;  // share of the run in a period

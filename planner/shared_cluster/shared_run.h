@@ -19,10 +19,14 @@ namespace meshwright::planner {
 // restart of its processes, the load. Nothing has to be detected.
 Seconds resize_time(const Disruption& disruption);
 
+// Hours that are lost in each hour, from those that the change at its start takes. What does not fit
+// into an hour is lost in the hours after it; the hours repeat.
+std::vector<double> lost_by_hour(const std::vector<double>& resize_hours);
+
 // An hour of an elastic training.
 struct ElasticHour {
   double days = 0.0;        // of the whole run on the hour's count; 0: it does not train
-  double lost_hours = 0.0;  // for a change of the count at the start of the hour
+  double lost_hours = 0.0;  // for changes of the count; at most 1
 };
 // days = hours / 24 / sum over the hours of (1 - lost) / (24 days); the hours repeat. Nothing: no
 // hour trains.

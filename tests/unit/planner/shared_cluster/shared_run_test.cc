@@ -41,6 +41,16 @@ TEST(SharedRun, AChangeOfTheCountLosesItsTime) {
   EXPECT_NEAR(elastic_days(hours).value(), 10.0 * 24.0 / 23.0, 1e-12);
 }
 
+// A change of an hour and a half at the last hour takes it whole, and half of the first one.
+TEST(SharedRun, AChangeLongerThanAnHourGoesOnInTheNext) {
+  EXPECT_THAT(lost_by_hour({0.0, 0.25, 0.0, 1.5}), ElementsAre(0.5, 0.25, 0.0, 1.0));
+  EXPECT_THAT(lost_by_hour({0.75, 0.75, 0.0, 0.0}), ElementsAre(0.75, 0.75, 0.0, 0.0));
+  EXPECT_THAT(lost_by_hour({2.5, 0.0, 0.0, 0.0}), ElementsAre(1.0, 1.0, 0.5, 0.0));
+  // Five hours of changes in a period of four: nothing is trained.
+  EXPECT_THAT(lost_by_hour({5.0, 0.0, 0.0, 0.0}), ElementsAre(1.0, 1.0, 1.0, 1.0));
+  EXPECT_TRUE(lost_by_hour({}).empty());
+}
+
 // Six hours a day take four times as long; no hour takes forever.
 TEST(SharedRun, HoursWithoutTrainingMakeItLonger) {
   std::vector<ElasticHour> hours(6, {10.0, 0.0});
