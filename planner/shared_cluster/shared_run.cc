@@ -8,7 +8,6 @@
 
 #include "planner/capacity/limits.h"
 #include "planner/shared_cluster/replicas_by_hour.h"
-#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::planner {
@@ -165,30 +164,13 @@ void fill_service(const SharedInputs& in, SharedRow& row) {
   if (tokens > 0.0) row.million_tokens = cost_per_million_tokens(gpu_hours, price, tokens);
 }
 
+// Of the whole cluster, by the rules of a capacity row.
 std::vector<std::string> broken_limits_of(const SharedInputs& in, const SharedRow& row) {
-  const CapacityOptions& options = in.question.options;
-  const CapacityLimits& limits = options.limits;
-  std::vector<std::string> broken;
-  const auto add = [&](const char* what, double value, double limit, const std::string& unit) {
-    broken.push_back(fmt::format("{} {}{}, {}{} are allowed", what, number_text(value, 3), unit,
-                                 number_text(limit, 3), unit));
-  };
-  if (limits.max_gpus && row.gpus > *limits.max_gpus) {
-    const Cluster& cluster = in.question.clusters[in.cluster_case].cluster;
-    broken.push_back(fmt::format("{} {} of at most {}", row.gpus, device_noun(cluster, row.gpus),
-                                 *limits.max_gpus));
-  }
-  const std::optional<double> allowed = days_allowed(options);
-  if (allowed && row.days.p90 > *allowed) {
-    add("the training's P90 is", row.days.p90, *allowed, " days");
-  }
-  if (limits.budget && row.cost && row.cost->p90 > *limits.budget) {
-    add("the cluster's P90 cost is", row.cost->p90, *limits.budget, " " + options.prices.currency);
-  }
-  if (limits.max_megawatts && row.megawatts_high && *row.megawatts_high > *limits.max_megawatts) {
-    add("the cluster draws up to", *row.megawatts_high, *limits.max_megawatts, " MW");
-  }
-  return broken;
+  CapacityRow whole{.cluster_case = row.cluster_case, .gpus = row.gpus};
+  whole.run.days = row.days;
+  whole.run.cost = row.cost;
+  whole.run.megawatts_high = row.megawatts_high;
+  return broken_limits(whole, in.question);
 }
 
 // The runs that end first.
