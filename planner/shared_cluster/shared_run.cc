@@ -136,14 +136,11 @@ double kilowatts_of_training(const RunsByHour& runs) {
 void fill_shared_energy(const SharedInputs& in, SharedRow& row, const RunsByHour& runs) {
   const auto& training = row.training.run.energy_mwh;
   if (!row.training.kilowatts || !training) return;
-  const double beside = kilowatts_beside_training(in, row, row.training.kilowatts->value);
-  const double trained = kilowatts_of_training(runs) * kHoursOfADay * row.days.p50;
-  const Quantiles of_training =
-      scaled_quantiles(*training, trained / kKilowattsOfAMegawatt / training->p50);
-  const Quantiles others =
-      scaled_quantiles(row.days, beside * kHoursOfADay / kKilowattsOfAMegawatt);
-  row.energy_mwh = Quantiles{of_training.p10 + others.p10, of_training.p50 + others.p50,
-                             of_training.p90 + others.p90};
+  const double kilowatts = kilowatts_of_training(runs) +
+                           kilowatts_beside_training(in, row, row.training.kilowatts->value);
+  const double mwh = kilowatts * kHoursOfADay * row.days.p50 / kKilowattsOfAMegawatt;
+  // Days, power and PUE have the same errors for all GPUs.
+  row.energy_mwh = scaled_quantiles(*training, mwh / training->p50);
   row.megawatts_high = row.gpus * row.training.kilowatts->high *
                        in.question.options.power.pue.high / kKilowattsOfAMegawatt;
 }

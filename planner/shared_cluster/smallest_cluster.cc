@@ -30,20 +30,20 @@ std::vector<int> training_ladder(const SharedInputs& in, const ClusterSizes& siz
   return ladder;
 }
 
-// What a larger cluster does not mend is no sign that a smaller one is too small.
-bool is_large_enough(const SharedInputs& in, const SharedRow& row) {
+// A smaller cluster takes longer: what is late on this one is late on those below it.
+bool is_fast_enough(const SharedInputs& in, const SharedRow& row) {
   if (!row.fits()) return false;
   const auto allowed = days_allowed(in.question.options);
   return !allowed || row.days.p90 <= *allowed;
 }
 
-// The first rung that is large enough; the ladder's size: none is.
-std::size_t first_large_enough(const SharedInputs& in, TrainingCounts& counts,
-                               const ClusterSizes& sizes, const std::vector<int>& ladder) {
+// The first rung that is fast enough; the ladder's size: none is.
+std::size_t first_fast_enough(const SharedInputs& in, TrainingCounts& counts,
+                              const ClusterSizes& sizes, const std::vector<int>& ladder) {
   std::size_t low = 0, high = ladder.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    if (is_large_enough(in, shared_row(in, counts, sizes.with(ladder[middle]), false))) {
+    if (is_fast_enough(in, shared_row(in, counts, sizes.with(ladder[middle]), false))) {
       high = middle;
     } else {
       low = middle + 1;
@@ -52,25 +52,53 @@ std::size_t first_large_enough(const SharedInputs& in, TrainingCounts& counts,
   return low;
 }
 
-// From the size that failed to the one that is large enough, smallest first.
+// The first rung from there on that keeps all limits; the ladder's size: none does. All GPUs are
+// paid for until the training ends: a larger cluster may cost less.
+std::size_t first_within_limits(const SharedInputs& in, TrainingCounts& counts,
+                                const ClusterSizes& sizes, const std::vector<int>& ladder,
+                                std::size_t from) {
+  while (from < ladder.size() &&
+         !shared_row(in, counts, sizes.with(ladder[from]), false).keeps_limits()) {
+    ++from;
+  }
+  return from;
+}
+
+// Tries whole hosts between the size that failed and the one that keeps the limits: from the
+// smallest up; where there are more than may be tried, from what the GPU-hours say, up or down.
 SharedRow refined(const SharedInputs& in, TrainingCounts& counts, const ClusterSizes& sizes,
                   std::pair<int, int> between, int& not_tried) {
-  SharedRow best = shared_row(in, counts, sizes.with(between.second), false);
+  const auto at = [&](int hosts, bool exact) {
+    return shared_row(in, counts, sizes.with(hosts), exact);
+  };
+  SharedRow best = at(between.second, false);
+  const int smallest = between.first + 1;
   const auto allowed = days_allowed(in.question.options);
-  int first = between.first + 1;
-  const bool fixed = in.options.training_gpus == TrainingGpus::fixed;
-  if (allowed && fixed)
+  int first = smallest;
+  if (allowed && between.second - smallest > kMostCountsTried) {
     first = std::max(first, least_hosts(between.second, best.days.p90, *allowed));
-  int tried = 0;
-  for (int hosts = first; hosts < between.second; ++hosts) {
-    if (tried == kMostCountsTried) {
-      not_tried = between.second - hosts;
-      break;
-    }
-    ++tried;
-    SharedRow row = shared_row(in, counts, sizes.with(hosts), true);
-    if (is_large_enough(in, row)) return row;
   }
+  int hosts = first, left = kMostCountsTried;
+  bool found = first >= between.second;
+  for (; !found && hosts < between.second && left > 0; --left) {
+    SharedRow row = at(hosts, true);
+    found = row.keeps_limits();
+    if (found) {
+      best = std::move(row);
+    } else {
+      ++hosts;
+    }
+  }
+  if (!found || hosts > first) {
+    not_tried = found ? 0 : between.second - hosts;
+    return best;
+  }
+  for (--hosts; hosts >= smallest && left > 0; --hosts, --left) {
+    SharedRow row = at(hosts, true);
+    if (!row.keeps_limits()) return best;
+    best = std::move(row);
+  }
+  not_tried = hosts - smallest + 1;
   return best;
 }
 
@@ -86,16 +114,14 @@ SmallestCluster smallest_cluster(const SharedInputs& in, TrainingCounts& counts,
   const std::vector<int> serving = service_hosts(in, counts.host_gpus());
   const ClusterSizes sizes{*std::max_element(serving.begin(), serving.end()), counts};
   const std::vector<int> ladder = training_ladder(in, sizes, most_hosts);
-  const std::size_t rung = first_large_enough(in, counts, sizes, ladder);
-  if (rung == ladder.size()) {
-    found.nearest = shared_row(in, counts, most_hosts, false);
-  } else {
+  const std::size_t fast = first_fast_enough(in, counts, sizes, ladder);
+  const std::size_t rung = first_within_limits(in, counts, sizes, ladder, fast);
+  if (rung < ladder.size()) {
     const int failed = rung == 0 ? ladder.front() - 1 : ladder[rung - 1];
     found.row = refined(in, counts, sizes, {failed, ladder[rung]}, found.hosts_not_tried);
-    if (!found.row->keeps_limits()) {
-      found.nearest = std::move(found.row);
-      found.row.reset();
-    }
+  } else {
+    const int hosts = fast < ladder.size() ? sizes.with(ladder[fast]) : most_hosts;
+    found.nearest = shared_row(in, counts, hosts, false);
   }
   for (auto* row : {&found.row, &found.nearest}) {
     if (*row) (*row)->asked = false;

@@ -2,8 +2,9 @@
 // The smallest cluster, in whole hosts, on which a training and a service both keep their limits.
 //
 // Days of a training fall with its GPUs. The search halves the ladder of round counts (1, 2, 3, 4,
-// 6, 8, ... hosts of training beside the peak of the service), then tries whole hosts between the
-// last two of them, smallest first.
+// 6, 8, ... hosts of training beside the peak of the service) for the first that keeps the
+// deadline, and goes up from there to the first that keeps all limits. Then it tries whole hosts
+// between that count and the one below it.
 #pragma once
 
 #include <optional>
@@ -20,14 +21,14 @@ inline constexpr int kMostCountsTried = 8;
 struct SmallestCluster {
   std::optional<SharedRow> row{};  // nothing: no size up to `most_gpus` keeps the limits
   int most_gpus = 0;
-  // Whole hosts between the row and the largest size that was shown to fail; not tried.
+  // Sizes below the row, and above the largest one that was shown to fail, that were not tried.
   int hosts_not_tried = 0;
-  // Where there is none: the largest size that was tried.
+  // Where there is none: the smallest that keeps the deadline, else the largest.
   std::optional<SharedRow> nearest{};
 };
 
-// The least hosts that a training could need if its GPU-hours stay those of a run that keeps the
-// deadline: ceil(hosts x days / allowed). At least 1.
+// Hosts on which a training keeps the deadline if its GPU-hours stay those of a run that keeps it:
+// ceil(hosts x days / allowed), at least 1. On fewer hosts GPU-hours may be fewer: no lower bound.
 int least_hosts(int hosts, double days, double allowed);
 
 // `most_hosts`: of the whole cluster.

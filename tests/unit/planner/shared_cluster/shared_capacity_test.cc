@@ -89,6 +89,12 @@ TEST(SharedCapacity, AFixedTrainingUsesWhatIsFreeInEveryHour) {
   EXPECT_NEAR(row->days.p50, row->training.run.days.p50, 1e-9 * row->days.p50);
   ASSERT_TRUE(row->cost);
   EXPECT_NEAR(row->cost->p50 / (64 * 24.0 * 2.0 * row->days.p50), 1.0, 1e-6);
+  // GPUs that serve or wait draw power, too; the width is the training's own.
+  const auto& of_training = row->training.run.energy_mwh;
+  ASSERT_TRUE(row->energy_mwh && of_training);
+  EXPECT_GT(row->energy_mwh->p50, of_training->p50);
+  EXPECT_NEAR(row->energy_mwh->p90 / row->energy_mwh->p50, of_training->p90 / of_training->p50,
+              1e-9);
   const auto& hours = answer.clusters[0].service.hours;
   EXPECT_GT(hours[0].held_replicas, hours[12].held_replicas);
   EXPECT_GT(row->hours[0].service_gpus, row->hours[12].service_gpus);
@@ -109,10 +115,7 @@ TEST(SharedCapacity, AnElasticTrainingIsNeverSlower) {
   EXPECT_LE(of_64(elastic).days.p50, of_64(fixed).days.p50 * (1.0 + 1e-9));
 }
 
-// One host less than the smallest does not do both.
-TEST(SharedCapacity, TheSmallestClusterIsTheSmallest) {
-  const SharedQuestion q = shared_question(20.0, 64);
-  const SharedAnswer answer = shared_answer(q);
+void expect_smallest(const SharedQuestion& q, const SharedAnswer& answer) {
   ASSERT_TRUE(answer.recommended);
   const SharedRow& smallest = answer.rows[*answer.recommended];
   ASSERT_TRUE(answer.clusters[0].smallest);
@@ -122,6 +125,34 @@ TEST(SharedCapacity, TheSmallestClusterIsTheSmallest) {
   const int hosts = smallest.gpus / counts.host_gpus();
   EXPECT_TRUE(shared_row(in, counts, hosts, true).keeps_limits());
   EXPECT_FALSE(shared_row(in, counts, hosts - 1, true).keeps_limits());
+}
+
+// One host less than the smallest does not do both, without and with a deadline.
+TEST(SharedCapacity, TheSmallestClusterIsTheSmallest) {
+  SharedQuestion q = shared_question(20.0, 64);
+  const SharedAnswer any = shared_answer(q);
+  expect_smallest(q, any);
+  ASSERT_TRUE(any.recommended);
+  q.training.options.limits.deadline_days = any.rows[*any.recommended].days.p90 / 2.0;
+  const SharedAnswer sooner = shared_answer(q);
+  expect_smallest(q, sooner);
+  ASSERT_TRUE(sooner.recommended);
+  EXPECT_GT(sooner.rows[*sooner.recommended].gpus, any.rows[*any.recommended].gpus);
+}
+
+// The service is paid for until the training ends: twice its hosts cost less than one.
+TEST(SharedCapacity, ABudgetThatTheSmallestBreaksIsSoughtAboveIt) {
+  SharedQuestion q = shared_question(20.0, 64);
+  const SharedAnswer any = shared_answer(q);
+  ASSERT_TRUE(any.recommended);
+  const SharedRow& smallest = any.rows[*any.recommended];
+  ASSERT_TRUE(smallest.cost);
+  q.training.options.limits.budget = 0.9 * smallest.cost->p90;
+  const SharedAnswer cheaper = shared_answer(q);
+  ASSERT_TRUE(cheaper.recommended);
+  const SharedRow& found = cheaper.rows[*cheaper.recommended];
+  EXPECT_GT(found.gpus, smallest.gpus);
+  EXPECT_LE(found.cost->p90, 0.9 * smallest.cost->p90);
 }
 
 // A day that no cluster of 128 GPUs reaches.

@@ -84,8 +84,8 @@ TEST(SharedRun, ScaledQuantilesKeepTheirRelativeWidth) {
   EXPECT_DOUBLE_EQ(q.p90, 21.0);
 }
 
-// 8 hosts take 20 days, 30 are allowed: 8 x 20 / 30 = 5.33, so 6 hosts at least.
-TEST(SmallestCluster, StartsAtTheGpuHoursOfTheDeadline) {
+// 8 hosts take 20 days, 30 are allowed: 8 x 20 / 30 = 5.33, so 6 hosts.
+TEST(SmallestCluster, BeginsAtTheGpuHoursOfTheDeadline) {
   EXPECT_EQ(least_hosts(8, 20.0, 30.0), 6);
   EXPECT_EQ(least_hosts(8, 15.0, 30.0), 4);
   EXPECT_EQ(least_hosts(1, 1.0, 1000.0), 1);
