@@ -29,10 +29,7 @@ double rate_between(const LoadPoint& before, const LoadPoint& after, double hour
          share * (after.requests_per_second - before.requests_per_second);
 }
 
-}  // namespace
-
-double rate_at(const LoadCurve& curve, double hour) {
-  const std::vector<LoadPoint> points = points_of(curve);
+double rate_of(const LoadCurve& curve, const std::vector<LoadPoint>& points, double hour) {
   const double at = within_period(curve, hour), period = curve.period_hours;
   const auto next =
       std::upper_bound(points.begin(), points.end(), at,
@@ -45,27 +42,40 @@ double rate_at(const LoadCurve& curve, double hour) {
   return rate_between(before, after, at);
 }
 
-HourLoad load_of_hour(const LoadCurve& curve, int hour) {
-  const double begin = hour, end = hour + 1.0;
+// `points`: of the curve.
+HourLoad load_between(const LoadCurve& curve, const std::vector<LoadPoint>& points, double begin,
+                      double end) {
   std::vector<double> times{begin};
-  for (const LoadPoint& point : points_of(curve)) {
+  for (const LoadPoint& point : points) {
     if (point.hour > begin && point.hour < end) times.push_back(point.hour);
   }
   times.push_back(end);
   HourLoad load;
   for (std::size_t i = 0; i + 1 < times.size(); ++i) {
-    const double first = rate_at(curve, times[i]);
-    const double last = curve.between == CurveShape::steps ? first : rate_at(curve, times[i + 1]);
+    const double first = rate_of(curve, points, times[i]);
+    const double last =
+        curve.between == CurveShape::steps ? first : rate_of(curve, points, times[i + 1]);
     load.mean += (times[i + 1] - times[i]) * (first + last) / 2.0;
     load.peak = std::max({load.peak, first, last});
   }
   return load;
 }
 
+}  // namespace
+
+double rate_at(const LoadCurve& curve, double hour) {
+  return rate_of(curve, points_of(curve), hour);
+}
+
+HourLoad load_of_hour(const LoadCurve& curve, int hour) {
+  return load_between(curve, points_of(curve), hour, hour + 1.0);
+}
+
 std::vector<HourLoad> hourly_load(const LoadCurve& curve) {
+  const std::vector<LoadPoint> points = points_of(curve);
   std::vector<HourLoad> hours;
   for (int hour = 0; hour < curve.period_hours; ++hour) {
-    hours.push_back(load_of_hour(curve, hour));
+    hours.push_back(load_between(curve, points, hour, hour + 1.0));
   }
   return hours;
 }
