@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/shared_capacity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 
 #include "planner/shared_cluster/service_options_json.h"
 #include "sim/json/input_records.h"
@@ -10,6 +13,12 @@ namespace meshwright::reports {
 namespace {
 
 constexpr std::string_view kSharedRowIdAbout = "Of a row: cluster/gpus.";
+
+// The chart and the tables rely on whole hours of a day or a week.
+void check_hours(std::size_t hours, const ObjectReader& reader) {
+  if (hours == planner::kHoursOfADay || hours == planner::kHoursOfAWeek) return;
+  reader.fail("hours", fmt::format("must be 24 hours, or the 168 of a week (got {})", hours));
+}
 
 const Record<planner::ServiceHour>& service_hour_record() {
   static const Record<planner::ServiceHour> record = [] {
@@ -74,7 +83,10 @@ const Record<SharedServiceFacts>& shared_service_record() {
     r.rows_of(
         shared_deployment_record(), [](auto& service) -> auto& { return service; },
         [](const R& service) { return service.meets; });
-    return r.named("SharedService").all_required();
+    r.named("SharedService").all_required();
+    return r.check([](const R& service, const ObjectReader& reader) {
+      if (service.meets) check_hours(service.hours.size(), reader);
+    });
   }();
   return record;
 }
@@ -143,6 +155,18 @@ const Record<SharedRowFacts>& shared_run_record() {
   return record;
 }
 
+void check_shared_row(const SharedRowFacts& row, const ObjectReader& reader) {
+  if (!row.fits) return;
+  check_hours(row.hours.size(), reader);
+  for (const planner::SharedHour& hour : row.hours) {
+    const std::int64_t sum = std::int64_t{hour.service_gpus} + hour.training_gpus +
+                             hour.spare_gpus + hour.free_gpus;
+    if (sum == row.gpus) continue;
+    reader.fail("hours", fmt::format("must add up to the cluster's {} GPUs in each hour (got {})",
+                                     row.gpus, sum));
+  }
+}
+
 const Record<SharedRowFacts>& shared_row_record() {
   static const Record<SharedRowFacts> record = [] {
     using R = SharedRowFacts;
@@ -158,7 +182,8 @@ const Record<SharedRowFacts>& shared_row_record() {
     r.rows_of(
         shared_run_record(), [](auto& row) -> auto& { return row; },
         [](const R& row) { return row.fits; });
-    return r.named("SharedRow").all_required();
+    r.named("SharedRow").all_required();
+    return r.check(check_shared_row);
   }();
   return record;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "reports/html/blocks.h"
@@ -58,7 +59,7 @@ std::string hour_frame(const HourPlane& plane, std::size_t hours, std::string_vi
     out += html::plot_line(kHoursLeft, y, kHoursRight, y, "grid") +
            html::plot_text(kHoursLeft - 6.0, y + 4.0, "soft", "end", number_text(gpus, 6));
   }
-  const std::size_t step = hours / kLabelledHours;
+  const std::size_t step = std::max<std::size_t>(1, hours / kLabelledHours);
   for (std::size_t hour = 0; hour <= hours; hour += step) {
     out += html::plot_text(plane.hours.at(static_cast<double>(hour)), kHoursBottom + 15.0, "soft",
                            "middle", fmt::format("{}", hour));

@@ -145,6 +145,7 @@ READERS = [
     ("plan", "explain FILE --layout 1"),
     ("plan", "report FILE --out FOLDER/report.html"),
     ("serve_plan", "report FILE --out FOLDER/service.html --format json"),
+    ("shared_answer", "report FILE --out FOLDER/shared.html --format json"),
     ("plan", "diff FILE PLAN --format json"),
     ("plan", "diff PLAN FILE"),
     ("plan", "validate FILE TRIALS --format json"),
@@ -207,6 +208,7 @@ WRITERS = [
     ("plan", "volume --model quickstart-gpt --layout dp=8 --out TARGET"),
     ("plan", "report FILE --out TARGET"),
     ("serve_plan", "report FILE --out TARGET"),
+    ("shared_answer", "report FILE --out TARGET"),
     ("plan", "diff FILE PLAN --out TARGET"),
     ("trials", "validate PLAN FILE --out TARGET"),
     ("trials", "validate PLAN FILE --refit-out TARGET"),
@@ -314,6 +316,8 @@ def make_good_artefacts(program, folder):
     files["serve_plan"] = folder / "serve_plan.json"
     ask(program, "serve --model llama-3-8b --cluster h100-8 --isl 64 --osl 16 --rate 1 --num-prompts 20 --what-if --format json "
                  "--out serve_plan.json", folder)
+    files["shared_answer"] = folder / "shared_answer.json"
+    ask(program, f"capacity --job {files['shared_job'].name} --format json --out shared_answer.json", folder)
     files["trials"].write_text(text(good_trials(json.loads(files["plan"].read_text()))))
     return files
 

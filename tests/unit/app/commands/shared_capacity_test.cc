@@ -85,6 +85,34 @@ TEST(SharedCapacityCommand, AReportIsMadeOfTheAnswer) {
   EXPECT_THAT(html, HasSubstr("script-src 'none'"));
 }
 
+// A file that was edited is refused before anything is drawn of it.
+TEST(SharedCapacityCommand, AReportRefusesHoursThatAreNoDay) {
+  const TemporaryFolder folder;
+  const ProgramResult made = asked_capacity(folder, job_with_service(), {"--format", "json"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Json answer = Json::parse(made.out);
+  std::size_t row = 0;
+  while (!answer["shared_capacity"]["rows"][row]["fits"].get<bool>()) ++row;
+  const auto report_of = [&](const Json& edited) {
+    return run_program({"report", folder.write("edited.json", edited.dump()), "--out",
+                        folder.path("edited.html")});
+  };
+  const std::string place = "/shared_capacity/rows/" + std::to_string(row) + "/hours";
+  for (const std::size_t hours : {std::size_t{0}, std::size_t{3}}) {
+    Json edited = answer;
+    Json& list = edited["shared_capacity"]["rows"][row]["hours"];
+    while (list.size() > hours) list.erase(list.size() - 1);
+    const ProgramResult result = report_of(edited);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr(place + ": must be 24 hours"));
+  }
+  Json edited = answer;
+  edited["shared_capacity"]["rows"][row]["hours"][5]["free_gpus"] = 2147483647;
+  const ProgramResult result = report_of(edited);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr(place + ": must add up"));
+}
+
 TEST(SharedCapacityCommand, NoClusterIsAnAnswer) {
   const TemporaryFolder folder;
   Json job = job_with_service();
