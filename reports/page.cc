@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "reports/html/blocks.h"
 #include "reports/html/drawing.h"
@@ -59,12 +60,11 @@ std::string head(std::string_view title, const std::string& script, std::string_
 }
 
 std::string navigation(const std::string& body) {
-  std::string out = "<nav aria-label=\"Parts of the report\"><ul>";
+  std::vector<html::PagePart> parts;
   for (const ReportSection* section : report_sections()) {
-    if (body.find(fmt::format("<section id=\"{}\"", section->id)) == std::string::npos) continue;
-    out += fmt::format("<li><a href=\"#{}\">{}</a></li>", section->id, section->word);
+    parts.push_back({section->id, section->word});
   }
-  return out + "</ul></nav>\n";
+  return html::navigation(parts, body);
 }
 
 // A place for the viewer's theme button.
@@ -198,13 +198,9 @@ std::string shared_capacity_html(const SharedCapacityFile& file) {
   const Json record = shared_capacity_file_record().write(file);
   const std::string hash = sha256(record_text(record));
   const std::string title = fmt::format("{} and {}", file.model.name, file.service.model);
-  return head(title, "", hash) +
-         fmt::format(
-             "<body data-hash=\"{}\">\n<a class=\"skip\" href=\"#main\">Skip to the sections</a>\n"
-             "{}{}<main id=\"main\" tabindex=\"-1\">\n{}</main>\n",
-             hash.substr(0, 16), html::bar_patterns(), shared_capacity_header(file, hash),
-             shared_capacity_body(file)) +
-         data_block("report", record) + "</body>\n</html>\n";
+  const std::string body = shared_capacity_body(file);
+  return page_of(title, shared_capacity_header(file, hash) + shared_capacity_navigation(body), body,
+                 record, Json(), hash);
 }
 
 std::string comparison_html(const Comparison& comparison) {

@@ -18,7 +18,7 @@ std::string report_html(const Report& report);
 std::string capacity_html(const CapacityFile& file);
 // Of a service plan whose sentences are written (sections/service_text.h).
 std::string service_html(const ServingPlanFile& file);
-// Of a training and a service on one cluster; static, without a script.
+// Of a training and a service on one cluster.
 std::string shared_capacity_html(const SharedCapacityFile& file);
 // Likewise of a comparison of reports.
 std::string comparison_html(const Comparison& comparison);

@@ -3,6 +3,7 @@
 // charts into the empty figures.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,12 @@ namespace meshwright::reports::html {
 
 // <section id=...><h2>...
 std::string section(std::string_view id, std::string_view heading, const std::string& body);
+// A section's id, and its word in the navigation.
+struct PagePart {
+  std::string_view id{}, word{};
+};
+// Links to those parts that the body has.
+std::string navigation(std::span<const PagePart> parts, std::string_view body);
 // Where the viewer draws; `fallback` is shown until then.
 std::string figure(std::string_view chart, std::string_view description,
                    const std::string& fallback = "");

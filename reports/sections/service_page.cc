@@ -373,16 +373,13 @@ std::string service_launch(const ServingPlanFile& file) {
                        launch_tabs(file.launch, "Launch files"));
 }
 
-struct ServiceLink {
-  std::string_view id, word;
-};
-constexpr std::array kServiceLinks{
-    ServiceLink{"frontier", "Frontier"},      ServiceLink{"latency", "Latency"},
-    ServiceLink{"memory", "Memory"},          ServiceLink{"steps", "Steps"},
-    ServiceLink{"use", "Prefill and decode"}, ServiceLink{"cost", "Cost and energy"},
-    ServiceLink{"what-changes", "What-ifs"},  ServiceLink{"deployments", "Deployments"},
-    ServiceLink{"rejections", "Rejections"},  ServiceLink{"launch", "Launch"},
-    ServiceLink{"evidence", "Evidence"},      ServiceLink{"provenance", "Reproduce"}};
+constexpr std::array kServiceParts{
+    html::PagePart{"frontier", "Frontier"},      html::PagePart{"latency", "Latency"},
+    html::PagePart{"memory", "Memory"},          html::PagePart{"steps", "Steps"},
+    html::PagePart{"use", "Prefill and decode"}, html::PagePart{"cost", "Cost and energy"},
+    html::PagePart{"what-changes", "What-ifs"},  html::PagePart{"deployments", "Deployments"},
+    html::PagePart{"rejections", "Rejections"},  html::PagePart{"launch", "Launch"},
+    html::PagePart{"evidence", "Evidence"},      html::PagePart{"provenance", "Reproduce"}};
 
 }  // namespace
 
@@ -394,12 +391,7 @@ std::string service_body(const ServingPlanFile& file) {
 }
 
 std::string service_navigation(std::string_view body) {
-  std::string out = "<nav aria-label=\"Parts of the report\"><ul>";
-  for (const ServiceLink& link : kServiceLinks) {
-    if (body.find(fmt::format("<section id=\"{}\"", link.id)) == std::string_view::npos) continue;
-    out += fmt::format("<li><a href=\"#{}\">{}</a></li>", link.id, link.word);
-  }
-  return out + "</ul></nav>\n";
+  return html::navigation(kServiceParts, body);
 }
 
 }  // namespace meshwright::reports

@@ -31,6 +31,10 @@ constexpr std::array kGpuUses{GpuUse{"service", &planner::SharedHour::service_gp
                               GpuUse{"spare", &planner::SharedHour::spare_gpus},
                               GpuUse{"free", &planner::SharedHour::free_gpus}};
 
+constexpr std::array kSharedParts{
+    html::PagePart{"hours", "Hours"}, html::PagePart{"sizes", "Sizes"},
+    html::PagePart{"basis", "Rules and limits"}, html::PagePart{"provenance", "Reproduce"}};
+
 struct HourPlane {
   html::PlotAxis hours, gpus;
 };
@@ -108,14 +112,14 @@ std::string shared_capacity_header(const SharedCapacityFile& file, std::string_v
 std::string shared_capacity_body(const SharedCapacityFile& file) {
   const SharedCapacity& capacity = file.shared_capacity;
   std::string body = html::section(
-      "hours", "GPUs by hour",
+      "hours", fmt::format("{} by hour", device_noun(capacity.device_kind, 2)),
       html::paragraph(capacity.verdict) + gpus_by_hour_chart(capacity) +
           html::table("Requests, replicas and GPUs of each hour", shared_hours_table(capacity)));
   body += html::section("sizes", "Sizes of the cluster",
                         html::table("Counts of GPUs are least to most of the hours",
                                     shared_rows_table(capacity, false)));
   body +=
-      html::section("basis", "What the answer rests on",
+      html::section("basis", "Rules and limits of the answer",
                     bullets("Rules", capacity.rules) + bullets("Assumed", capacity.assumptions) +
                         bullets("Not included", capacity.not_included));
   std::string notes;
@@ -124,6 +128,10 @@ std::string shared_capacity_body(const SharedCapacityFile& file) {
                               fmt::format("<p>meshwright {}: <code>{}</code></p>\n{}",
                                           html::escape(file.origin.tool_version),
                                           html::escape(file.origin.command), notes));
+}
+
+std::string shared_capacity_navigation(std::string_view body) {
+  return html::navigation(kSharedParts, body);
 }
 
 }  // namespace meshwright::reports

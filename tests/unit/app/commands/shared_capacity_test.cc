@@ -69,7 +69,7 @@ TEST(SharedCapacityCommand, TheTextSaysWhatServesAndWhatTrains) {
   }
 }
 
-// What the report reads it writes again, and its page needs no script.
+// What the report reads it writes again, and its page has the chart without a script.
 TEST(SharedCapacityCommand, AReportIsMadeOfTheAnswer) {
   const TemporaryFolder folder;
   const std::string answer = folder.path("both.json"), page = folder.path("both.html");
@@ -82,7 +82,8 @@ TEST(SharedCapacityCommand, AReportIsMadeOfTheAnswer) {
   const std::string html = content_of(page);
   EXPECT_THAT(html, HasSubstr("id=\"gpus-by-hour\""));
   EXPECT_THAT(html, HasSubstr("hour 10: "));
-  EXPECT_THAT(html, HasSubstr("script-src 'none'"));
+  EXPECT_THAT(html, HasSubstr("<a href=\"#sizes\">Sizes</a>"));
+  EXPECT_THAT(html, HasSubstr("<script type=\"application/json\" id=\"report\">"));
 }
 
 // A file that was edited is refused before anything is drawn of it.
