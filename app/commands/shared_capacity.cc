@@ -7,12 +7,14 @@
 #include <chrono>
 
 #include "app/commands/answers_text.h"
+#include "app/console/call.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/options/shared_capacity_question.h"
 #include "reports/tables/shared_capacity_tables.h"
 #include "reports/text/text.h"
 #include "sim/base/number_text.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::app {
 namespace {
@@ -36,12 +38,14 @@ void print_shared(const reports::SharedCapacityFile& file) {
                                   file.service.engine)));
   print_paragraph({capacity.headline, wrapped(capacity.verdict + "\n" + price_note(capacity)),
                    capacity.recommended ? Style::good : Style::warning});
-  print_paragraph({"sizes of the cluster; counts of GPUs are least to most of the hours",
+  print_paragraph({fmt::format("sizes of the cluster; counts of {} are least to most of the hours",
+                               device_noun(capacity.device_kind, 2)),
                    table_text(reports::shared_rows_table(capacity, false))});
   if (const reports::SharedRowFacts* front = capacity.front()) {
-    print_paragraph(
-        {fmt::format("GPUs by hour on {} of {}", reports::count_text(front->gpus), front->cluster),
-         table_text(reports::shared_hours_table(capacity))});
+    print_paragraph({fmt::format("{} by hour on {} {} of {}", device_noun(capacity.device_kind, 2),
+                                 reports::count_text(front->gpus),
+                                 device_noun(capacity.device_kind, front->gpus), front->cluster),
+                     table_text(reports::shared_hours_table(capacity))});
   }
   print_paragraph({"rests on", basis_text(capacity)});
   for (const std::string& note : file.notes) print_text(wrapped("note: " + note + "\n"));
@@ -76,7 +80,9 @@ int run_shared_capacity(const SharedCapacityCall& call, reports::Origin& origin)
   reports::SharedCapacityFile file = reports::shared_capacity_file_of(answer, origin);
   file.notes.insert(file.notes.end(), made.notes.begin(), made.notes.end());
   write_shared(call.output, file);
-  return answer.recommended ? kDone : kGateFailed;
+  if (!answer.recommended) return kGateFailed;
+  if (call.output.out != "-") say_next({{"report", call.output.out}});
+  return kDone;
 }
 
 }  // namespace meshwright::app

@@ -19,8 +19,8 @@ namespace meshwright::planner {
 // restart of its processes, the load. Nothing has to be detected.
 Seconds resize_time(const Disruption& disruption);
 
-// Hours that are lost in each hour, from those that the change at its start takes. What does not fit
-// into an hour is lost in the hours after it; the hours repeat.
+// Hours that are lost in each hour, from those that the change at its start takes. What does not
+// fit into an hour is lost in the hours after it; the hours repeat.
 std::vector<double> lost_by_hour(const std::vector<double>& resize_hours);
 
 // An hour of an elastic training.

@@ -159,8 +159,8 @@ void check_shared_row(const SharedRowFacts& row, const ObjectReader& reader) {
   if (!row.fits) return;
   check_hours(row.hours.size(), reader);
   for (const planner::SharedHour& hour : row.hours) {
-    const std::int64_t sum = std::int64_t{hour.service_gpus} + hour.training_gpus +
-                             hour.spare_gpus + hour.free_gpus;
+    const std::int64_t sum =
+        std::int64_t{hour.service_gpus} + hour.training_gpus + hour.spare_gpus + hour.free_gpus;
     if (sum == row.gpus) continue;
     reader.fail("hours", fmt::format("must add up to the cluster's {} GPUs in each hour (got {})",
                                      row.gpus, sum));

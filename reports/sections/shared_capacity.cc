@@ -111,12 +111,15 @@ std::string shared_capacity_header(const SharedCapacityFile& file, std::string_v
 
 std::string shared_capacity_body(const SharedCapacityFile& file) {
   const SharedCapacity& capacity = file.shared_capacity;
-  std::string body = html::section(
-      "hours", fmt::format("{} by hour", device_noun(capacity.device_kind, 2)),
-      html::paragraph(capacity.verdict) + gpus_by_hour_chart(capacity) +
-          html::table("Requests, replicas and GPUs of each hour", shared_hours_table(capacity)));
+  std::string body =
+      html::section("hours", fmt::format("{} by hour", device_noun(capacity.device_kind, 2)),
+                    html::paragraph(capacity.verdict) + gpus_by_hour_chart(capacity) +
+                        html::table(fmt::format("Requests, replicas and {} of each hour",
+                                                device_noun(capacity.device_kind, 2)),
+                                    shared_hours_table(capacity)));
   body += html::section("sizes", "Sizes of the cluster",
-                        html::table("Counts of GPUs are least to most of the hours",
+                        html::table(fmt::format("Counts of {} are least to most of the hours",
+                                                device_noun(capacity.device_kind, 2)),
                                     shared_rows_table(capacity, false)));
   body +=
       html::section("basis", "Rules and limits of the answer",

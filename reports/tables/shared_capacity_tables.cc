@@ -110,8 +110,8 @@ Table wide_shared_table(const SharedCapacity& capacity) {
                {"spare_percent", "spare", "%", 3},
                {"free_percent", "free", "%", 3},
                {"service_load_percent", "service load", "%", 3},
-               {"service_cost_per_day", "service a day", capacity.currency},
-               {"cost_per_million_tokens", "million tokens", capacity.currency}},
+               {"service_cost_per_day", "cost of the service a day", capacity.currency},
+               {"cost_per_million_tokens", "cost per million tokens", capacity.currency}},
               {}};
   for (const SharedRowFacts& row : capacity.rows) {
     table.rows.push_back(wide_shared_row(row, table.columns.size()));
@@ -137,7 +137,7 @@ Table shared_rows_table(const SharedCapacity& capacity, bool wide) {
                {"layout", "layout of the training", ""},
                {"time", "days (P10-P90)", ""},
                {"cost", "cost, M " + capacity.currency, ""},
-               {"cost_per_million_tokens", "million tokens", capacity.currency, 3},
+               {"cost_per_million_tokens", "cost per million tokens", capacity.currency, 3},
                {"used_percent", "used", "%", 3},
                {"limits", "why not", ""}},
               {}};
@@ -151,7 +151,7 @@ Table shared_hours_table(const SharedCapacity& capacity) {
   Table table{"",
               {{"hour", "hour", "", 3},
                {"requests_per_second", "requests", "1/s", 4},
-               {"peak_requests_per_second", "most", "1/s", 4},
+               {"peak_requests_per_second", "peak", "1/s", 4},
                {"replicas", "replicas", "", 7},
                {"held_replicas", "held", "", 7},
                {"ttft_ms", "TTFT", "ms", 4},

@@ -15,14 +15,6 @@
 namespace meshwright::reports {
 namespace {
 
-std::string money_span(const planner::Quantiles& cost, const std::string& currency) {
-  const bool millions = cost.p50 >= kMillion;
-  return fmt::format("{} (P10-P90: {})", money_text(cost.p50, currency),
-                     millions ? span_text(cost, kMillion) + " M"
-                              : fmt::format("{} to {}", count_text(std::llround(cost.p10)),
-                                            count_text(std::llround(cost.p90))));
-}
-
 // "1 T", not "1.00 T".
 std::string amount_text(double amount) {
   std::string text = si_text(amount);
@@ -221,6 +213,14 @@ const std::string& name_of_case(const planner::CapacityAnswer& answer,
                                 const planner::CapacityRow& row) {
   const planner::ClusterCase& asked = answer.question.clusters[row.cluster_case];
   return asked.label.empty() ? asked.name : asked.label;
+}
+
+std::string money_span(const planner::Quantiles& cost, const std::string& currency) {
+  const bool millions = cost.p50 >= kMillion;
+  return fmt::format("{} (P10-P90: {})", money_text(cost.p50, currency),
+                     millions ? span_text(cost, kMillion) + " M"
+                              : fmt::format("{} to {}", count_text(std::llround(cost.p10)),
+                                            count_text(std::llround(cost.p90))));
 }
 
 std::string money_text(double amount, const std::string& currency) {

@@ -13,6 +13,8 @@ inline constexpr double kMillion = 1e6;
 
 // "77.3 M USD", "12,300 USD".
 std::string money_text(double amount, const std::string& currency);
+// "77.3 M USD (P10-P90: 71.6 to 88.2 M)".
+std::string money_span(const planner::Quantiles& cost, const std::string& currency);
 // "655,697 USD = (512 GPUs + 16 in 2 spare nodes) x 475.161 h x 2.5 USD per GPU-hour x 1.045 (the
 // ranges of days and price move the median)"; empty: no price is stated.
 std::string cost_explanation(const planner::CapacityAnswer& answer,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/capacity/limits.h"
+#include "planner/shared_cluster/replicas_by_hour.h"
 #include "reports/text/capacity_text.h"
 #include "reports/text/text.h"
 #include "sim/base/number_text.h"
@@ -24,6 +25,11 @@ std::string shared_gpus_text(const SharedAnswer& answer, const SharedRow& row, i
   return fmt::format("{} {}", count_text(gpus), device_noun(cluster, gpus));
 }
 
+// "GPUs" or "cores".
+std::string_view shared_noun(const SharedAnswer& answer, const SharedRow& row) {
+  return device_noun(answer.question.training.clusters[row.cluster_case].cluster, 2);
+}
+
 std::string shared_size_text(const SharedAnswer& answer, const SharedRow& row) {
   return fmt::format("{} of {}", shared_gpus_text(answer, row, row.gpus),
                      answer.question.training.clusters[row.cluster_case].name);
@@ -38,31 +44,27 @@ std::string count_range(const SharedRow& row, int SharedHour::*gpus) {
   return fmt::format("{} to {}", count_text((*least).*gpus), count_text((*most).*gpus));
 }
 
-std::string shared_money(const planner::Quantiles& cost, const std::string& currency) {
-  return fmt::format("{} (P10-P90: {} to {})", money_text(cost.p50, currency),
-                     money_text(cost.p10, currency), money_text(cost.p90, currency));
-}
-
 std::string row_sentences(const SharedAnswer& answer, const SharedRow& row) {
   const planner::CapacityQuestion& training = answer.question.training;
+  const std::string_view gpus = shared_noun(answer, row);
   std::string text = fmt::format(
-      "On {} the service holds {} and the training uses {} GPUs; {} GPUs are spares and {} are "
-      "free. The training of {} tokens ends in {}.",
-      shared_size_text(answer, row), count_range(row, &SharedHour::service_gpus),
-      count_range(row, &SharedHour::training_gpus), count_range(row, &SharedHour::spare_gpus),
+      "On {} the service holds {} {}, and the training uses {}. Spares of the training are {} {}, "
+      "and {} are free. The training of {} tokens ends in {}.",
+      shared_size_text(answer, row), count_range(row, &SharedHour::service_gpus), gpus,
+      count_range(row, &SharedHour::training_gpus), count_range(row, &SharedHour::spare_gpus), gpus,
       count_range(row, &SharedHour::free_gpus), si_text(training.tokens()), days_text(row.days));
   if (row.cost) {
-    text += fmt::format(" All GPUs cost {} for that time.",
-                        shared_money(*row.cost, training.options.prices.currency));
+    text += fmt::format(" All {} cost {} for that time.", gpus,
+                        money_span(*row.cost, training.options.prices.currency));
   }
   if (row.million_tokens) {
-    text += fmt::format(" A million tokens of the service cost {} {}.",
+    text += fmt::format(" A million tokens of the service, prompts and answers, cost {} {}.",
                         number_text(*row.million_tokens, 3), training.options.prices.currency);
   }
   return text;
 }
 
-// "; its limits fail: ...".
+// Why the row does not do both within the limits.
 std::string failure_text(const SharedRow& row) {
   if (!row.fits()) return row.reason;
   return fmt::format("{}", fmt::join(row.broken_limits, "; "));
@@ -82,8 +84,9 @@ std::string refusal_of(const SharedAnswer& answer) {
       text += fmt::format("{}: with {} {}.", name, shared_gpus_text(answer, nearest, nearest.gpus),
                           failure_text(nearest));
     } else {
-      text += fmt::format("{}: no size up to {} GPUs has room for both.", name,
-                          cluster.smallest ? count_text(cluster.smallest->most_gpus) : "0");
+      const int most = cluster.smallest ? cluster.smallest->most_gpus : 0;
+      text += fmt::format("{}: no size up to {} {} has room for both.", name, count_text(most),
+                          device_noun(answer.question.training.clusters[i].cluster, most));
     }
   }
   return text;
@@ -97,9 +100,12 @@ std::string smallest_sentence(const SharedAnswer& answer) {
     text += fmt::format(" The smallest cluster of {} that does both within the limits has {}",
                         answer.question.training.clusters[i].name,
                         shared_gpus_text(answer, *smallest->row, smallest->row->gpus));
-    text += smallest->hosts_not_tried == 0 ? "."
-                                           : fmt::format("; {} sizes just below it were not tried.",
-                                                         smallest->hosts_not_tried);
+    const int not_tried = smallest->hosts_not_tried;
+    text += not_tried == 0
+                ? "."
+                : fmt::format("; {} below it {} not tried.",
+                              not_tried == 1 ? "the size" : fmt::format("{} sizes", not_tried),
+                              not_tried == 1 ? "was" : "were");
   }
   if (!planner::days_allowed(answer.question.training.options)) {
     text += " No deadline is stated, so its training may take long.";
@@ -119,29 +125,42 @@ std::string shared_headline(const SharedAnswer& answer) {
       allowed ? fmt::format("in {} days (P90) of {} allowed", number_text(front->days.p90, 3),
                             number_text(*allowed, 3))
               : fmt::format("in {} days (P90)", number_text(front->days.p90, 3));
-  return fmt::format(
-      "Reserve {}: the service meets its targets in every hour, and the training "
-      "ends {}.",
-      shared_size_text(answer, *front), until);
+  const planner::ServiceOptions& service = answer.question.service;
+  const bool has_targets = service.ttft_seconds || service.tpot_seconds || service.e2e_seconds;
+  return fmt::format("Reserve {}: the service {} in every hour, and the training ends {}.",
+                     shared_size_text(answer, *front),
+                     has_targets ? "meets its targets" : "keeps up with its load", until);
 }
 
 std::string shared_verdict(const SharedAnswer& answer) {
   const SharedRow* front = answer.front();
   if (!answer.recommended) {
     std::string text = refusal_of(answer);
-    if (front != nullptr) text += " Nearest: " + row_sentences(answer, *front);
+    if (front != nullptr) text += " This size comes nearest: " + row_sentences(answer, *front);
     return text;
   }
   return row_sentences(answer, *front) + smallest_sentence(answer);
 }
+
+namespace {
+
+// When a replica gets its GPUs.
+std::string start_rule(const planner::ServiceOptions& service) {
+  const int lead = planner::lead_hours(service.start_seconds());
+  if (lead == 0) return "a replica gets its GPUs in the hour of its first request";
+  return fmt::format("a replica gets its GPUs {} before its first request: it starts in {}",
+                     lead == 1 ? "an hour" : fmt::format("{} hours", lead),
+                     duration_text(seconds(service.start_seconds())));
+}
+
+}  // namespace
 
 std::vector<std::string> shared_rules(const SharedAnswer& answer) {
   const planner::ServiceOptions& service = answer.question.service;
   std::vector<std::string> rules{
       "the service comes first: each hour has the replicas that its largest rate needs",
       "the layout of a replica is searched once, at the peak of the load curve",
-      fmt::format("a replica gets its GPUs {} before its first request, rounded up to full hours",
-                  duration_text(seconds(service.start_seconds()))),
+      start_rule(service),
       fmt::format("GPUs go back to the training for {} or more",
                   service.least_release_hours == 1
                       ? "an hour"
@@ -154,6 +173,8 @@ std::vector<std::string> shared_rules(const SharedAnswer& answer) {
   } else {
     rules.emplace_back("the training keeps the GPUs that are free in every hour");
   }
+  const DeviceKind kind = answer.question.training.device_kind();
+  for (std::string& rule : rules) rule = with_device_noun(rule, kind);
   return rules;
 }
 

@@ -165,7 +165,8 @@ TEST(SharedCapacity, ADeadlineThatIsTooEarlyIsAnAnswerWithItsDistance) {
   ASSERT_TRUE(answer.closest);
   const SharedRow& closest = answer.rows[*answer.closest];
   ASSERT_FALSE(closest.broken_limits.empty());
-  EXPECT_THAT(closest.broken_limits.front(), AllOf(HasSubstr("P90 is"), HasSubstr("1 are allowed")));
+  EXPECT_THAT(closest.broken_limits.front(),
+              AllOf(HasSubstr("P90 is"), HasSubstr("1 are allowed")));
 }
 
 TEST(SharedCapacity, ATooSmallClusterSaysWhatTheServiceNeeds) {
