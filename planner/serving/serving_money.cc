@@ -21,8 +21,8 @@ Ranged spread_over(double value, double deviation, const std::string& basis) {
 // Of all GPUs, with PUE.
 double kilowatts_drawn(const ServedTokens& served, const Ranged& kilowatts,
                        const PowerOptions& power, double load) {
-  const double waiting = power.waiting_share.value / power.share_of_rating.value;
-  return served.gpus * power_at_load(kilowatts.value, waiting, load) * power.pue.value;
+  return served.gpus * power_at_load(kilowatts.value, waiting_over_busy(power), load) *
+         power.pue.value;
 }
 
 }  // namespace
