@@ -92,7 +92,8 @@ bool within(Seconds time, const std::optional<Seconds>& limit) { return !limit |
 
 bool meets_limits(const ServingLoadPoint& point, const LatencyLimits& limits) {
   if (point.ttft_at && point.tpot_at) {
-    return within(*point.ttft_at, limits.ttft) && within(*point.tpot_at, limits.tpot);
+    return within(*point.ttft_at, limits.ttft) && within(*point.tpot_at, limits.tpot) &&
+           within(point.e2e.mean, limits.e2e);
   }
   return within(point.ttft.mean, limits.ttft) && within(point.tpot.mean, limits.tpot) &&
          within(point.e2e.mean, limits.e2e);
@@ -236,6 +237,7 @@ std::optional<SmallerDeployment> smaller_deployment(const ServingQuestion& q,
   if (!state) return found;
   found.ttft = state->state.ttft;
   found.tpot = state->state.tpot;
+  found.e2e = state->state.e2e;
   if (q.percentile <= 0) return found;
   if (const auto run = simulated_run(service, q.load, q.percentile)) {
     found.ttft = ttft_at(*run, q.percentile);

@@ -87,9 +87,10 @@ struct ServicePoolDetails {
 struct SmallerDeployment {
   std::string deployment{};
   int gpus = 0;
-  double largest_rate = 0;                // requests a second that it serves at most
+  double largest_rate = 0;                // requests a second that it serves at most, limits aside
   double utilization = 0;                 // the load over it
   std::optional<Seconds> ttft{}, tpot{};  // as the limits are; none: the queue grows without end
+  std::optional<Seconds> e2e{};           // mean, in closed form; likewise
 };
 
 struct ServiceDetails {

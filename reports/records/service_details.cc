@@ -108,7 +108,8 @@ const Record<planner::ServingEnergy>& energy_record() {
     Record<E> r("Power and energy, split between prompts and answers by their time.");
     r.row(&E::kilowatts, "kilowatts", interval, "All GPUs with node and PUE, under the load.");
     r.row(&E::million_input, "kwh_million_input_tokens", interval, "A million input tokens.");
-    r.row(&E::million_output, "kwh_million_output_tokens", interval, "A million output tokens.");
+    r.row(&E::million_output, "kwh_million_output_tokens", interval,
+          "A million output tokens, without the prompts' share; a choice's number has it.");
     r.row(&E::million_total, "kwh_million_tokens", interval, "A million tokens, blended.");
     return r.all_required();
   }();
@@ -121,11 +122,14 @@ const Record<planner::SmallerDeployment>& smaller_record() {
     Record<S> r("The deployment with one replica fewer, under the same load.");
     r.row(&S::deployment, "deployment", kind::text(), "What runs.");
     r.row(&S::gpus, "gpus", kind::integer(), "GPUs.");
-    r.row(&S::largest_rate, "largest_rate", kind::number(), "Requests a second that it serves.");
+    r.row(&S::largest_rate, "largest_rate", kind::number(),
+          "Requests a second that it serves at most, limits aside.");
     r.row(&S::utilization, "utilization", kind::number(), "The load over that rate.");
     r.row(&S::ttft, "ttft_seconds", kind::optional(kTime()),
           "As the limits are; absent: the queue grows without end.");
     r.row(&S::tpot, "tpot_seconds", kind::optional(kTime()), "As the limits are.");
+    r.row(&S::e2e, "e2e_seconds", kind::optional(kTime()),
+          "Mean of a whole request, in closed form.");
     return r;
   }();
   return record;

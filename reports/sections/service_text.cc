@@ -34,13 +34,15 @@ planner::LatencyRange tpot_of(const ServingPlanFile& file, const planner::Servin
 
 std::string met_verdict(const ServingPlanFile& file, const planner::ServingChoice& best) {
   std::string text =
-      fmt::format("{} as {} serve {}: TTFT {} and TPOT {} {}", gpus_words(file, best.gpus),
-                  planner::short_name(best.deployment), service_load_text(file.load),
-                  latency_range_text(ttft_of(file, best)), latency_range_text(tpot_of(file, best)),
-                  at_words(file));
+      fmt::format("{} as {} {} {}: TTFT {} and TPOT {} {}", gpus_words(file, best.gpus),
+                  planner::short_name(best.deployment), best.gpus == 1 ? "serves" : "serve",
+                  service_load_text(file.load), latency_range_text(ttft_of(file, best)),
+                  latency_range_text(tpot_of(file, best)), at_words(file));
   if (best.money) {
-    text += fmt::format(", for {} {} per million tokens",
-                        number_text(best.money->million_total.value, 3), file.currency);
+    const planner::Ranged& price = best.money->million_total;
+    text += fmt::format(", for {} {} per million tokens (90 % interval: {} to {})",
+                        number_text(price.value, 3), file.currency, number_text(price.low, 3),
+                        number_text(price.high, 3));
   }
   return text + ".";
 }
@@ -55,7 +57,13 @@ std::string missed_verdict(const ServingPlanFile& file) {
                       near.name, latency_text(near.ttft), latency_text(near.tpot),
                       number_text(near.ratio, 3));
   }
-  if (file.plan.choices.empty()) return text;
+  if (file.plan.choices.empty()) {
+    if (!file.plan.nearest) return text;
+    return text + fmt::format(
+                      " {} meets them for one request at a time. This load needs more GPUs than "
+                      "are allowed.",
+                      file.plan.nearest->name);
+  }
   const planner::ServingChoice& best = file.plan.choices.front();
   text += fmt::format(" The nearest is {} on {}: TTFT {} and TPOT {} {} under this load.",
                       planner::short_name(best.deployment), gpus_words(file, best.gpus),
@@ -65,22 +73,26 @@ std::string missed_verdict(const ServingPlanFile& file) {
 }
 
 std::string missed_limit(const ServingPlanFile& file, const planner::SmallerDeployment& smaller) {
-  const auto missed = [&](const char* word, const std::optional<Seconds>& time,
+  const auto missed = [&](const std::string& what, const std::optional<Seconds>& time,
                           const std::optional<Seconds>& limit) -> std::string {
     if (!time || !limit || *time <= *limit) return "";
-    return fmt::format("With {} on {}, {} {} is {}; the limit is {}.", smaller.deployment,
-                       gpus_words(file, smaller.gpus), word, at_words(file), latency_text(*time),
+    return fmt::format("With {} on {}, {} is {}; the limit is {}.", smaller.deployment,
+                       gpus_words(file, smaller.gpus), what, latency_text(*time),
                        latency_text(*limit));
   };
-  const std::string ttft = missed("TTFT", smaller.ttft, file.limits.ttft);
-  return ttft.empty() ? missed("TPOT", smaller.tpot, file.limits.tpot) : ttft;
+  const std::string at = at_words(file);
+  std::string text = missed("TTFT " + at, smaller.ttft, file.limits.ttft);
+  if (text.empty()) text = missed("TPOT " + at, smaller.tpot, file.limits.tpot);
+  // Limits of whole requests are means at every percentile.
+  if (text.empty()) text = missed("E2E on average", smaller.e2e, file.limits.e2e);
+  return text;
 }
 
 std::string why_not_fewer_of(const ServingPlanFile& file) {
-  if (!file.details || file.plan.choices.empty()) return "";
+  if (!file.details || file.plan.choices.empty() || !file.plan.choices.front().meets) return "";
   const planner::ServiceDetails& details = *file.details;
   if (details.asked_gpus) {
-    return fmt::format("The question fixes {}.", gpus_words(file, *details.asked_gpus));
+    return fmt::format("The question states {}.", gpus_words(file, *details.asked_gpus));
   }
   if (!details.smaller) {
     return "Each pool has one replica. Smaller layouts are rejected, or need more GPUs for this "
@@ -90,19 +102,21 @@ std::string why_not_fewer_of(const ServingPlanFile& file) {
   const std::string name =
       fmt::format("{} on {}", smaller.deployment, gpus_words(file, smaller.gpus));
   if (!smaller.ttft) {
-    return fmt::format("{} serve at most {} requests/s. The queue would grow without end.", name,
+    return fmt::format("{} {} at most {} requests/s. The queue would grow without end.", name,
+                       smaller.gpus == 1 ? "serves" : "serve",
                        number_text(smaller.largest_rate, 3));
   }
   if (std::string missed = missed_limit(file, smaller); !missed.empty()) return missed;
   if (smaller.utilization > details.most_utilization) {
     return fmt::format(
-        "{} would run at {} of the {} requests/s that they serve at most. Plans stop at {}.", name,
+        "{} would run at {} of its largest rate, {} requests/s. Plans use at most {}.", name,
         percent_text(smaller.utilization), number_text(smaller.largest_rate, 3),
         percent_text(details.most_utilization));
   }
+  if (file.percentile <= 0.0) return "";  // the closed form would have chosen it
   return fmt::format(
-      "{} meet the limits too when simulated. The closed form that sizes the service says that "
-      "they do not. Measure before you reserve fewer.",
+      "A simulation of {} meets the limits. The closed form that sizes the service does not. "
+      "Measure before you reserve fewer.",
       name);
 }
 
@@ -150,7 +164,7 @@ std::string how_sure_of(const ServingPlanFile& file) {
                        count_text(file.learning->configurations),
                        file.learning->configurations == 1 ? "configuration" : "configurations");
   }
-  return text + " Results of your own service narrow the interval: serve --learn.";
+  return text + " Results of your own service narrow the interval (meshwright serve --learn).";
 }
 
 }  // namespace

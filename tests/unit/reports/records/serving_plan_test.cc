@@ -86,7 +86,7 @@ TEST(ServiceSentences, SayGpusLatencyAndPrice) {
 
 TEST(ServiceSentences, SayWhyOneReplicaFewerIsTooFew) {
   ServingPlanFile file = sample_service();
-  planner::SmallerDeployment smaller{"7 x tp1", 7, 99.0, 100.0 / 99.0, {}, {}};
+  planner::SmallerDeployment smaller{"7 x tp1", 7, 99.0, 100.0 / 99.0, {}, {}, {}};
   file.details->smaller = smaller;
   add_service_sentences(file);
   EXPECT_EQ(file.why_not_fewer,
@@ -102,11 +102,37 @@ TEST(ServiceSentences, SayWhyOneReplicaFewerIsTooFew) {
   file.details->smaller = smaller;
   add_service_sentences(file);
   EXPECT_EQ(file.why_not_fewer,
-            "7 x tp1 on 7 GPUs would run at 95.2 % of the 105 requests/s that they serve at most. "
-            "Plans stop at 90.0 %.");
+            "7 x tp1 on 7 GPUs would run at 95.2 % of its largest rate, 105 requests/s. Plans use "
+            "at most 90.0 %.");
+  file.limits.e2e = seconds(5);
+  file.details->smaller->e2e = seconds(6);
+  add_service_sentences(file);
+  EXPECT_EQ(file.why_not_fewer, "With 7 x tp1 on 7 GPUs, E2E on average is 6 s; the limit is 5 s.");
+  file.limits.e2e.reset();
+  file.details->smaller->utilization = 0.8;
+  add_service_sentences(file);
+  EXPECT_THAT(file.why_not_fewer, HasSubstr("A simulation of 7 x tp1 on 7 GPUs meets the limits."));
+  file.percentile = 0;
+  add_service_sentences(file);
+  EXPECT_EQ(file.why_not_fewer, "");
   file.details->asked_gpus = 8;
   add_service_sentences(file);
-  EXPECT_EQ(file.why_not_fewer, "The question fixes 8 GPUs.");
+  EXPECT_EQ(file.why_not_fewer, "The question states 8 GPUs.");
+  // Fewer than what misses the limits is no question.
+  file.plan.choices.front().meets = false;
+  add_service_sentences(file);
+  EXPECT_EQ(file.why_not_fewer, "");
+}
+
+TEST(ServiceSentences, SayThatTheLoadNeedsMoreGpusThanAreAllowed) {
+  ServingPlanFile file = sample_service();
+  file.plan.choices.clear();
+  file.details.reset();
+  file.plan.nearest = planner::NearestDeployment{{}, "1 x tp1", seconds(0.1), milliseconds(9), 0.5};
+  add_service_sentences(file);
+  EXPECT_EQ(file.verdict,
+            "No deployment meets the limits. 1 x tp1 meets them for one request at a time. This "
+            "load needs more GPUs than are allowed.");
 }
 
 TEST(ServiceSentences, SayHowFarTheNearestIs) {
