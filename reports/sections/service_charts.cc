@@ -96,9 +96,10 @@ std::string target_region(const ServingPlanFile& file, const ServicePlane& plane
 std::string frontier_mark(const planner::ServingParetoPoint& point, const ServingPlanFile& file,
                           const ServicePlane& plane) {
   const std::string words =
-      fmt::format("{}, {} users: {} tokens/s per GPU, {} tokens/s per user, TTFT {}", point.name,
+      fmt::format("{}, {} users: {} tokens/s per {}, {} tokens/s per user, TTFT {}", point.name,
                   number_text(point.users, 3), number_text(point.tokens_per_second_per_gpu, 3),
-                  number_text(point.tokens_per_second_per_user, 3), latency_text(point.ttft));
+                  service_noun(file), number_text(point.tokens_per_second_per_user, 3),
+                  latency_text(point.ttft));
   // Hollow: the limits are missed.
   return fmt::format(
       "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"><title>{}</title></circle>",
@@ -162,8 +163,9 @@ std::string service_frontier_chart(const ServingPlanFile& file) {
   if (file.plan.front.empty()) return "";
   const ServicePlane plane = frontier_plane(file);
   html::LabelPlaces places(kServiceWidth);
-  std::string body = target_region(file, plane) +
-                     service_grid(plane, "tokens/s per user", "output tokens/s per GPU");
+  std::string body =
+      target_region(file, plane) +
+      service_grid(plane, "tokens/s per user", "output tokens/s per " + service_noun(file));
   body += frontier_line(file.plan.front, plane, places);
   for (const planner::ServingParetoPoint& point : file.plan.front) {
     body += frontier_mark(point, file, plane);
@@ -172,9 +174,11 @@ std::string service_frontier_chart(const ServingPlanFile& file) {
   body += frontier_labels(file.plan.front, plane, places);
   return html::plot_figure(
       {.id = "frontier-chart",
-       .caption = "Throughput of a GPU against speed of a user, in closed form. Each point is the "
-                  "best layout at a number of users; hollow points miss a limit. The large point "
-                  "is the first choice at the asked load.",
+       .caption = fmt::format(
+           "Throughput of a {} against speed of a user, in closed form. Each point is the best "
+           "layout at a number of users; hollow points miss a limit. The large point is the first "
+           "choice at the asked load.",
+           service_noun(file)),
        .width = kServiceWidth,
        .height = kServiceHeight},
       body);

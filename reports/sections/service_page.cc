@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
@@ -34,7 +36,7 @@ std::string frontier_section(const ServingPlanFile& file) {
 
 std::string knee_sentence(const ServingPlanFile& file) {
   const auto words = [&](const char* name, const std::optional<double>& knee) {
-    return knee ? fmt::format("{} bends at {} {}.", name, number_text(*knee, 3),
+    return knee ? fmt::format("{} has its knee at {} {}.", name, number_text(*knee, 3),
                               load_noun(file.load))
                 : fmt::format("{} has no knee up to the largest simulated load.", name);
   };
@@ -52,30 +54,29 @@ std::string loads_table(const ServingPlanFile& file) {
   const auto ms = [](Seconds time) {
     return html::TableCell(number_text(time / milliseconds(1), 3), time / milliseconds(1));
   };
+  // Users are served at a rate; requests/s are offered.
+  const bool closed = file.load.kind == LoadKind::closed_loop;
   for (const planner::ServingLoadPoint& one : file.details->loads) {
-    rows.push_back({html::TableCell(number_text(load_of(one), 3), load_of(one)),
-                    html::TableCell(number_text(one.request_rate, 3), one.request_rate),
-                    ms(one.ttft.p50), ms(one.ttft.p90), ms(one.ttft.p99), ms(one.tpot.p50),
-                    ms(one.tpot.p90), ms(one.tpot.p99),
-                    html::TableCell(number_text(one.output_tokens_per_second, 4),
-                                    one.output_tokens_per_second),
-                    html::TableCell(percent_text(one.busy_share), one.busy_share),
-                    one.meets ? "met" : "missed", one.asked ? "asked" : ""});
+    html::TableRow row{html::TableCell(number_text(load_of(one), 3), load_of(one))};
+    if (closed) row.emplace_back(number_text(one.request_rate, 3), one.request_rate);
+    for (const Percentiles* times : {&one.ttft, &one.tpot}) {
+      for (const Seconds time : {times->p50, times->p90, times->p99}) row.push_back(ms(time));
+    }
+    row.emplace_back(number_text(one.output_tokens_per_second, 4), one.output_tokens_per_second);
+    row.emplace_back(percent_text(one.busy_share), one.busy_share);
+    row.emplace_back(one.meets ? "met" : "missed");
+    row.emplace_back(one.asked ? "asked" : "");
+    rows.push_back(std::move(row));
   }
-  return html::table("The deployment at other loads, simulated. Times in ms",
-                     {{std::string(load_noun(file.load)), true},
-                      {"served requests/s", true},
-                      {"p50 TTFT", true},
-                      {"p90 TTFT", true},
-                      {"p99 TTFT", true},
-                      {"p50 TPOT", true},
-                      {"p90 TPOT", true},
-                      {"p99 TPOT", true},
-                      {"output tokens/s", true},
-                      {"busy", true},
-                      {"limits"},
-                      {"load"}},
-                     rows);
+  std::vector<html::Heading> headings{{std::string(load_noun(file.load)), true}};
+  if (closed) headings.push_back({"served requests/s", true});
+  for (const char* name : {"p50 TTFT", "p90 TTFT", "p99 TTFT", "p50 TPOT", "p90 TPOT", "p99 TPOT",
+                           "output tokens/s", "busy"}) {
+    headings.push_back({name, true});
+  }
+  headings.push_back({"limits"});
+  headings.push_back({"load"});
+  return html::table("The deployment at other loads, simulated. Times in ms", headings, rows);
 }
 
 std::string latency_section(const ServingPlanFile& file) {
@@ -255,9 +256,18 @@ std::string use_section(const ServingPlanFile& file) {
           "</div>" + html::legend({"prefill", "decode", "idle"}));
 }
 
+// Energy of all tokens over the output alone, not the share of the answers.
+Table page_money_table(const ServingPlanFile& file) {
+  Table table = serving_money_table(file);
+  for (Column& column : table.columns) {
+    if (column.key == "kwh") column.heading = "all kWh/M output";
+  }
+  return table;
+}
+
 std::string cost_section(const ServingPlanFile& file) {
   std::string body = html::table("Cost of tokens under the asked load, with 90 % intervals",
-                                 serving_money_table(file));
+                                 page_money_table(file));
   if (file.details && file.details->energy) {
     const planner::ServingEnergy& energy = *file.details->energy;
     html::TableRows rows;
@@ -278,8 +288,8 @@ std::string cost_section(const ServingPlanFile& file) {
   if (body.empty()) return "";
   std::string says =
       "GPUs are paid by the hour, used or not. Cost and energy are split between input and output "
-      "by the time that prompts take. The column kWh/M output of all deployments counts all energy "
-      "for output tokens.";
+      "by the time that prompts take. The column \"all kWh/M output\" divides all energy by the "
+      "output tokens alone.";
   if (file.prices && file.prices->example) {
     says += fmt::format(" Prices are those of {} ({}), an example and no offer.", file.prices->name,
                         file.prices->date);
@@ -294,8 +304,9 @@ std::string changes_section(const ServingPlanFile& file) {
       "what-changes", "What would change it",
       table.empty()
           ? html::paragraph("This plan has no what-ifs. Run its command again with --what-if.")
-          : html::paragraph("Each row searches all layouts again. A row without GPUs breaks a "
-                            "limit, a rule of the engine or the largest cluster.") +
+          : html::paragraph("Each row searches all layouts again. A row without GPUs has no "
+                            "deployment that meets the limits and the engine's rules on the GPUs "
+                            "that are allowed.") +
                 table);
 }
 

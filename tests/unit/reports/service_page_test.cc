@@ -74,6 +74,15 @@ TEST(ServicePage, CarriesItsRecordAndIsTheSameEveryTime) {
   EXPECT_LT(page.size(), 1'500'000U);
 }
 
+// An open loop offers a rate, which is no rate that is served.
+TEST(ServicePage, TableOfLoadsSaysServedRatesOfUsersOnly) {
+  ServingPlanFile file = sample_service();
+  EXPECT_THAT(service_html(file), Not(HasSubstr("served requests/s")));
+  file.load.kind = LoadKind::closed_loop;
+  for (planner::ServingLoadPoint& point : file.details->loads) point.users = 8;
+  EXPECT_THAT(service_html(file), HasSubstr("served requests/s"));
+}
+
 TEST(ServicePage, NamesStayText) {
   ServingPlanFile file = sample_service();
   file.model = file.engine = file.cluster = "</script><b>";
