@@ -71,6 +71,24 @@ void print_result(Format format, const std::string& sentence,
   write_output({.format = format, .out = "-"}, tables, json);
 }
 
+// A page and what stands next to it.
+struct PageFiles {
+  std::string html{}, record{};  // `record`: the JSON report as text
+  std::string sentence{};        // for standard output
+  std::vector<reports::Table> tables{};
+};
+
+// Writes the page, and its record next to it; a page on standard output has none.
+int write_page(const ReportOptions& options, const PageFiles& files) {
+  const std::string record = record_beside(options.out);
+  write_file_atomically(options.out, files.html);
+  if (record.empty()) return kDone;
+  write_file_atomically(record, files.record);
+  print_result(options.format, files.sentence, files.tables, files.record);
+  say("wrote {} and {}\n", options.out, record);
+  return kDone;
+}
+
 std::vector<reports::Table> report_tables(const planner::Plan& plan,
                                           const planner::Scaling& scaling,
                                           const std::optional<planner::Validation>& validation) {
@@ -104,7 +122,6 @@ std::vector<LaunchFile> launch_files(const planner::Plan& plan) {
 }
 
 int compare_reports(const ReportOptions& options, const Call& call) {
-  const std::string record = record_beside(options.out);
   reports::Origin origin = call.origin();
   std::vector<reports::ComparedReport> compared;
   for (const std::string& file : options.compare) {
@@ -113,14 +130,11 @@ int compare_reports(const ReportOptions& options, const Call& call) {
         {std::filesystem::path(file).filename().string(), reports::report_from_json(json, file)});
   }
   const reports::Comparison comparison = reports::comparison_of(compared, origin);
-  const std::string text = reports::record_text(reports::comparison_record().write(comparison));
-  write_file_atomically(options.out, reports::comparison_html(comparison));
-  if (record.empty()) return kDone;
-  write_file_atomically(record, text);
-  print_result(options.format, reports::comparison_sentence(comparison),
-               reports::comparison_tables(comparison), text);
-  say("wrote {} and {}\n", options.out, record);
-  return kDone;
+  return write_page(options,
+                    {.html = reports::comparison_html(comparison),
+                     .record = reports::record_text(reports::comparison_record().write(comparison)),
+                     .sentence = reports::comparison_sentence(comparison),
+                     .tables = reports::comparison_tables(comparison)});
 }
 
 // A layout that no longer runs means that the file was edited, or made by a program with other
@@ -240,52 +254,40 @@ void require_no_trials(const ReportOptions& options, std::string_view command) {
 
 // The page of a capacity answer, with the answer next to it.
 int report_capacity(const ReportOptions& options, const Json& json) {
-  const std::string record = record_beside(options.out);
   require_no_trials(options, "capacity");
   const reports::CapacityFile file = reports::capacity_file_record().read(json, options.plan);
-  const std::string text = reports::record_text(reports::capacity_file_record().write(file));
-  write_file_atomically(options.out, reports::capacity_html(file));
-  if (record.empty()) return kDone;
-  write_file_atomically(record, text);
   const DeviceKind kind = file.capacity.device_kind;
-  print_result(options.format, file.capacity.headline,
-               {reports::capacity_table(file.capacity, kind, true)}, text);
-  say("wrote {} and {}\n", options.out, record);
-  return kDone;
+  return write_page(options,
+                    {.html = reports::capacity_html(file),
+                     .record = reports::record_text(reports::capacity_file_record().write(file)),
+                     .sentence = file.capacity.headline,
+                     .tables = {reports::capacity_table(file.capacity, kind, true)}});
 }
 
 // The page of a service plan, with the plan next to it.
 int report_service(const ReportOptions& options, const Json& json) {
-  const std::string record = record_beside(options.out);
   require_no_trials(options, "serve");
   reports::ServingPlanFile file = reports::serving_plan_from_json(json, options.plan);
   reports::add_service_sentences(file);
-  const std::string text = reports::record_text(reports::serving_plan_record().write(file));
-  write_file_atomically(options.out, reports::service_html(file));
-  if (record.empty()) return kDone;
-  write_file_atomically(record, text);
-  print_result(options.format, file.verdict,
-               {reports::serving_choices_table(file), reports::serving_money_table(file)}, text);
-  say("wrote {} and {}\n", options.out, record);
-  return kDone;
+  return write_page(
+      options,
+      {.html = reports::service_html(file),
+       .record = reports::record_text(reports::serving_plan_record().write(file)),
+       .sentence = file.verdict,
+       .tables = {reports::serving_choices_table(file), reports::serving_money_table(file)}});
 }
 
-// The same of a training and a service on one cluster.
+// The page of an answer about a training and a service on one cluster.
 int report_shared_capacity(const ReportOptions& options, const Json& json) {
-  const std::string record = record_beside(options.out);
   require_no_trials(options, "capacity");
   const reports::SharedCapacityFile file =
       reports::shared_capacity_file_record().read(json, options.plan);
-  const std::string text = reports::record_text(reports::shared_capacity_file_record().write(file));
-  write_file_atomically(options.out, reports::shared_capacity_html(file));
-  if (record.empty()) return kDone;
-  write_file_atomically(record, text);
-  print_result(options.format, file.shared_capacity.headline,
-               {reports::shared_rows_table(file.shared_capacity, true),
-                reports::shared_hours_table(file.shared_capacity)},
-               text);
-  say("wrote {} and {}\n", options.out, record);
-  return kDone;
+  return write_page(
+      options, {.html = reports::shared_capacity_html(file),
+                .record = reports::record_text(reports::shared_capacity_file_record().write(file)),
+                .sentence = file.shared_capacity.headline,
+                .tables = {reports::shared_rows_table(file.shared_capacity, true),
+                           reports::shared_hours_table(file.shared_capacity)}});
 }
 
 bool is_of(const Json& json, std::string_view schema) {
@@ -305,7 +307,6 @@ int run_report(const ReportOptions& options, const Call& call) {
     throw InputError("needs a plan, or reports after --compare",
                      "meshwright report plan.json, or meshwright report --compare a.json b.json");
   }
-  const std::string record = record_beside(options.out);
   reports::ReportContents contents;
   contents.origin = call.origin();
   const Json plan_json = read_input("plan", options.plan, contents.origin);
@@ -334,14 +335,11 @@ int run_report(const ReportOptions& options, const Call& call) {
   contents.launch = launch_files(contents.plan);
   reports::Report report = reports::report_of(contents);
   if (!caution.empty()) report.verdict = caution + " " + report.verdict;
-  const std::string text = reports::record_text(reports::report_record().write(report));
-  write_file_atomically(options.out, reports::report_html(report));
-  if (record.empty()) return kDone;
-  write_file_atomically(record, text);
-  print_result(options.format, spoken_result(report),
-               report_tables(contents.plan, contents.scaling, contents.validation), text);
-  say("wrote {} and {}\n", options.out, record);
-  return kDone;
+  return write_page(
+      options, {.html = reports::report_html(report),
+                .record = reports::record_text(reports::report_record().write(report)),
+                .sentence = spoken_result(report),
+                .tables = report_tables(contents.plan, contents.scaling, contents.validation)});
 }
 
 }  // namespace
