@@ -28,7 +28,8 @@ void simulate(const ServingQuestion& q, ServingChoice& choice) {
   choice.simulated_ttft = ttft_at(*run, q.percentile);
   choice.simulated_tpot = tpot_at(*run, q.percentile);
   choice.meets = (!q.limits.ttft || *choice.simulated_ttft <= *q.limits.ttft) &&
-                 (!q.limits.tpot || *choice.simulated_tpot <= *q.limits.tpot);
+                 (!q.limits.tpot || *choice.simulated_tpot <= *q.limits.tpot) &&
+                 (!q.limits.e2e || choice.simulated->e2e.mean <= *q.limits.e2e);
 }
 
 // What a choice does while it is paid for.
