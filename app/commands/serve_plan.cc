@@ -66,6 +66,9 @@ void check_plan(const ServePlanOptions& o) {
   if (!o.learn.empty() && o.clusters.size() > 1) {
     throw InputError("--learn", "", "is about one machine", "name one --cluster");
   }
+  if (!o.checkpoint.empty() && o.launch_out.empty() && o.output.format != Format::json) {
+    throw InputError("--checkpoint", "", "needs launch files", "add --launch-out or --format json");
+  }
   if (o.gpus && o.find_gpus) {
     throw InputError("--find-gpus", "", "excludes --gpus", "use one of them");
   }
@@ -309,9 +312,8 @@ Command& add_serve_plan(Commands& commands) {
   command.options().add_option("--launch-form", options->launch_form,
                                "command, kubernetes or dynamo. Default: command");
   command.options().add_option("--checkpoint", options->checkpoint,
-                               "Checkpoint's name in that file. Default: the model's name");
+                               "Checkpoint's name in launch files. Default: the model's name");
   command.only_with("--launch-form", "--launch-out");
-  command.only_with("--checkpoint", "--launch-out");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_serve_plan(*options, call); });
   return command;

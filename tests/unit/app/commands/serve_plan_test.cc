@@ -84,6 +84,20 @@ TEST(ServePlan, JsonHasWhatAPageShows) {
   EXPECT_EQ(std::find(changes.begin(), changes.end(), "fp8 weights"), changes.end());
 }
 
+// The launch files of a page name the checkpoint, without a file of their own.
+TEST(ServePlan, CheckpointIsNamedInTheLaunchFiles) {
+  const std::vector<std::string> named =
+      with(kPlan, {"--num-prompts", "100", "--checkpoint", "acme/llama-70b-fp8"});
+  const auto result = run_program(with(named, {"--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  EXPECT_NE(answer["launch"][0]["text"].get<std::string>().find("acme/llama-70b-fp8"),
+            std::string::npos);
+  const auto refused = run_program(named);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("--checkpoint"), std::string::npos) << refused.err;
+}
+
 TEST(ServeReport, WritesAPageWithItsRecord) {
   const TemporaryFolder folder;
   const std::string plan = folder.path("plan.json"), page = folder.path("page.html");
