@@ -37,8 +37,9 @@ ServicePlane service_plane(double most_x, double most_y) {
           service_axis(most_y, kServiceBottom, kServiceTop)};
 }
 
+// `y_unit`: of the vertical axis, in its numbers.
 std::string service_grid(const ServicePlane& plane, std::string_view x_name,
-                         std::string_view y_name) {
+                         std::string_view y_name, double y_unit = 1.0) {
   std::string out;
   for (const double value : html::plot_ticks(plane.x)) {
     const double x = plane.x.at(value);
@@ -47,8 +48,9 @@ std::string service_grid(const ServicePlane& plane, std::string_view x_name,
   }
   for (const double value : html::plot_ticks(plane.y)) {
     const double y = plane.y.at(value);
-    out += html::plot_line(kServiceLeft, y, kServiceRight, y, "grid") +
-           html::plot_text(kServiceLeft - 6.0, y + 4.0, "soft", "end", number_text(value, 3));
+    out +=
+        html::plot_line(kServiceLeft, y, kServiceRight, y, "grid") +
+        html::plot_text(kServiceLeft - 6.0, y + 4.0, "soft", "end", number_text(value / y_unit, 3));
   }
   return out + html::plot_text(0.0, 12.0, "soft", "start", y_name) +
          html::plot_text(kServiceRight, kServiceBottom + 31.0, "soft", "end", x_name);
@@ -292,8 +294,11 @@ std::string service_latency_chart(const ServingPlanFile& file, ServiceLatency la
     most_load = std::max(most_load, load_of(point));
   }
   const ServicePlane plane = service_plane(most_load, highest_shown(file, latency));
+  const bool is_short = plane.y.to < 1.0;
   std::string body =
-      service_grid(plane, load_noun(file.load), fmt::format("{}, s", name_of_latency(latency)));
+      service_grid(plane, load_noun(file.load),
+                   fmt::format("{}, {}", name_of_latency(latency), is_short ? "ms" : "s"),
+                   is_short ? milliseconds(1).value() : 1.0);
   body += latency_marks(file, latency, plane);
   for (std::size_t i = 0; i < kLatencyCurves.size(); ++i) {
     const LatencyCurve& curve = kLatencyCurves[i];

@@ -220,7 +220,7 @@ std::vector<std::string> service_tags(const ServingPlanFile& file) {
   if (file.prices && file.prices->example) {
     tags.push_back(fmt::format("example prices of {}, no offer", file.prices->date));
   }
-  if (!file.learning) tags.emplace_back("no result of this service was used");
+  if (!file.learning) tags.emplace_back("not corrected by results of this service");
   return tags;
 }
 

@@ -27,7 +27,7 @@ double load_of(const planner::ServingLoadPoint& point);
 
 // Model with its formats, engine, cluster, load.
 std::string service_subject(const ServingPlanFile& file);
-// "example prices of 2026-11, no offer", "no result of this service was used".
+// "example prices of 2026-11, no offer", "not corrected by results of this service".
 std::vector<std::string> service_tags(const ServingPlanFile& file);
 
 // Writes verdict, why_not_fewer and how_sure.

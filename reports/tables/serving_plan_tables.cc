@@ -141,10 +141,10 @@ Table serving_what_ifs_table(const ServingPlanFile& file) {
                {"million_output", file.currency + "/M output", "", 3}},
               {}};
   for (const planner::ServingWhatIf& one : file.what_ifs) {
-    table.rows.push_back({one.name, one.gpus > 0 ? Cell(static_cast<double>(one.gpus)) : Cell(),
-                          one.gpus > 0 ? one.deployment : std::string("none meets the limits"),
-                          optional_ms(one.ttft), optional_ms(one.tpot),
-                          optional_cell(one.million_output)});
+    table.rows.push_back(
+        {one.name, one.gpus > 0 ? Cell(static_cast<double>(one.gpus)) : Cell(),
+         one.gpus > 0 ? one.deployment : std::string("none within the limits and rules"),
+         optional_ms(one.ttft), optional_ms(one.tpot), optional_cell(one.million_output)});
   }
   return without_empty_columns(table);
 }

@@ -158,6 +158,18 @@ TEST(ServiceLatencyChart, HasCurvesKneeLimitAndTheAskedLoad) {
   EXPECT_EQ(service_latency_chart(file, ServiceLatency::ttft), "");
 }
 
+// Below a second the axis counts milliseconds.
+TEST(ServiceLatencyChart, HasShortTimesInMilliseconds) {
+  ServingPlanFile file = sample_service();
+  file.limits = {};
+  file.details->loads = {load_at(1, 0.01, false), load_at(2, 0.02, true)};
+  const std::string chart = service_latency_chart(file, ServiceLatency::tpot);
+  EXPECT_THAT(chart, HasSubstr("TPOT, ms"));
+  EXPECT_THAT(chart, HasSubstr(">20</text>"));
+  file.details->loads.back() = load_at(2, 3.0, true);
+  EXPECT_THAT(service_latency_chart(file, ServiceLatency::tpot), HasSubstr("TPOT, s"));
+}
+
 // A latency of 1,000 s would flatten all others: its curves end at the upper edge.
 TEST(ServiceLatencyChart, CutsOffWhatIsFarAboveTheAskedLoad) {
   ServingPlanFile file = sample_service();
