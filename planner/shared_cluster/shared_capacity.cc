@@ -41,8 +41,14 @@ std::vector<SharedRow> refused_rows(const SharedInputs& in) {
   return rows;
 }
 
-// The smallest cluster beside the sizes that were asked for.
-void add_smallest(std::vector<SharedRow>& rows, const SmallestCluster& smallest) {
+// The smallest cluster beside the sizes that were asked for; one of these may be smaller than what
+// the search found.
+void add_smallest(std::vector<SharedRow>& rows, SmallestCluster& smallest) {
+  for (const SharedRow& row : rows) {
+    if (!row.keeps_limits() || (smallest.row && smallest.row->gpus <= row.gpus)) continue;
+    smallest.row = row;
+    smallest.nearest.reset();
+  }
   const auto& found = smallest.row ? smallest.row : smallest.nearest;
   if (!found) return;
   const bool known = std::any_of(rows.begin(), rows.end(),

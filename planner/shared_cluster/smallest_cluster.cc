@@ -119,9 +119,14 @@ SmallestCluster smallest_cluster(const SharedInputs& in, TrainingCounts& counts,
   if (rung < ladder.size()) {
     const int failed = rung == 0 ? ladder.front() - 1 : ladder[rung - 1];
     found.row = refined(in, counts, sizes, {failed, ladder[rung]}, found.hosts_not_tried);
+  } else if (SharedRow largest = shared_row(in, counts, most_hosts, true); largest.keeps_limits()) {
+    const int failed = ladder.empty() ? 0 : ladder.back();
+    found.hosts_not_tried = std::max(0, most_hosts - sizes.with(failed) - 1);
+    found.row = std::move(largest);
+  } else if (fast < ladder.size()) {
+    found.nearest = shared_row(in, counts, sizes.with(ladder[fast]), false);
   } else {
-    const int hosts = fast < ladder.size() ? sizes.with(ladder[fast]) : most_hosts;
-    found.nearest = shared_row(in, counts, hosts, false);
+    found.nearest = std::move(largest);
   }
   for (auto* row : {&found.row, &found.nearest}) {
     if (*row) (*row)->asked = false;
