@@ -16,7 +16,9 @@ constexpr std::string_view kSharedRowIdAbout = "Of a row: cluster/gpus.";
 
 // The chart and the tables rely on whole hours of a day or a week.
 void check_hours(std::size_t hours, const ObjectReader& reader) {
-  if (hours == planner::kHoursOfADay || hours == planner::kHoursOfAWeek) return;
+  if (hours == std::size_t{planner::kHoursOfADay} || hours == std::size_t{planner::kHoursOfAWeek}) {
+    return;
+  }
   reader.fail("hours", fmt::format("must be 24 hours, or the 168 of a week (got {})", hours));
 }
 
