@@ -1115,3 +1115,35 @@ test("the first sheet of a service's printed file holds its first screen", async
   for (const id of ids) assert.equal(pages[id], 1, `${id} on page ${pages[id]}`);
   assert.ok(pages.frontier > 1);
 });
+
+// The page of a training and a service on one cluster: a static chart of the GPUs by hour.
+let shared = null;
+function shared_report() {
+  if (shared !== null) return shared;
+  meshwright("capacity", "--job", "train-and-serve", "--out", file("both.json"));
+  meshwright("report", file("both.json"), "--out", file("both.html"));
+  shared = { page: file("both.html"), record: read_json(file("both.report.json")).shared_capacity };
+  return shared;
+}
+
+test("a training and a service are a page: its chart has the GPUs of each hour", async (t) => {
+  const { page: path, record } = shared_report();
+  const { page, errors, requests } = await opened(t, path, { offline: true });
+  assert.equal(await page.textContent("#verdict"), record.headline);
+  const front = record.rows.find((row) => row.id === record.recommended);
+  const columns = front.hours.flatMap((hour) => [hour.service_gpus, hour.training_gpus, hour.spare_gpus, hour.free_gpus]).filter((gpus) => gpus > 0);
+  assert.equal(await page.locator("#gpus-by-hour rect:has(title)").count(), columns.length);
+  assert.equal(await page.locator("#hours table tbody tr").count(), front.hours.length);
+  assert.deepEqual(errors, []);
+  assert.deepEqual(requests, []);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [390, 1440]) {
+    test(`the page of a training and a service has no serious accessibility fault in the ${colorScheme} theme at ${width}`, async (t) => {
+      const { page } = await opened(t, shared_report().page, { colorScheme, viewport: { width, height: 900 } });
+      assert.deepEqual(await serious_faults(page), []);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+    });
+  }
+}
