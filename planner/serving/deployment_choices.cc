@@ -7,11 +7,15 @@
 #include "sim/base/quadrature.h"
 
 namespace meshwright::planner {
-namespace {
 
 int replicas_for(double rate, double each) {
-  return each > 0 ? static_cast<int>(std::min(1e6, std::ceil(rate / each - 1e-9))) : 0;
+  constexpr double kRounding = 1e-9;  // a rate that is a whole number of replicas
+  return each > 0
+             ? static_cast<int>(std::min(double{kMostReplicas}, std::ceil(rate / each - kRounding)))
+             : 0;
 }
+
+namespace {
 
 struct DeploymentFinder {
   const ServingQuestion& q;

@@ -9,6 +9,11 @@
 
 namespace meshwright::planner {
 
+// Replicas for so many requests a second, of which each serves so many: ceil(rate / each), at most
+// kMostReplicas; 0: each serves none.
+int replicas_for(double rate, double each);
+inline constexpr int kMostReplicas = 1'000'000;
+
 // Fewer GPUs, or more requests a second of the same GPUs; those that meet the limits first.
 bool better_choice(const ServingQuestion& question, const ServingChoice& a, const ServingChoice& b);
 // One a layout, or a pair of them: the best of its batch limits and budgets.

@@ -10,7 +10,6 @@ namespace meshwright::planner {
 namespace {
 
 constexpr double kMostLeadHours = 1000.0;  // more than any period
-constexpr double kReplicaRounding = 1e-9;  // a rate that is a whole number of replicas
 
 // The largest of `count` hours from `first` on.
 int largest_from(const std::vector<int>& values, std::size_t first, std::size_t count) {
@@ -22,11 +21,6 @@ int largest_from(const std::vector<int>& values, std::size_t first, std::size_t 
 }
 
 }  // namespace
-
-int replicas_for_rate(double rate, double rate_of_replica, int least) {
-  const double needed = std::ceil(rate / rate_of_replica - kReplicaRounding);
-  return std::max(least, static_cast<int>(std::clamp(needed, 0.0, double{kMostReplicas})));
-}
 
 int lead_hours(double start_seconds) {
   return static_cast<int>(std::min(kMostLeadHours, std::ceil(start_seconds / kSecondsOfAnHour)));

@@ -11,11 +11,6 @@
 
 namespace meshwright::planner {
 
-// ceil(rate / rate_of_replica), and `least` at the least. Rates in requests a second; the rate of a
-// replica is above 0. At most kMostReplicas.
-int replicas_for_rate(double rate, double rate_of_replica, int least);
-inline constexpr int kMostReplicas = 1'000'000;
-
 // Full hours before its first request at which a replica must get its GPUs: ceil(seconds / 3600).
 int lead_hours(double start_seconds);
 

@@ -83,7 +83,7 @@ RateChoice choice_for(const ServingQuestion& asked, const ServiceByHour& service
   RateChoice found{true, service.peak};
   ServingChoice& choice = found.choice;
   choice.deployment.pool.replicas =
-      replicas_for_rate(rate, service.rate_of_replica, std::max(1, least));
+      std::max({1, least, replicas_for(rate, service.rate_of_replica)});
   choice.gpus = num_gpus(choice.deployment);
   choice.simulated_ttft.reset();
   choice.simulated_tpot.reset();

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/serving/deployment_choices.h"
+
 namespace meshwright::planner {
 namespace {
 
@@ -11,11 +13,11 @@ using testing::ElementsAre;
 
 // 20 requests/s on replicas of 2.4: 8.33, so 9. 4.8 on two of them is two, no third.
 TEST(ReplicasByHour, ARateNeedsWholeReplicas) {
-  EXPECT_EQ(replicas_for_rate(20.0, 2.4, 1), 9);
-  EXPECT_EQ(replicas_for_rate(4.8, 2.4, 1), 2);
-  EXPECT_EQ(replicas_for_rate(0.0, 2.4, 1), 1);
-  EXPECT_EQ(replicas_for_rate(0.0, 2.4, 0), 0);
-  EXPECT_EQ(replicas_for_rate(1e300, 1e-300, 1), kMostReplicas);
+  EXPECT_EQ(replicas_for(20.0, 2.4), 9);
+  EXPECT_EQ(replicas_for(4.8, 2.4), 2);
+  EXPECT_EQ(replicas_for(0.0, 2.4), 0);
+  EXPECT_EQ(replicas_for(1.0, 0.0), 0);
+  EXPECT_EQ(replicas_for(1e300, 1e-300), kMostReplicas);
 }
 
 TEST(ReplicasByHour, AStartTakesFullHours) {
