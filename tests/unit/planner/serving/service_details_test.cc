@@ -139,6 +139,10 @@ TEST(ServiceDetails, SharesOfAPoolAreItsWholeTime) {
     ASSERT_EQ(details.pools.size(), pools ? 2U : 1U);
     for (const ServicePoolDetails& pool : details.pools) {
       EXPECT_NEAR(pool.prompt_share + pool.decode_share + pool.idle_share, 1.0, 1e-9);
+      for (const double share : {pool.prompt_share, pool.decode_share, pool.idle_share}) {
+        EXPECT_GE(share, 0.0);
+        EXPECT_LT(share, 1.0);
+      }
       EXPECT_GT(pool.memory.kv_cache.value(), 0.0);
       EXPECT_GE(pool.admitted, pool.running);
       ASSERT_FALSE(pool.steps.empty());
@@ -164,6 +168,7 @@ TEST(ServiceDetails, SayWhatOneReplicaFewerWouldDo) {
   const SmallerDeployment& smaller = *details.smaller;
   EXPECT_LT(smaller.gpus, best.gpus);
   EXPECT_LT(smaller.largest_rate, details.largest_rate);
+  EXPECT_EQ(smaller.tpot.has_value(), smaller.e2e.has_value());
   if (smaller.tpot) {
     EXPECT_GT(*smaller.tpot, best.state.state.tpot);
   } else {
