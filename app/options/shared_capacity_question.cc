@@ -20,12 +20,12 @@ ServeFormats service_formats(const planner::ServiceOptions& service) {
   return formats;
 }
 
-// What a job with a service cannot be asked, and what it has to say.
+// Options that a job with a service does not support, and what it must state.
 void check_shared_request(const CapacityRequest& request, const CapacityTexts& texts) {
   if (!texts.what_ifs.empty()) {
     throw InputError(
         "--what-if", "",
-        fmt::format("is not known for a job with a service (got {})", texts.what_ifs.front()),
+        fmt::format("is not supported for a job with a service (got {})", texts.what_ifs.front()),
         "change the job file, or remove its \"service\"");
   }
   if (!request.question.train_tokens) {
@@ -38,11 +38,12 @@ void check_service_lengths(const planner::ServiceOptions& service, const Model& 
                            const std::string& file) {
   const int limit = model.max_position_embeddings;
   if (limit <= 0 || service.isl + service.osl <= limit) return;
-  throw InputError(file, "/service/isl",
-                   fmt::format("and osl must be at most the {} positions of {} together (got {} + "
-                               "{})",
-                               limit, model.name, service.isl, service.osl),
-                   "use shorter prompts or answers, or a model with longer contexts");
+  throw InputError(
+      file, "/service/isl",
+      fmt::format("with osl does not fit into the context of {} (got {} + {}; expected "
+                  "at most {} tokens together)",
+                  model.name, service.isl, service.osl, limit),
+      "use shorter prompts or answers, or a model with longer contexts");
 }
 
 // As large as the search may go, so that a replica may have several nodes.

@@ -59,7 +59,7 @@ void check_curve(const LoadCurve& curve, ObjectReader& reader) {
   if (curve.requests_per_second.empty() == curve.points.empty()) {
     reader.fail("requests_per_second",
                 curve.points.empty() ? "is missing: the curve needs 24 or 168 rates, or points"
-                                     : "stands beside points",
+                                     : "is stated next to points; expected one of them",
                 "state requests_per_second or points");
   }
   if (!curve.points.empty()) {

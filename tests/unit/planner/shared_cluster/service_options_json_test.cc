@@ -62,7 +62,7 @@ TEST(ServiceOptionsJson, AWrongCurveIsRefusedWithItsPlace) {
       curve_error(fmt::format(
           R"({{"requests_per_second": {}, "points": [{{"hour": 0, "requests_per_second": 1}}]}})",
           rates_text(24, 1.0))),
-      HasSubstr("beside points"));
+      HasSubstr("next to points"));
   EXPECT_THAT(curve_error(R"({"points": [{"hour": 5, "requests_per_second": 1},
                                          {"hour": 5, "requests_per_second": 2}]})"),
               HasSubstr("/service/load_curve/points/1/hour"));
