@@ -72,6 +72,23 @@ std::string hour_frame(const HourPlane& plane, std::size_t hours, std::string_vi
          html::plot_text(kHoursRight, kHoursBottom + 30.0, "soft", "end", "hour");
 }
 
+// What the costs of the table are; empty: there are none.
+std::string cost_basis(const SharedCapacity& capacity) {
+  const bool priced = std::any_of(capacity.rows.begin(), capacity.rows.end(),
+                                  [](const SharedRowFacts& row) { return row.cost.has_value(); });
+  if (!priced) return "";
+  std::string text = fmt::format(
+      "A cost is that of all {} until the training of that size ends. Costs of two sizes cover "
+      "different times.",
+      device_noun(capacity.device_kind, 2));
+  if (capacity.prices) {
+    text +=
+        fmt::format(" Prices are those of {} ({}){}.", capacity.prices->name, capacity.prices->date,
+                    capacity.prices->example ? ", an example and no offer" : "");
+  }
+  return html::paragraph(text);
+}
+
 std::string bullets(std::string_view heading, const std::vector<std::string>& items) {
   return fmt::format("<h3>{}</h3>\n", heading) + html::list(items);
 }
@@ -101,12 +118,17 @@ std::string gpus_by_hour_chart(const SharedCapacity& capacity) {
 
 std::string shared_capacity_header(const SharedCapacityFile& file, std::string_view hash) {
   const SharedCapacity& capacity = file.shared_capacity;
+  std::string tag;
+  if (capacity.prices && capacity.prices->example) {
+    tag = fmt::format("<span class=\"tag\">example prices of {}, no offer</span> ",
+                      html::escape(capacity.prices->date));
+  }
   return fmt::format(
-      "<header>\n<div class=\"top\"><h1>{}</h1><span>record {}</span></div>\n"
+      "<header>\n<div class=\"top\"><h1>{}</h1>{}<span>record {} · open for decision</span></div>\n"
       "<p class=\"verdict\" id=\"verdict\">{}</p>\n</header>\n",
       html::escape(fmt::format("{} trained on {} tokens, {} served", file.model.name,
                                si_text(capacity.train_tokens), file.service.model)),
-      html::escape(hash.substr(0, 16)), html::escape(capacity.headline));
+      tag, html::escape(hash.substr(0, 8)), html::escape(capacity.headline));
 }
 
 std::string shared_capacity_body(const SharedCapacityFile& file) {
@@ -117,10 +139,11 @@ std::string shared_capacity_body(const SharedCapacityFile& file) {
                         html::table(fmt::format("Requests, replicas and {} of each hour",
                                                 device_noun(capacity.device_kind, 2)),
                                     shared_hours_table(capacity)));
-  body += html::section("sizes", "Sizes of the cluster",
-                        html::table(fmt::format("Counts of {} are least to most of the hours",
-                                                device_noun(capacity.device_kind, 2)),
-                                    shared_rows_table(capacity, false)));
+  body += html::section(
+      "sizes", "Sizes of the cluster",
+      cost_basis(capacity) + html::table(fmt::format("Counts of {} are least to most of the hours",
+                                                     device_noun(capacity.device_kind, 2)),
+                                         shared_rows_table(capacity, false)));
   body +=
       html::section("basis", "Rules and limits of the answer",
                     bullets("Rules", capacity.rules) + bullets("Assumed", capacity.assumptions) +

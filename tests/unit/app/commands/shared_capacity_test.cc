@@ -82,6 +82,7 @@ TEST(SharedCapacityCommand, AReportIsMadeOfTheAnswer) {
   const std::string html = content_of(page);
   EXPECT_THAT(html, HasSubstr("id=\"gpus-by-hour\""));
   EXPECT_THAT(html, HasSubstr("hour 10: "));
+  EXPECT_THAT(html, HasSubstr("example prices of "));
   EXPECT_THAT(html, HasSubstr("<a href=\"#sizes\">Sizes</a>"));
   EXPECT_THAT(html, HasSubstr("<script type=\"application/json\" id=\"report\">"));
 }
