@@ -58,10 +58,6 @@ void add_smallest(std::vector<SharedRow>& rows, SmallestCluster& smallest) {
                    [](const SharedRow& a, const SharedRow& b) { return a.gpus < b.gpus; });
 }
 
-bool is_cheaper(const SharedRow& a, const SharedRow& b, bool priced) {
-  return priced ? a.cost->p50 < b.cost->p50 : a.gpus < b.gpus;
-}
-
 // The smallest row of each cluster that keeps all limits; of them the cheapest.
 std::optional<std::size_t> recommended_row(const std::vector<SharedRow>& rows) {
   std::vector<std::size_t> smallest;
@@ -73,8 +69,11 @@ std::optional<std::size_t> recommended_row(const std::vector<SharedRow>& rows) {
   if (smallest.empty()) return std::nullopt;
   const bool priced = std::all_of(smallest.begin(), smallest.end(),
                                   [&](std::size_t i) { return rows[i].cost.has_value(); });
+  double days = 0.0;  // of the training that ends last
+  for (const std::size_t i : smallest) days = std::max(days, rows[i].days.p50);
   return *std::min_element(smallest.begin(), smallest.end(), [&](std::size_t a, std::size_t b) {
-    return is_cheaper(rows[a], rows[b], priced);
+    return priced ? cost_over(rows[a], days) < cost_over(rows[b], days)
+                  : rows[a].gpus < rows[b].gpus;
   });
 }
 
@@ -99,6 +98,10 @@ std::optional<std::size_t> closest_row(const std::vector<SharedRow>& rows) {
 const SharedRow* SharedAnswer::front() const {
   if (recommended) return &rows[*recommended];
   return closest ? &rows[*closest] : nullptr;
+}
+
+double cost_over(const SharedRow& row, double days) {
+  return row.cost->p50 + row.service_cost_per_day.value_or(0.0) * (days - row.days.p50);
 }
 
 int most_gpus_of(const CapacityQuestion& question, std::size_t cluster_case) {

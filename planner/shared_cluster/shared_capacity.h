@@ -31,8 +31,8 @@ struct SharedAnswer {
   std::vector<SharedCluster> clusters{};
   // The sizes that were asked for and the smallest, by cluster and size.
   std::vector<SharedRow> rows{};
-  // Of the rows: the smallest of the cluster that is cheapest; fewest GPUs where not all have a
-  // price.
+  // Of the rows: the smallest of the cluster that is cheapest over the same days (cost_over);
+  // fewest GPUs where not all have a price.
   std::optional<std::size_t> recommended{};
   // Where none keeps all limits: the row that comes nearest. Nothing: no row fits.
   std::optional<std::size_t> closest{};
@@ -42,6 +42,10 @@ struct SharedAnswer {
 // The largest cluster that a search looks at: the stated limit, or the largest size that is asked
 // for, or four times the cluster's file.
 int most_gpus_of(const CapacityQuestion& question, std::size_t cluster_case);
+
+// Median cost of so many days, at least those of the training: all GPUs until the training ends,
+// then those of the service. The row has a cost.
+double cost_over(const SharedRow& row, double days);
 
 // Deterministic.
 SharedAnswer shared_answer(const SharedQuestion& question, const CapacityProgress& progress = {});

@@ -155,6 +155,16 @@ TEST(SharedCapacity, ABudgetThatTheSmallestBreaksIsSoughtAboveIt) {
   EXPECT_LE(found.cost->p90, 0.9 * smallest.cost->p90);
 }
 
+// 100 for the ten days of the training, then 2 a day of the service: 108 over 14 days.
+TEST(SharedCapacity, CostOverMoreDaysAddsTheService) {
+  SharedRow row;
+  row.days = {9.0, 10.0, 12.0};
+  row.cost = Quantiles{90.0, 100.0, 120.0};
+  row.service_cost_per_day = 2.0;
+  EXPECT_DOUBLE_EQ(cost_over(row, 10.0), 100.0);
+  EXPECT_DOUBLE_EQ(cost_over(row, 14.0), 108.0);
+}
+
 // A day that no cluster of 128 GPUs reaches.
 TEST(SharedCapacity, ADeadlineThatIsTooEarlyIsAnAnswerWithItsDistance) {
   SharedQuestion q = shared_question(20.0, 64);
