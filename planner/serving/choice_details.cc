@@ -9,6 +9,8 @@
 namespace meshwright::planner {
 namespace {
 
+constexpr double kMostSimulated = 1e6;  // requests of a simulation of pools
+
 // A replica of the deployment under its share of the load: round robin makes gaps of a Poisson
 // stream more regular (gamma of shape n).
 ServingLoad share_of_load(ServingLoad load, double percentile, int replicas) {
@@ -57,7 +59,7 @@ std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad loa
     load = share_of_load(load, percentile, service.replicas);
     service.replicas = 1;
   } else if (load.num_requests == 0) {
-    load.num_requests = std::max(1000, static_cast<int>(4 * load.concurrency));
+    load.num_requests = static_cast<int>(std::clamp(4.0 * load.concurrency, 1e3, kMostSimulated));
   }
   return simulate_service(service, load);
 }
