@@ -149,7 +149,9 @@ std::string bar(const std::vector<Segment>& segments, double full, double mark) 
       kBarWidth, kHeight, kHeight);
   double x = 0.0;
   for (const Segment& segment : segments) {
-    const double width = full > 0.0 ? std::max(0.0, segment.value) / full * kBarWidth : 0.0;
+    // A file may state a part that is larger than the whole; the bar ends at its edge anyway.
+    const double share = full > 0.0 ? std::clamp(segment.value / full, 0.0, 1.0) : 0.0;
+    const double width = share * kBarWidth;
     if (width > 0.0) out += rectangle(paint_of(segment.name), x, width, escape(segment.label));
     x += width;
   }

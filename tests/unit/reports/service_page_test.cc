@@ -181,6 +181,16 @@ TEST(ServiceLatencyChart, CutsOffWhatIsFarAboveTheAskedLoad) {
   EXPECT_THAT(chart, Not(HasSubstr("1,000")));
 }
 
+// Weights of 10^300 bytes on a device of almost none fill its bar.
+TEST(ServicePage, BarsOfAnyNumbersStayFinite) {
+  ServingPlanFile file = sample_service();
+  planner::ServicePoolDetails& pool = file.details->pools.front();
+  pool.memory.device = bytes(1e-300);
+  pool.memory.kv_cache = bytes(1e300);
+  const std::string page = seen(service_html(file));
+  for (const char* word : {"\"inf", "\"nan"}) EXPECT_THAT(page, Not(HasSubstr(word)));
+}
+
 TEST(ServiceCharts, OfAnyNumbersStayFinite) {
   ServingPlanFile file = sample_service();
   file.plan.front = {{{}, "a", 1e300, seconds(0), seconds(0), 1e300, 1e300},
