@@ -53,13 +53,15 @@ std::size_t first_fast_enough(const SharedInputs& in, TrainingCounts& counts,
 }
 
 // The first rung from there on that keeps all limits; the ladder's size: none does. All GPUs are
-// paid for until the training ends: a larger cluster may cost less.
+// paid for until the training ends: a larger cluster may cost less. It never draws less power.
 std::size_t first_within_limits(const SharedInputs& in, TrainingCounts& counts,
                                 const ClusterSizes& sizes, const std::vector<int>& ladder,
                                 std::size_t from) {
-  while (from < ladder.size() &&
-         !shared_row(in, counts, sizes.with(ladder[from]), false).keeps_limits()) {
-    ++from;
+  const auto& megawatts = in.question.options.limits.max_megawatts;
+  for (; from < ladder.size(); ++from) {
+    const SharedRow row = shared_row(in, counts, sizes.with(ladder[from]), false);
+    if (row.keeps_limits()) return from;
+    if (megawatts && row.megawatts_high && *row.megawatts_high > *megawatts) return ladder.size();
   }
   return from;
 }
