@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "reports/text/capacity_text.h"
+#include "reports/text/shared_capacity_text.h"
 #include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 
@@ -24,11 +23,7 @@ std::string shared_failures(const SharedRowFacts& row) {
 }
 
 std::string hour_counts(const SharedRowFacts& row, int planner::SharedHour::*gpus) {
-  const auto [least, most] =
-      std::minmax_element(row.hours.begin(), row.hours.end(),
-                          [gpus](const auto& a, const auto& b) { return a.*gpus < b.*gpus; });
-  if ((*least).*gpus == (*most).*gpus) return count_text((*most).*gpus);
-  return fmt::format("{}-{}", count_text((*least).*gpus), count_text((*most).*gpus));
+  return span_of_hours(row.hours, gpus, "-");
 }
 
 std::vector<Cell> narrow_shared_row(const SharedCapacity& capacity, const SharedRowFacts& row) {

@@ -35,13 +35,8 @@ std::string shared_size_text(const SharedAnswer& answer, const SharedRow& row) {
                      answer.question.training.clusters[row.cluster_case].name);
 }
 
-// "16 to 64", or "64".
 std::string count_range(const SharedRow& row, int SharedHour::*gpus) {
-  const auto [least, most] =
-      std::minmax_element(row.hours.begin(), row.hours.end(),
-                          [gpus](const auto& a, const auto& b) { return a.*gpus < b.*gpus; });
-  if ((*least).*gpus == (*most).*gpus) return count_text((*most).*gpus);
-  return fmt::format("{} to {}", count_text((*least).*gpus), count_text((*most).*gpus));
+  return span_of_hours(row.hours, gpus, " to ");
 }
 
 std::string row_sentences(const SharedAnswer& answer, const SharedRow& row) {
@@ -114,6 +109,15 @@ std::string smallest_sentence(const SharedAnswer& answer) {
 }
 
 }  // namespace
+
+std::string span_of_hours(const std::vector<SharedHour>& hours, int SharedHour::*gpus,
+                          std::string_view between) {
+  const auto [least, most] =
+      std::minmax_element(hours.begin(), hours.end(),
+                          [gpus](const auto& a, const auto& b) { return a.*gpus < b.*gpus; });
+  if ((*least).*gpus == (*most).*gpus) return count_text((*most).*gpus);
+  return fmt::format("{}{}{}", count_text((*least).*gpus), between, count_text((*most).*gpus));
+}
 
 std::string shared_headline(const SharedAnswer& answer) {
   const SharedRow* front = answer.front();

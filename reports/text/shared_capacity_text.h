@@ -3,13 +3,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/shared_cluster/shared_capacity.h"
 
 namespace meshwright::reports {
 
-// "96 GPUs do both: ..."; where none does, the reason and how near the nearest comes.
+// "16 to 64", or "64": least and most of the hours, which are one or more.
+std::string span_of_hours(const std::vector<planner::SharedHour>& hours,
+                          int planner::SharedHour::*gpus, std::string_view between);
+// "Reserve 96 GPUs of ...: ..."; where no size does both, that.
 std::string shared_headline(const planner::SharedAnswer& answer);
 // The row in front: what serves, what trains, days, cost; the smallest cluster.
 std::string shared_verdict(const planner::SharedAnswer& answer);
