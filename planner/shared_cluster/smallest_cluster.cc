@@ -52,7 +52,7 @@ std::size_t first_fast_enough(const SharedInputs& in, TrainingCounts& counts,
   return low;
 }
 
-// The first rung from there on that keeps all limits; the ladder's size: none does. All GPUs are
+// The first rung from there on that meets all limits; the ladder's size: none does. All GPUs are
 // paid for until the training ends: a larger cluster may cost less. It never draws less power.
 std::size_t first_within_limits(const SharedInputs& in, TrainingCounts& counts,
                                 const ClusterSizes& sizes, const std::vector<int>& ladder,

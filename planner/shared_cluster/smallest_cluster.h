@@ -3,7 +3,7 @@
 //
 // Days of a training fall with its GPUs. The search halves the ladder of round counts (1, 2, 3, 4,
 // 6, 8, ... hosts of training beside the peak of the service) for the first that keeps the
-// deadline, and goes up from there to the first that keeps all limits. Then it tries whole hosts
+// deadline, and goes up from there to the first that meets all limits. Then it tries whole hosts
 // between that count and the one below it.
 #pragma once
 

@@ -42,7 +42,7 @@ TEST(SharedRun, AChangeOfTheCountLosesItsTime) {
 }
 
 // A change of an hour and a half at the last hour takes it whole, and half of the first one.
-TEST(SharedRun, AChangeLongerThanAnHourGoesOnInTheNext) {
+TEST(SharedRun, AChangeLongerThanAnHourContinuesInTheNext) {
   EXPECT_THAT(lost_by_hour({0.0, 0.25, 0.0, 1.5}), ElementsAre(0.5, 0.25, 0.0, 1.0));
   EXPECT_THAT(lost_by_hour({0.75, 0.75, 0.0, 0.0}), ElementsAre(0.75, 0.75, 0.0, 0.0));
   EXPECT_THAT(lost_by_hour({2.5, 0.0, 0.0, 0.0}), ElementsAre(1.0, 1.0, 0.5, 0.0));
