@@ -147,7 +147,7 @@ std::string first_rows(const ServingPlanFile& file) {
                       {at + " TTFT, ms", true},
                       {at + " TPOT, ms", true},
                       {"output tokens/s per " + service_noun(file), true},
-                      {"tokens/s per user", true},
+                      {"mean tokens/s per user", true},
                       {file.currency + " per million tokens", true},
                       {"limits"},
                       {"note"}},
