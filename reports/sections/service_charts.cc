@@ -126,12 +126,13 @@ std::string frontier_line(const std::vector<planner::ServingParetoPoint>& front,
   return out;
 }
 
-// Where the deployment changes; equal names in a row are told once.
+// Where the deployment changes; equal names in a row, and that of the chosen point, are told once.
 std::string frontier_labels(const std::vector<planner::ServingParetoPoint>& front,
-                            const ServicePlane& plane, html::LabelPlaces& places) {
+                            std::string_view chosen, const ServicePlane& plane,
+                            html::LabelPlaces& places) {
   std::string out;
   for (std::size_t i = 0; i < front.size(); ++i) {
-    if (i > 0 && front[i].name == front[i - 1].name) continue;
+    if (front[i].name == chosen || (i > 0 && front[i].name == front[i - 1].name)) continue;
     const auto label = places.place(plane.x.at(front[i].tokens_per_second_per_user),
                                     plane.y.at(front[i].tokens_per_second_per_gpu), front[i].name);
     if (label) {
@@ -173,7 +174,10 @@ std::string service_frontier_chart(const ServingPlanFile& file) {
     body += frontier_mark(point, file, plane);
   }
   body += choice_mark(file, plane, places);
-  body += frontier_labels(file.plan.front, plane, places);
+  const std::string chosen = file.plan.choices.empty()
+                                 ? ""
+                                 : planner::short_name(file.plan.choices.front().deployment);
+  body += frontier_labels(file.plan.front, chosen, plane, places);
   return html::plot_figure(
       {.id = "frontier-chart",
        .caption = fmt::format(

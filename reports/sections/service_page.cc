@@ -194,13 +194,17 @@ std::string step_bars(const ServingPlanFile& file) {
         sum += part.time.value();
         if (std::find(used.begin(), used.end(), name) == used.end()) used.push_back(name);
       }
+      const double ms = step.time.value / milliseconds(1), low = step.time.low / milliseconds(1);
       rows.push_back({escape(step_words(step)), html::bar(segments, sum),
-                      escape(latency_range_text(step.time))});
+                      html::TableCell(number_text(ms, 3), ms),
+                      html::TableCell(fmt::format("{}–{}", number_text(low, 3),
+                                                  number_text(step.time.high / milliseconds(1), 3)),
+                                      low)});
     }
   }
   return "<div class=\"bars\">" +
-         html::table("Parts of a step; each bar is a whole step", {{"step"}, {"parts"}, {"time"}},
-                     rows) +
+         html::table("Parts of a step; each bar is a whole step",
+                     {{"step"}, {"parts"}, {"time, ms"}, {"90 % interval, ms"}}, rows) +
          "</div>" + html::legend(used);
 }
 
