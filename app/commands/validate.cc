@@ -167,6 +167,10 @@ void say_verdict(const planner::Validation& validation) {
   say("ranking    the layout predicted fastest runs {} % slower than the fastest run{}\n",
       number_text(100.0 * validation.regret, 3),
       all >= 3 ? fmt::format(", Kendall tau {}", number_text(validation.kendall_tau, 3)) : "");
+  if (const auto regret = validation.regret_at_host_speed; regret && all >= 2) {
+    say("           corrected for host speed: {} % slower than the fastest run\n",
+        number_text(100.0 * *regret, 3));
+  }
   say("memory     median error {} %\n",
       number_text(100.0 * validation.median_absolute_memory_error, 3));
   say("bytes      as predicted in {} of {} layouts\n",

@@ -162,14 +162,19 @@ double regret_of(const std::vector<double>& predicted, const std::vector<double>
 }
 
 void summarise_at_host_speed(Validation& validation) {
-  std::vector<double> errors;
+  std::vector<double> errors, predicted, measured;
   double inside = 0.0;
   for (const LayoutComparison& comparison : validation.layouts) {
     if (!comparison.at_host_speed) continue;
     errors.push_back(std::abs(comparison.at_host_speed->error));
     inside += comparison.at_host_speed->inside_interval ? 1.0 : 0.0;
+    predicted.push_back(comparison.predicted.step_time.value());
+    measured.push_back(predicted.back() / (1.0 + comparison.at_host_speed->error));
   }
   if (errors.empty()) return;
+  if (errors.size() == validation.layouts.size()) {
+    validation.regret_at_host_speed = regret_of(predicted, measured);
+  }
   validation.interval_coverage_at_host_speed = inside / static_cast<double>(errors.size());
   validation.worst_absolute_error_at_host_speed = *std::max_element(errors.begin(), errors.end());
   validation.median_absolute_error_at_host_speed = median(std::move(errors));

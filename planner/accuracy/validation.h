@@ -61,6 +61,8 @@ struct Validation {
   // Error and coverage of the layouts whose runs measured the host's speed; nothing if no run did.
   std::optional<double> median_absolute_error_at_host_speed, worst_absolute_error_at_host_speed,
       interval_coverage_at_host_speed;
+  // Regret with each time divided by its host's slowdown; nothing if a run did not measure it.
+  std::optional<double> regret_at_host_speed;
 };
 
 // What most of the error comes from: a term, or the speed of the host, that has changed since it

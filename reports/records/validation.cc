@@ -115,6 +115,9 @@ Record<planner::Validation> make_validation_record(RecordOf<LayoutComparison> la
       .absent_in_older_files();
   r.row(&R::interval_coverage_at_host_speed, "interval_coverage_at_host_speed",
         kind::nullable(kind::fraction(true)), "");
+  r.row(&R::regret_at_host_speed, "regret_at_host_speed", kind::nullable(kind::number(kAnyNumber)),
+        "Regret with each time divided by its host's slowdown. Null: a run did not measure it.")
+      .absent_in_older_files();
   r.row(&R::skipped, "skipped", kind::texts(), "Observations that failed, and why.");
   r.row(&R::layouts, "layouts", kind::list(layout), "");
   return r.named("Validation").all_required();

@@ -174,9 +174,8 @@ std::string service_frontier_chart(const ServingPlanFile& file) {
     body += frontier_mark(point, file, plane);
   }
   body += choice_mark(file, plane, places);
-  const std::string chosen = file.plan.choices.empty()
-                                 ? ""
-                                 : planner::short_name(file.plan.choices.front().deployment);
+  const std::string chosen =
+      file.plan.choices.empty() ? "" : planner::short_name(file.plan.choices.front().deployment);
   body += frontier_labels(file.plan.front, chosen, plane, places);
   return html::plot_figure(
       {.id = "frontier-chart",

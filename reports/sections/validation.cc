@@ -94,6 +94,11 @@ std::string errors_text(const planner::Validation& v) {
     text += html::paragraph(fmt::format(
         "Regret: the layout predicted fastest was {} slower than the fastest that was executed.",
         percent_text(v.regret)));
+    if (v.regret_at_host_speed) {
+      text +=
+          html::paragraph(fmt::format("Corrected for the host speed during each run: {} slower.",
+                                      percent_text(*v.regret_at_host_speed)));
+    }
   }
   if (v.layouts.size() >= 3) {
     text += html::paragraph(

@@ -807,6 +807,7 @@ export type Validation = {
   median_absolute_error_at_host_speed: number | null;
   worst_absolute_error_at_host_speed: number | null;
   interval_coverage_at_host_speed: number | null;
+  regret_at_host_speed: number | null;
   skipped: string[];
   layouts: LayoutComparison[];
 };

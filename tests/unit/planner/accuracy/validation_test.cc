@@ -107,6 +107,7 @@ TEST(Validation, AHostSlowerThanCalibratedIsToldFromAWrongPrediction) {
   EXPECT_NEAR(*v.worst_absolute_error_at_host_speed, 0.0, 1e-12);
   EXPECT_FALSE(validate({small_model(), small_cluster(1, 80), small_job()}, {observed(2, 2.0)})
                    .median_absolute_error_at_host_speed.has_value());
+  EXPECT_FALSE(v.regret_at_host_speed.has_value());
 }
 
 // Two data ranks take about half the time of one, so they are predicted fastest; measured, one rank
@@ -119,6 +120,19 @@ TEST(Validation, RegretIsTheChosenLayoutOverTheBestMeasured) {
                    1.5);
   two.step_time = seconds(1);
   EXPECT_EQ(validate({small_model(), small_cluster(1, 80), small_job()}, {one, two}).regret, 0.0);
+}
+
+// Two data ranks, predicted fastest, took 1.5 s on a host that was 2 times slower; one rank took 1
+// s. The choice is 50 % slower as measured, and the fastest at the speed of the calibration.
+TEST(Validation, RegretAtHostSpeedDividesTheSlowdownOut) {
+  Observation one = observed(1, 1.0), two = observed(2, 1.0);
+  one.step_time = seconds(1);
+  two.step_time = seconds(1.5);
+  one.host_time_ratio = 1.0;
+  two.host_time_ratio = 2.0;
+  const Validation v = validate({small_model(), small_cluster(1, 80), small_job()}, {one, two});
+  EXPECT_NEAR(v.regret, 0.5, 1e-12);
+  EXPECT_NEAR(v.regret_at_host_speed.value_or(-1.0), 0.0, 1e-12);
 }
 
 // Counted bytes equal the ledger's, except for single numbers. One call more or less is another

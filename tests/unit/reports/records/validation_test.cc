@@ -24,6 +24,7 @@ planner::Validation sample_validation() {
   validation.skipped = {"dp16: out of memory"};
   validation.median_absolute_error = 0.07;
   validation.worst_absolute_error_at_host_speed = 0.01;
+  validation.regret_at_host_speed = 0.02;
   return validation;
 }
 
@@ -34,6 +35,7 @@ TEST(Validation, OfAReportIsReadAsItIsWritten) {
   const planner::Validation read = report_validation_record().read(json, "report.json");
   EXPECT_EQ(read.layouts[0].predicted.step_time_low, seconds(0.70));
   EXPECT_EQ(read.worst_absolute_error_at_host_speed, 0.01);
+  EXPECT_EQ(read.regret_at_host_speed, 0.02);
   EXPECT_EQ(read.layouts[0].transfers[0].counted.name, "attention output all-reduce");
   EXPECT_EQ(report_validation_record().write(read).dump(), json.dump());
 }
