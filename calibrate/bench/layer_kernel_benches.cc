@@ -78,16 +78,17 @@ class RotaryBench : public KernelBench {
  public:
   using KernelBench::KernelBench;
   std::string check() override {
-    // The table holds angles of no rotation but of pair 0 at position 1: a quarter turn.
-    const std::vector<float> before = first(*x_, 2 * width_);
+    // The table holds angles of no rotation but of pair 0 at the last of two positions, or at the
+    // only one: a quarter turn.
+    const std::vector<float> before = first(*x_, turned_ + width_);
     turn(false);
-    const double turned = first(*x_, width_ + 1).back();
+    const double turned = first(*x_, turned_ + 1).back();
     turn(true);
-    const auto at = static_cast<std::size_t>(width_);
-    const auto partner = static_cast<std::size_t>(width_ + width_ / 2);
+    const auto at = static_cast<std::size_t>(turned_);
+    const auto partner = static_cast<std::size_t>(turned_ + width_ / 2);
     const std::string wrong =
         compare_kernel("rotary", turned, -static_cast<double>(before[partner]));
-    return wrong.empty() ? compare_kernel("rotary back", first(*x_, width_ + 1).back(), before[at])
+    return wrong.empty() ? compare_kernel("rotary back", first(*x_, turned_ + 1).back(), before[at])
                          : wrong;
   }
 
@@ -108,10 +109,8 @@ class RotaryBench : public KernelBench {
       const bool cosine = static_cast<std::int64_t>(i) % width_ < width_ / 2;
       values[i] = cosine ? 1.0F : 0.0F;
     }
-    if (s_.positions > 1) {
-      values[static_cast<std::size_t>(width_)] = 0.0F;
-      values[static_cast<std::size_t>(width_ + width_ / 2)] = 1.0F;
-    }
+    values[static_cast<std::size_t>(turned_)] = 0.0F;
+    values[static_cast<std::size_t>(turned_ + width_ / 2)] = 1.0F;
     Array array = fresh_zeros(s_.positions * width_);
     compute_.upload(array->data(), values.data(), values.size() * sizeof(float));
     compute_.synchronize();
@@ -119,6 +118,7 @@ class RotaryBench : public KernelBench {
   }
 
   std::int64_t width_ = s_.hidden / s_.heads;
+  std::int64_t turned_ = s_.positions > 1 ? width_ : 0;  // where the numbers of that position begin
   Array x_ = fresh_sample(s_.rows() * s_.hidden, kInput), table_ = table();
 };
 
@@ -211,13 +211,15 @@ class TransposeBench : public KernelBench {
   using KernelBench::KernelBench;
   std::string check() override {
     run(1);
-    // Head 0 of batch entry 0 at position 1 lies one whole position further in x.
-    const std::vector<float> x = first(*x_, 3 * s_.hidden * s_.batch + 1);
+    // Head 0 of batch entry 0 at position 1 lies one whole position further in x. A step of one
+    // position is of one sequence: its second head stays second.
+    const std::int64_t second = s_.positions > 1 ? 3 * s_.hidden * s_.batch : width_;
+    const std::vector<float> x = first(*x_, second + 1);
     const double moved = first(*y_, s_.hidden / s_.heads + 1).back();
     const std::string wrong = compare_kernel("transpose", moved, x.back());
     if (!wrong.empty()) return wrong;
     move_back(*y_);
-    return compare_kernel("transpose back", first(*back_, 5)[4], x[4]);
+    return compare_kernel("transpose back", first(*back_, 5)[4], first(*x_, 5)[4]);
   }
 
  protected:
