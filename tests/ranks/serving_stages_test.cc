@@ -99,7 +99,8 @@ TEST(ServingStages, BytesAreTheLedgersInSixteenBits) {
   for (const ReplicaLayout& layout : stage_layouts(*ranks)) {
     ServingModelOptions options = model_options();
     options.precision = Precision::bf16;
-    ServingEngine engine(staged(small_moe(), layout), *machine().compute, *ranks, options);
+    const ServingScenario scenario = staged(small_moe(), layout);
+    ServingEngine engine(scenario, *machine().compute, *ranks, options);
     engine.run(some_requests());
     expect_ledger(engine, short_name(layout));
   }

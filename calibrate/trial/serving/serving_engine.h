@@ -45,8 +45,11 @@ class ServingEngine {
  public:
   // Collective over `ranks`, exactly those of one replica. The scenario's options have no defaults
   // left, and serving_unsupported() has nothing against them.
+  // The engine refers to the scenario.
   ServingEngine(const ServingScenario& scenario, Compute& compute, Communicator& ranks,
                 const ServingModelOptions& options);
+  ServingEngine(ServingScenario&& scenario, Compute& compute, Communicator& ranks,
+                const ServingModelOptions& options) = delete;
 
   // Serves a load from its first request to its last; collective. Empty cache before and after.
   // With a flow the requests are those that it brings.
