@@ -20,10 +20,12 @@ namespace {
 constexpr double kWorthNaming = 0.1;  // of a core
 // Fields of proc_pid_stat(5) after the name, of which the first is the third.
 constexpr std::size_t kUserTime = 14 - 3, kSystemTime = 15 - 3, kThreads = 20 - 3,
-                      kProcessor = 39 - 3;
+                      kStartTime = 22 - 3, kProcessor = 39 - 3;
 
+// A kernel worker changes its name with its work, and a program at exec(): neither is a new
+// process.
 double time_before(const std::vector<ProcessTime>& before, const ProcessTime& now) {
-  const auto same = [&](const ProcessTime& p) { return p.pid == now.pid && p.name == now.name; };
+  const auto same = [&](const ProcessTime& p) { return p.pid == now.pid && p.began == now.began; };
   const auto found = std::find_if(before.begin(), before.end(), same);
   return found == before.end() ? 0.0 : found->seconds;
 }
@@ -45,6 +47,7 @@ std::optional<ProcessTime> process_time(const std::string& stat, double ticks_pe
   rest >> state;
   for (double field = 0.0; rest >> field;) fields.push_back(field);
   if (fields.size() <= kProcessor) return std::nullopt;
+  process.began = fields[kStartTime];
   process.seconds = (fields[kUserTime] + fields[kSystemTime]) / ticks_per_second;
   if (fields[kThreads] == 1.0) process.core = static_cast<int>(fields[kProcessor]);
   return process;

@@ -17,11 +17,12 @@ struct ProcessTime {
   std::string name;
   double seconds = 0.0;  // of all its threads, user and system
   int core = -1;         // last run on; -1: several threads
+  double began = 0.0;    // clock ticks after the host; a number and this name one process
   bool operator==(const ProcessTime&) const = default;
 };
 
-// Reads a line of /proc/PID/stat (proc_pid_stat(5): utime 14, stime 15, num_threads 20, processor
-// 39, in clock ticks). Nothing if it is none.
+// Reads a line of /proc/PID/stat (proc_pid_stat(5): utime 14, stime 15, num_threads 20, starttime
+// 22, processor 39, in clock ticks). Nothing if it is none.
 std::optional<ProcessTime> process_time(const std::string& stat, double ticks_per_second);
 
 // Processes of this host. Empty where there is no /proc.

@@ -17,7 +17,7 @@ constexpr const char* kOneThread =
 TEST(OtherPrograms, ReadsALineOfProc) {
   const auto process = process_time(kOneThread, 100.0);
   ASSERT_TRUE(process.has_value());
-  EXPECT_EQ(*process, (ProcessTime{42, "a (b) c", 3.0, 1}));
+  EXPECT_EQ(*process, (ProcessTime{42, "a (b) c", 3.0, 1, 12345}));
   EXPECT_FALSE(process_time("42 (short) R 1 2", 100.0).has_value());
   EXPECT_FALSE(process_time("", 100.0).has_value());
 }
@@ -31,6 +31,16 @@ TEST(OtherPrograms, NamesTheBusiestThatIsNotOurs) {
   EXPECT_EQ(busiest_other(before, after, 10.0, {9}), (OtherProgram{"make", 0.9, -1}));
   after[1].seconds = 0.5;
   EXPECT_EQ(busiest_other(before, after, 10.0, {9}), (OtherProgram{"stress", 0.8, 1}));
+}
+
+// A kernel worker that has another name used what it used since, not all of its life. Process 7
+// ended, and a new one has its number.
+TEST(OtherPrograms, AProcessIsItsNumberAndItsStart) {
+  const std::vector<ProcessTime> before{{4, "kworker/0:1-flush", 30.0, 0, 5},
+                                        {7, "make", 30.0, 1, 6}};
+  EXPECT_FALSE(busiest_other(before, {{4, "kworker/0:1-idle", 30.1, 0, 5}}, 10.0, {}).has_value());
+  EXPECT_EQ(busiest_other(before, {{7, "make", 2.0, 1, 900}}, 10.0, {}),
+            (OtherProgram{"make", 0.2, 1}));
 }
 
 // A twentieth of a core is a desktop's normal.
