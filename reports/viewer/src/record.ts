@@ -1218,6 +1218,7 @@ export type ReportRecord = {
     make_vocab_size_divisible_by?: number;
     train_tokens?: number;
     capacity?: Record<string, unknown>;
+    service?: Record<string, unknown>;
   };
   cluster: ClusterFacts;
   roofline: null | Roofline;
