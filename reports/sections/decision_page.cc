@@ -198,9 +198,8 @@ std::string charts(const DecisionView& view) {
   out += panel("tornado-decision", "What moves days and cost",
                "Change relative to the row above; inputs at ±1 sigma, choices halved and doubled.",
                tornado_chart(capacity));
-  out +=
-      panel("risks", "Before approving", "Added days and cost, relative to the medians.",
-            risks(capacity));
+  out += panel("risks", "Before approving", "Added days and cost, relative to the medians.",
+               risks(capacity));
   return out.empty() ? "" : "<div class=\"charts\">\n" + out + "</div>\n";
 }
 

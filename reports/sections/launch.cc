@@ -27,9 +27,8 @@ std::string launch_text(const LaunchFile& file) {
     return html::paragraph(
         fmt::format("{} cannot run this layout: {}.", file.target, file.refusal));
   }
-  return html::paragraph(
-             fmt::format("{}, with the option names of {}. This file was not executed.",
-                         file.file_name, file.names_of)) +
+  return html::paragraph(fmt::format("{}, with the option names of {}. This file was not executed.",
+                                     file.file_name, file.names_of)) +
          html::list(file.notes) + "<pre class=\"copyable\" tabindex=\"0\">" +
          html::lines(file.text) + "</pre>\n";
 }

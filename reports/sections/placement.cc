@@ -273,10 +273,9 @@ std::string placement_page(const Report& report) {
                 link_bars(placement)) +
             axes_table(placement.map, device_noun(report));
   }
-  body +=
-      "<h3>Ranks by node</h3>\n" + nodes_drawing(placement.map, axes) + colour_note(axes) +
-      html::details("Wiring of the machine",
-                    fmt::format("<pre tabindex=\"0\">{}</pre>\n", html::lines(placement.wiring)));
+  body += "<h3>Ranks by node</h3>\n" + nodes_drawing(placement.map, axes) + colour_note(axes) +
+          html::details("Wiring of the machine", fmt::format("<pre tabindex=\"0\">{}</pre>\n",
+                                                             html::lines(placement.wiring)));
   return html::section("topology", "Placement on the machine", body);
 }
 

@@ -113,9 +113,9 @@ TEST(CapacityCommand, InputsOfTheRunAreOptions) {
 // A page of a plan prints the command of `capacity` next to its cells. A framework or a job that
 // `capacity` reads otherwise than `plan` would give other ranges there.
 TEST(CapacityCommand, CellsOfAPlanAreMadeAgainByTheCommandOfCapacity) {
-  const std::vector<std::string> plan{
-      "plan", "--model", "llama-3-8b", "--cluster", "h100-8", "--gpus",
-      "16",   "--top",   "1",          "--prices",  "example-2026"};
+  const std::vector<std::string> plan{"plan",   "--model",  "llama-3-8b",  "--cluster",
+                                      "h100-8", "--gpus",   "16",          "--top",
+                                      "1",      "--prices", "example-2026"};
   const std::vector<std::vector<std::string>> questions{
       {"--framework", "megatron-core-2026", "--train-tokens", "1e11"},
       {"--job", "pretrain-4k", "--train-tokens", "1e11"},
@@ -149,8 +149,8 @@ TEST(CapacityCommand, APlanIsOfTheRecommendedCount) {
         capacity["recommended"].is_null() ? capacity["closest"] : capacity["recommended"];
     EXPECT_EQ(capacity["planned"], id) << limit[1];
     const Json& rows = capacity["rows"];
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [&](const Json& each) { return each["id"] == id; });
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const Json& each) { return each["id"] == id; });
     ASSERT_NE(row, rows.end());
     const std::string gpus = std::to_string((*row)["gpus"].get<int>()) + " GPUs";
     const std::string verdict = capacity["verdict"];

@@ -109,9 +109,7 @@ TEST(Capacity, TheGoodputChartHasALineForEachRestart) {
 }
 
 // Last row of a table of parts, in days.
-double last_days(const Table& table) {
-  return std::get<double>(table.rows.back()[1]) / 86400.0;
-}
+double last_days(const Table& table) { return std::get<double>(table.rows.back()[1]) / 86400.0; }
 
 // 35 + 4 + 0.35 = 39.35 days at the predicted inputs. The ranges move the median to 39.9 days, the
 // number of all other tables.
@@ -154,9 +152,9 @@ TEST(Capacity, InterruptionsAndTheTimeBetweenThemAreOfOneClock) {
     row.time.elapsed = seconds(39.35 * 86400.0);
   }
   const std::string body = capacity_body(capacity, DeviceKind::gpu);
-  EXPECT_THAT(body, HasSubstr("578 interruptions are expected (P10–P90: 450–742), one per " +
-                              duration_text(seconds(39.35 * 86400.0 / 578.0)) +
-                              " of elapsed time."));
+  EXPECT_THAT(body,
+              HasSubstr("578 interruptions are expected (P10–P90: 450–742), one per " +
+                        duration_text(seconds(39.35 * 86400.0 / 578.0)) + " of elapsed time."));
   EXPECT_THAT(body, HasSubstr("While it trains, the mean time between failures is " +
                               duration_text(seconds(87.9 * 60.0))));
   EXPECT_NE(duration_text(seconds(39.35 * 86400.0 / 578.0)), duration_text(seconds(87.9 * 60.0)));
@@ -220,9 +218,9 @@ TEST(Capacity, EveryPlaceOfACostSaysThatPricesAreExamples) {
       decision_header({.capacity = capacity, .subject = "gpt-small", .hash = "0123456789abcdef"});
   EXPECT_THAT(header, HasSubstr("<span class=\"tag\">example prices of 2026-11, no offer</span>"));
   EXPECT_THAT(header, HasSubstr("cost (P90)"));
-  EXPECT_THAT(header, HasSubstr(", example prices of 2026-11</span>"));              // the tile
-  EXPECT_THAT(header, HasSubstr("P10–P90 (example prices of 2026-11)"));             // frontier
-  EXPECT_THAT(header, HasSubstr("cost, EUR (example prices of 2026-11)"));           // table
+  EXPECT_THAT(header, HasSubstr(", example prices of 2026-11</span>"));     // the tile
+  EXPECT_THAT(header, HasSubstr("P10–P90 (example prices of 2026-11)"));    // frontier
+  EXPECT_THAT(header, HasSubstr("cost, EUR (example prices of 2026-11)"));  // table
   EXPECT_THAT(clusters_table(capacity, DeviceKind::gpu), HasSubstr("example prices of 2026-11"));
   EXPECT_THAT(capacity_body(capacity, DeviceKind::gpu),
               HasSubstr("Example prices, no offer, of 2026-11"));
