@@ -74,11 +74,13 @@ export function draw(canvas: HTMLElement, make: (width: number) => Chart | null)
   fit(canvas, chart);
   const instance = echarts.init(canvas, null, { renderer: chart.crowded ? "canvas" : "svg" });
   instance.setOption({ ...chart.option, aria: describe(canvas) });
-  let width = canvas.clientWidth;
+  // The room that the canvas has: a chart of a largest width does not fill it.
+  const room = canvas.parentElement ?? canvas;
+  let width = room.clientWidth;
   const observer = new ResizeObserver(() => {
-    if (canvas.clientWidth === width) return;
-    width = canvas.clientWidth;
-    const again = make(canvas.parentElement?.clientWidth ?? width);
+    if (room.clientWidth === 0 || room.clientWidth === width) return; // hidden, or as before
+    width = room.clientWidth;
+    const again = make(width);
     if (again !== null) {
       fit(canvas, again);
       instance.setOption({ grid: again.option.grid as object });
@@ -86,7 +88,7 @@ export function draw(canvas: HTMLElement, make: (width: number) => Chart | null)
     instance.resize();
     allow_scaling(canvas);
   });
-  observer.observe(canvas);
+  observer.observe(room);
   allow_scaling(canvas);
   kDrawn.set(canvas, { instance, observer });
   return instance;
