@@ -30,10 +30,11 @@ function compare(a: HTMLElement | undefined, b: HTMLElement | undefined): number
   return s < t ? -1 : s > t ? 1 : 0;
 }
 
-// Turns each heading into a button. `sorted` is told the column and direction.
+// Turns each heading with a text into a button. `sorted` is told the column and direction.
 export function add_sort_buttons(table: HTMLTableElement, sorted: (column: number, falling: boolean) => void): void {
   const heads = [...table.querySelectorAll<HTMLElement>("thead th")];
   heads.forEach((head, column) => {
+    if (head.textContent === "") return; // a column of marks
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort";
