@@ -109,7 +109,7 @@ TEST(SharedCapacityCommand, AReportRefusesHoursThatAreNoDay) {
     EXPECT_THAT(result.err, HasSubstr(place + ": must be 24 hours"));
   }
   Json edited = answer;
-  edited["shared_capacity"]["rows"][row]["hours"][5]["free_gpus"] = 2147483647;
+  edited["shared_capacity"]["rows"][row]["hours"][5]["free_gpus"] = 1000000;
   const ProgramResult result = report_of(edited);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr(place + ": must add up"));
