@@ -46,7 +46,8 @@ struct ServiceOf {
     for (const Operator& op :
          layer_operators(model, layer_kind(model, layer), Numerics{}, tokens, layout)) {
       if (op.kind != OperatorKind::gemm || !op.has_weight) continue;
-      add_product(workload, {op.batch, op.m, op.n, op.k}, 1.0);
+      // Tensor ranks share the router's tokens: of fewer tokens than ranks, one has a row.
+      add_product(workload, {op.batch, std::max<std::int64_t>(1, op.m), op.n, op.k}, 1.0);
     }
   }
 

@@ -39,6 +39,18 @@ TEST(ServiceWorkload, HasProductsOfFewRows) {
   EXPECT_TRUE(workload.collectives.empty());
 }
 
+// Two tensor ranks share the router's tokens. One token is a row on one of them, and no product is
+// without rows. The router has 8 columns, one for each expert.
+TEST(ServiceWorkload, ATokenForTwoRanksIsARowOfTheRouter) {
+  Model model = two_layers();
+  model.moe =
+      MixtureOfExperts{.num_moe_experts = 8, .moe_router_topk = 2, .moe_ffn_hidden_size = 32};
+  Workload workload;
+  add_service(workload, model, {2}, 4.0);
+  EXPECT_GE(calls_of(workload, {1, 1, 8, 64}), 2.0 / 9);
+  for (const GemmDemand& demand : workload.gemms) EXPECT_GT(demand.variant.shape.m, 0);
+}
+
 // Two layers have four all-reduces, and the embedding one: 5 of each number of rows. 64 numbers of
 // 4 bytes a row are 256 bytes.
 TEST(ServiceWorkload, HasTheAllReducesOfTensorRanks) {
