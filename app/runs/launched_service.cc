@@ -11,6 +11,7 @@
 #include "app/files/files.h"
 #include "app/files/serving_files.h"
 #include "interop/serving/read_serving.h"
+#include "interop/shell/shell_cause.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -29,10 +30,12 @@ std::string model_of(interop::ServingLaunch& launch, const std::string& stated) 
   const bool known = !launch.model.empty() && !contains(launch.model, "$");
   const std::string found = known ? model_of_checkpoint(launch.model) : "";
   if (found.empty()) {
+    const auto fact = std::find_if(launch.read.begin(), launch.read.end(),
+                                   [](const interop::Fact& one) { return one.field == "model"; });
     throw InputError(
-        "--model", "",
-        fmt::format("is required: no shipped model has the shape of \"{}\"", launch.model),
-        "give a name of configs/models or the checkpoint's config.json");
+        fact == launch.read.end() ? "--model" : fact->place.text(), "",
+        fmt::format("no shipped model has the shape of \"{}\"", interop::shortened(launch.model)),
+        "pass --model with a name of configs/models or the checkpoint's config.json");
   }
   assume(launch, "model", found, fmt::format("the shape of {}", launch.model));
   return found;
