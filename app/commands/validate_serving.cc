@@ -49,7 +49,7 @@ int serving_verdict(const planner::ServingValidation& validation,
   }
   say("choice     the service predicted best gives {} % less than the best one\n",
       percent(validation.regret));
-  say("bytes      as the ledger in {} of {} services\n", same, validation.services.size());
+  say("bytes      as predicted in {} of {} services\n", same, validation.services.size());
   if (!question.max_error) return kDone;
   return error_gate("median absolute error of steps", validation.median_step_error,
                     *question.max_error);

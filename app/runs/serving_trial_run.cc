@@ -29,7 +29,7 @@ std::string bytes_text(const ServingObservation& o) {
                                    [](const auto& step) { return !step.bytes_as_said; });
   const auto caches = std::count_if(o.handovers.begin(), o.handovers.end(),
                                     [](const auto& one) { return !one.bytes_as_said; });
-  if (steps == 0 && caches == 0) return "as the ledger";
+  if (steps == 0 && caches == 0) return "as predicted";
   if (caches == 0) return fmt::format("{} of {} steps unlike the ledger", steps, o.steps.size());
   return fmt::format("{} of {} steps and {} of {} caches unlike the ledger", steps, o.steps.size(),
                      caches, o.handovers.size());

@@ -26,7 +26,7 @@ Table serving_validation_table(const planner::ServingValidation& validation) {
          one.step_error * 100.0, ms(one.predicted.tpot.mean), ms(one.measured.tpot.mean),
          ms(one.predicted.ttft.p50), ms(one.measured.ttft.p50),
          one.predicted.output_tokens_per_second, one.measured.output_tokens_per_second,
-         one.same_bytes() ? std::string("as the ledger")
+         one.same_bytes() ? std::string("as predicted")
                           : fmt::format("{} steps and {} caches unlike it", one.unlike_steps,
                                         one.unlike_handovers)});
   }

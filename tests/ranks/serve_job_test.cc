@@ -51,7 +51,7 @@ TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const ProgramResult tried = run_program({"trial", plan, "--top", "2", "--out", trials});
   ASSERT_EQ(tried.exit_code, 0) << tried.err;
-  EXPECT_THAT(tried.out, HasSubstr("as the ledger"));
+  EXPECT_THAT(tried.out, HasSubstr("as predicted"));
   // The default space on cores has only what the trial serves.
   EXPECT_THAT(tried.err, testing::Not(HasSubstr("skipping")));
   const Json served = json_of(trials);
@@ -66,7 +66,7 @@ TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
   const ProgramResult validated =
       run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
   ASSERT_EQ(validated.exit_code, 0) << validated.err;
-  EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 2 of 2 services"));
+  EXPECT_THAT(validated.err, HasSubstr("bytes      as predicted in 2 of 2 services"));
   EXPECT_EQ(json_of(folder.path("validation.json"))["services"].size(), 2U);
   EXPECT_EQ(run_program({"validate", plan, trials, "--max-error", "0.0001%"}).exit_code, 1);
 }
@@ -81,7 +81,7 @@ TEST(ServeJob, RunsAPrefillAndADecodePool) {
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const ProgramResult tried = run_program({"trial", plan, "--top", "1", "--out", trials});
   ASSERT_EQ(tried.exit_code, 0) << tried.err;
-  EXPECT_THAT(tried.out, HasSubstr("as the ledger"));
+  EXPECT_THAT(tried.out, HasSubstr("as predicted"));
   EXPECT_THAT(tried.err, testing::Not(HasSubstr("skipping")));
   const Json served = json_of(trials);
   ASSERT_EQ(served["observations"].size(), 1U);
@@ -96,7 +96,7 @@ TEST(ServeJob, RunsAPrefillAndADecodePool) {
       run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
   ASSERT_EQ(validated.exit_code, 0) << validated.err;
   EXPECT_THAT(validated.err, HasSubstr("hand-over  1 x tp1 + 1 x tp1"));
-  EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 1 of 1 services"));
+  EXPECT_THAT(validated.err, HasSubstr("bytes      as predicted in 1 of 1 services"));
   const Json service = json_of(folder.path("validation.json"))["services"][0];
   EXPECT_EQ(service["handovers"]["steps"], 8);
 }
@@ -110,7 +110,7 @@ TEST(ServeJob, RunsPipelineStages) {
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const ProgramResult tried = run_program({"trial", plan, "--top", "1", "--out", trials});
   ASSERT_EQ(tried.exit_code, 0) << tried.err;
-  EXPECT_THAT(tried.out, HasSubstr("as the ledger"));
+  EXPECT_THAT(tried.out, HasSubstr("as predicted"));
   const Json observation = json_of(trials)["observations"][0];
   EXPECT_EQ(observation["failure"], "");
   EXPECT_EQ(observation["ranks"], 2);
@@ -119,7 +119,7 @@ TEST(ServeJob, RunsPipelineStages) {
   const ProgramResult validated =
       run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
   ASSERT_EQ(validated.exit_code, 0) << validated.err;
-  EXPECT_THAT(validated.err, HasSubstr("bytes      as the ledger in 1 of 1 services"));
+  EXPECT_THAT(validated.err, HasSubstr("bytes      as predicted in 1 of 1 services"));
 }
 
 // The first stage waits for tokens of the last, which is rank 1.
