@@ -30,8 +30,8 @@ std::string bytes_text(const ServingObservation& o) {
   const auto caches = std::count_if(o.handovers.begin(), o.handovers.end(),
                                     [](const auto& one) { return !one.bytes_as_said; });
   if (steps == 0 && caches == 0) return "as predicted";
-  if (caches == 0) return fmt::format("{} of {} steps unlike the ledger", steps, o.steps.size());
-  return fmt::format("{} of {} steps and {} of {} caches unlike the ledger", steps, o.steps.size(),
+  if (caches == 0) return fmt::format("{} of {} steps not as predicted", steps, o.steps.size());
+  return fmt::format("{} of {} steps and {} of {} caches not as predicted", steps, o.steps.size(),
                      caches, o.handovers.size());
 }
 

@@ -55,7 +55,7 @@ const Record<ServingComparison>& serving_comparison_record() {
     r.row(&C::ttft_error, "ttft_error", kind::number(), "Of the median.");
     r.row(&C::throughput_error, "throughput_error", kind::number(), "Of output tokens a second.");
     r.row(&C::unlike_steps, "unlike_steps", kind::integer({.low = 0}),
-          "Steps whose bytes are not the ledger's.");
+          "Steps whose bytes are not the predicted ones.");
     r.derived<std::vector<std::string>>("not_run", kind::texts(), "What was not run, in words.",
                                         [](const C& c) { return c.observation.not_run; });
     r.all_required();
@@ -63,7 +63,7 @@ const Record<ServingComparison>& serving_comparison_record() {
           "Caches that changed pools, from the room for them on. Absent without pools.");
     r.omitted_at_default();
     r.row(&C::unlike_handovers, "unlike_handovers", kind::integer({.low = 0}),
-          "Caches whose bytes are not the ledger's.");
+          "Caches whose bytes are not the predicted ones.");
     r.omitted_at_default();
     return r;
   }();
