@@ -133,7 +133,7 @@ TEST(SharedCapacity, TheSmallestClusterIsTheSmallest) {
   const SharedAnswer any = shared_answer(q);
   expect_smallest(q, any);
   ASSERT_TRUE(any.recommended);
-  q.training.options.limits.deadline_days = any.rows[*any.recommended].days.p90 / 2.0;
+  q.training.options.limits.deadline_days = any.rows[*any.recommended].days.p90 / 1.2;
   const SharedAnswer sooner = shared_answer(q);
   expect_smallest(q, sooner);
   ASSERT_TRUE(sooner.recommended);
