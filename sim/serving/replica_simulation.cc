@@ -4,31 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/serving/cache_capacity.h"
+
 namespace meshwright {
 namespace {
 
 constexpr double kMostStepsAlike = 1e9;
-
-// Tokens that a group's cache holds when windows take their share of a request of usual length.
-double cache_tokens(const ServingReplica& replica) {
-  const SequenceCache& sequence = replica.memory.sequence;
-  const Bytes token = sequence.full_token + sequence.window_token;
-  if (sequence.window <= 0.0) return replica.memory.kv_cache / token;
-  // A window's layers keep W tokens and a block; a request of many tokens is mostly full layers.
-  return sequence.full_token.value() > 0 ? replica.memory.kv_cache / sequence.full_token : 1e18;
-}
-// Whole blocks only, where these are counted.
-double whole_capacity(const ServingReplica& replica) {
-  const double tokens = cache_tokens(replica), block = replica.rule.block_size;
-  return replica.rule.whole_blocks ? std::floor(tokens / block) * block : tokens;
-}
-// Tokens of full layers that a request's windows are worth.
-double window_tokens(const ServingReplica& replica) {
-  const SequenceCache& sequence = replica.memory.sequence;
-  if (sequence.window <= 0.0 || sequence.full_token.value() <= 0.0) return 0.0;
-  const double kept = in_blocks(sequence.window, sequence.block_size) + sequence.block_size;
-  return sequence.window_token * kept / sequence.full_token;
-}
 
 constexpr auto kLater = [](const auto& a, const auto& b) { return a.last_step > b.last_step; };
 
@@ -39,8 +20,8 @@ ReplicaSimulation::ReplicaSimulation(const ServingReplica& replica, ServingRun& 
       rule_(replica.rule),
       run_(run),
       groups_(static_cast<std::size_t>(replica.cost.data_ranks)),
-      capacity_(whole_capacity(replica)),
-      waste_((replica.rule.block_size - 1) / 2.0 + window_tokens(replica)) {}
+      capacity_(cache_capacity(replica)),
+      waste_((replica.rule.block_size - 1) / 2.0 + window_equivalent_tokens(replica)) {}
 
 void ReplicaSimulation::enqueue(const QueuedRequest& request) {
   // Data ranks are balanced by the number of their requests.
