@@ -30,7 +30,8 @@ class PagedLatentBench final : public Bench {
         context_{model_, job_,      layout_, compute_,
                  arena_, recorder_, groups_, shape.sequences * shape.rows},
         num_layers_(layers()),
-        cache_(context_, static_cast<std::int64_t>(num_layers_), shape.sequences * blocks_of_each(),
+        cache_(context_, static_cast<std::int64_t>(num_layers_),
+               shape.sequences * served_blocks(shape_),
                {1, shape.latent_rank, shape.rotary_dim, kServedBlock}) {
     const std::int64_t rows = context_.positions;
     query_ = sample(rows * shape.heads * key_width(), 1);
@@ -47,7 +48,7 @@ class PagedLatentBench final : public Bench {
     for (const std::int64_t column : {std::int64_t{0}, shape_.value_dim - 1}) {
       const double is = out[first + static_cast<std::size_t>(column)];
       const double expected = reference(column);
-      if (std::abs(is - expected) > tolerance() * std::max(1.0, std::abs(expected))) {
+      if (std::abs(is - expected) > served_tolerance(job_) * std::max(1.0, std::abs(expected))) {
         return fmt::format("latent attention: {} where {} was expected", is, expected);
       }
     }
@@ -66,36 +67,20 @@ class PagedLatentBench final : public Bench {
   [[nodiscard]] std::int64_t up_count() const {
     return shape_.latent_rank * shape_.heads * of_head();
   }
-  [[nodiscard]] std::int64_t blocks_of_each() const {
-    return (shape_.cached + shape_.rows + kServedBlock - 1) / kServedBlock;
-  }
-  [[nodiscard]] double tolerance() const { return job_.precision == Precision::fp32 ? 1e-3 : 3e-2; }
   [[nodiscard]] std::size_t layers() const {
     const std::int64_t numbers =
-        shape_.sequences * blocks_of_each() * kServedBlock * shape_.cached_numbers() + up_count();
+        shape_.sequences * served_blocks(shape_) * kServedBlock * shape_.cached_numbers() +
+        up_count();
     return std::min(kMostCachesInTurn,
                     cold_copies(bytes(4.0 * static_cast<double>(numbers)), compute_.describe()));
   }
   [[nodiscard]] Tensor sample(std::int64_t count, unsigned stream) const {
-    Tensor made = context_.tensor(count);
-    std::vector<float> numbers = sample_numbers(static_cast<std::size_t>(count), stream);
-    for (float& number : numbers) number *= 0.5F;
-    compute_.upload(made.data(), numbers.data(), made.size());
-    compute_.synchronize();
-    return made;
+    return served_sample(context_, count, stream);
   }
   void fill_cache() {
     recorder_.begin_step();
-    for (std::int64_t i = 0; i < shape_.sequences; ++i) {
-      BlockTable& table = tables_.emplace_back();
-      for (std::int64_t b = 0; b < blocks_of_each(); ++b) {
-        table.push_back(static_cast<std::int32_t>(b * shape_.sequences + i));
-      }
-    }
-    for (std::int64_t i = 0; i < shape_.sequences; ++i) {
-      rows_.push_back(
-          {i * shape_.rows, shape_.rows, shape_.cached, &tables_[static_cast<std::size_t>(i)]});
-    }
+    tables_ = served_tables(shape_);
+    rows_ = served_rows(shape_, tables_);
     if (shape_.cached == 0) return;
     cached_latent_ = sample(shape_.cached * shape_.latent_rank, 5);
     cached_rotary_ = sample(shape_.cached * shape_.rotary_dim, 6);

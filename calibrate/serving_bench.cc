@@ -32,8 +32,8 @@ class PagedAttentionBench final : public Bench {
         context_{model_, job_,      layout_, compute_,
                  arena_, recorder_, groups_, shape.sequences * shape.rows},
         num_layers_(layers()),
-        cache_(context_, static_cast<std::int64_t>(num_layers_), shape.sequences * blocks_of_each(),
-               pages()) {
+        cache_(context_, static_cast<std::int64_t>(num_layers_),
+               shape.sequences * served_blocks(shape_), pages()) {
     heads_ = sample(context_.positions, shape.heads + 2 * shape.query_groups, 1);
     fill_cache();
   }
@@ -47,7 +47,7 @@ class PagedAttentionBench final : public Bench {
       const std::int64_t at = columns - shape_.head_dim + column;
       const double is = out[static_cast<std::size_t>(row * columns + at)];
       const double expected = reference(column);
-      if (std::abs(is - expected) > tolerance() * std::max(1.0, std::abs(expected))) {
+      if (std::abs(is - expected) > served_tolerance(job_) * std::max(1.0, std::abs(expected))) {
         return fmt::format("paged attention: {} where {} was expected", is, expected);
       }
     }
@@ -65,38 +65,20 @@ class PagedAttentionBench final : public Bench {
     return {shape_.query_groups, shape_.head_dim, shape_.head_dim, kServedBlock};
   }
   [[nodiscard]] std::int64_t seen() const { return shape_.cached + shape_.rows; }
-  [[nodiscard]] std::int64_t blocks_of_each() const {
-    return (seen() + kServedBlock - 1) / kServedBlock;
-  }
   [[nodiscard]] std::size_t layers() const {
-    const double numbers = 2.0 * static_cast<double>(shape_.sequences * blocks_of_each()) *
+    const double numbers = 2.0 * static_cast<double>(shape_.sequences * served_blocks(shape_)) *
                            kServedBlock *
                            static_cast<double>(shape_.query_groups * shape_.head_dim);
     return std::min(kMostCachesInTurn, cold_copies(bytes(4.0 * numbers), compute_.describe()));
   }
   // As query_key_value.h has heads: (groups, queries + key + value, rows, width).
   [[nodiscard]] Tensor sample(std::int64_t rows, std::int64_t heads, unsigned stream) const {
-    Tensor made = context_.tensor(rows * heads * shape_.head_dim);
-    std::vector<float> numbers = sample_numbers(static_cast<std::size_t>(made.count()), stream);
-    // Scores of unit size: else one key has all the weight.
-    for (float& number : numbers) number *= 0.5F;
-    compute_.upload(made.data(), numbers.data(), made.size());
-    compute_.synchronize();
-    return made;
+    return served_sample(context_, rows * heads * shape_.head_dim, stream);
   }
   void fill_cache() {
     recorder_.begin_step();
-    for (std::int64_t i = 0; i < shape_.sequences; ++i) {
-      BlockTable& table = tables_.emplace_back();
-      for (std::int64_t b = 0; b < blocks_of_each(); ++b) {
-        // Of all sequences in turn, as requests that grow together get them.
-        table.push_back(static_cast<std::int32_t>(b * shape_.sequences + i));
-      }
-    }
-    for (std::int64_t i = 0; i < shape_.sequences; ++i) {
-      rows_.push_back(
-          {i * shape_.rows, shape_.rows, shape_.cached, &tables_[static_cast<std::size_t>(i)]});
-    }
+    tables_ = served_tables(shape_);
+    rows_ = served_rows(shape_, tables_);
     if (shape_.cached == 0) return;
     keys_ = sample(shape_.cached, shape_.query_groups, 2);
     values_ = sample(shape_.cached, shape_.query_groups, 3);
@@ -113,7 +95,6 @@ class PagedAttentionBench final : public Bench {
                            shape_.head_dim};
     return attend_pages(context_, heads, heads_, rows_, cache_, layer);
   }
-  [[nodiscard]] double tolerance() const { return job_.precision == Precision::fp32 ? 1e-3 : 3e-2; }
 
   // Of the last row and head, in double precision.
   [[nodiscard]] double reference(std::int64_t column) const {
