@@ -42,84 +42,66 @@ ProgramResult serve(const std::string& profile, const std::string& prompts, cons
 // One replica of two stages.
 const std::vector<std::string> kTwoStages{"--tp", "1", "--pp", "2"};
 
-TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
-  const TemporaryFolder folder;
+// What the commands wrote and printed, from calibrate to validate.
+struct ServedJob {
+  Json trials, services;
+  std::string validated;
+};
+
+ServedJob served_job(const TemporaryFolder& folder, const std::string& top,
+                     const std::string& mode = "aggregated",
+                     const std::vector<std::string>& more = {}) {
   const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
-  const std::string trials = folder.path("trials.json");
-  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
-  const ProgramResult planned = serve(profile, "8", plan);
-  ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  const ProgramResult tried = run_program({"trial", plan, "--top", "2", "--out", trials});
-  ASSERT_EQ(tried.exit_code, 0) << tried.err;
+  const std::string trials = folder.path("trials.json"),
+                    validation = folder.path("validation.json");
+  EXPECT_EQ(calibrate_for_service(profile).exit_code, 0);
+  const ProgramResult planned = serve(profile, "8", plan, mode, more);
+  EXPECT_EQ(planned.exit_code, 0) << planned.err;
+  const ProgramResult tried = run_program({"trial", plan, "--top", top, "--out", trials});
+  EXPECT_EQ(tried.exit_code, 0) << tried.err;
   EXPECT_THAT(tried.out, HasSubstr("as predicted"));
   // The default space on cores has only what the trial serves.
   EXPECT_THAT(tried.err, testing::Not(HasSubstr("skipping")));
+  const ProgramResult validated = run_program({"validate", plan, trials, "--out", validation});
+  EXPECT_EQ(validated.exit_code, 0) << validated.err;
+  EXPECT_THAT(validated.err, HasSubstr("bytes      as predicted in " + top + " of " + top));
   const Json served = json_of(trials);
-  EXPECT_EQ(served["schema"], "meshwright.serve_trials/1");
-  ASSERT_EQ(served["observations"].size(), 2U);
+  EXPECT_EQ(served["observations"].size(), std::stoul(top));
   for (const Json& observation : served["observations"]) {
     EXPECT_EQ(observation["failure"], "");
     EXPECT_EQ(observation["ranks"], 2);
     EXPECT_EQ(observation["requests"].size(), 8U);
     EXPECT_EQ(observation["gap_rows"].size(), 8U * 11);
   }
-  const ProgramResult validated =
-      run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
-  ASSERT_EQ(validated.exit_code, 0) << validated.err;
-  EXPECT_THAT(validated.err, HasSubstr("bytes      as predicted in 2 of 2 services"));
-  EXPECT_EQ(json_of(folder.path("validation.json"))["services"].size(), 2U);
-  EXPECT_EQ(run_program({"validate", plan, trials, "--max-error", "0.0001%"}).exit_code, 1);
+  return {served, json_of(validation)["services"], validated.err};
+}
+
+TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
+  const TemporaryFolder folder;
+  const ServedJob job = served_job(folder, "2");
+  EXPECT_EQ(job.trials["schema"], "meshwright.serve_trials/1");
+  EXPECT_EQ(job.services.size(), 2U);
+  EXPECT_EQ(run_program({"validate", folder.path("serve.json"), folder.path("trials.json"),
+                         "--max-error", "0.0001%"})
+                .exit_code,
+            1);
 }
 
 // One rank computes prompts, the other decodes.
 TEST(ServeJob, RunsAPrefillAndADecodePool) {
   const TemporaryFolder folder;
-  const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
-  const std::string trials = folder.path("trials.json");
-  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
-  const ProgramResult planned = serve(profile, "8", plan, "disaggregated");
-  ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  const ProgramResult tried = run_program({"trial", plan, "--top", "1", "--out", trials});
-  ASSERT_EQ(tried.exit_code, 0) << tried.err;
-  EXPECT_THAT(tried.out, HasSubstr("as predicted"));
-  EXPECT_THAT(tried.err, testing::Not(HasSubstr("skipping")));
-  const Json served = json_of(trials);
-  ASSERT_EQ(served["observations"].size(), 1U);
-  const Json& observation = served["observations"][0];
-  EXPECT_EQ(observation["failure"], "");
-  EXPECT_EQ(observation["ranks"], 2);
+  const ServedJob job = served_job(folder, "1", "disaggregated");
+  const Json& observation = job.trials["observations"][0];
   EXPECT_EQ(observation["prefill"]["replicas"], 1);
-  EXPECT_EQ(observation["requests"].size(), 8U);
-  EXPECT_EQ(observation["gap_rows"].size(), 8U * 11);
   EXPECT_EQ(observation["handover_rows"].size(), 8U);
-  const ProgramResult validated =
-      run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
-  ASSERT_EQ(validated.exit_code, 0) << validated.err;
-  EXPECT_THAT(validated.err, HasSubstr("hand-over  1 x tp1 + 1 x tp1"));
-  EXPECT_THAT(validated.err, HasSubstr("bytes      as predicted in 1 of 1 services"));
-  const Json service = json_of(folder.path("validation.json"))["services"][0];
-  EXPECT_EQ(service["handovers"]["steps"], 8);
+  EXPECT_THAT(job.validated, HasSubstr("hand-over  1 x tp1 + 1 x tp1"));
+  EXPECT_EQ(job.services[0]["handovers"]["steps"], 8);
 }
 
 TEST(ServeJob, RunsPipelineStages) {
   const TemporaryFolder folder;
-  const std::string profile = folder.path("profile.json"), plan = folder.path("serve.json");
-  const std::string trials = folder.path("trials.json");
-  ASSERT_EQ(calibrate_for_service(profile).exit_code, 0);
-  const ProgramResult planned = serve(profile, "8", plan, "aggregated", kTwoStages);
-  ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  const ProgramResult tried = run_program({"trial", plan, "--top", "1", "--out", trials});
-  ASSERT_EQ(tried.exit_code, 0) << tried.err;
-  EXPECT_THAT(tried.out, HasSubstr("as predicted"));
-  const Json observation = json_of(trials)["observations"][0];
-  EXPECT_EQ(observation["failure"], "");
-  EXPECT_EQ(observation["ranks"], 2);
-  EXPECT_EQ(observation["requests"].size(), 8U);
-  EXPECT_EQ(observation["gap_rows"].size(), 8U * 11);
-  const ProgramResult validated =
-      run_program({"validate", plan, trials, "--out", folder.path("validation.json")});
-  ASSERT_EQ(validated.exit_code, 0) << validated.err;
-  EXPECT_THAT(validated.err, HasSubstr("bytes      as predicted in 1 of 1 services"));
+  const ServedJob job = served_job(folder, "1", "aggregated", kTwoStages);
+  EXPECT_EQ(job.services[0]["name"], "1 x tp1 pp2");
 }
 
 // The first stage waits for tokens of the last, which is rank 1.
