@@ -260,7 +260,8 @@ TableCell day_price_cell(const CapacityRow& row, const Capacity& capacity) {
       const CapacityRow* by = capacity.row(point.dominated_by);
       const std::string why = point.reason.empty() ? "as fast and as cheap" : point.reason;
       return {fmt::format("<span class=\"dominated\" title=\"{}\">dominated by {}</span>",
-                          html::escape(why), by == nullptr ? "" : count_text(by->gpus))};
+                          html::escape(why),
+                          by == nullptr ? "" : row_place_text(*by, capacity.rows))};
     }
     if (point.cost_per_day_saved) {
       return {amount_text_of(*point.cost_per_day_saved), *point.cost_per_day_saved};

@@ -178,6 +178,10 @@ TEST(Capacity, ADominatedRowIsHollowAndNamesItsReason) {
   const std::string table = decision_table(capacity, DeviceKind::gpu);
   EXPECT_THAT(table, HasSubstr(">dominated by 8</span>"));
   EXPECT_THAT(table, HasSubstr(point.reason + "</td>"));
+  // 8 GPUs of which cluster: the two rows differ in it.
+  capacity.rows.back().cluster = "b200-512";
+  EXPECT_THAT(decision_table(capacity, DeviceKind::gpu),
+              HasSubstr(">dominated by 8 " + capacity.rows.front().cluster + "</span>"));
 }
 
 TEST(Capacity, TheTornadoHasDaysAndMoney) {
@@ -207,7 +211,7 @@ TEST(Capacity, APublishedRunSaysWhetherThePredictionHoldsIt) {
               HasSubstr("inside P10–P90 of its prediction"));
 }
 
-// Costs stand in the tile, in the frontier and in the decision table: each names prices and date.
+// Costs stand in the first screen, the frontier and the decision table. Each names prices and date.
 TEST(Capacity, EveryPlaceOfACostSaysThatPricesAreExamples) {
   planner::CapacityQuestion q = question();
   q.clusters.push_back(q.clusters.front());
@@ -218,7 +222,7 @@ TEST(Capacity, EveryPlaceOfACostSaysThatPricesAreExamples) {
       decision_header({.capacity = capacity, .subject = "gpt-small", .hash = "0123456789abcdef"});
   EXPECT_THAT(header, HasSubstr("<span class=\"tag\">example prices of 2026-11, no offer</span>"));
   EXPECT_THAT(header, HasSubstr("cost (P90)"));
-  EXPECT_THAT(header, HasSubstr(", example prices of 2026-11</span>"));     // the tile
+  EXPECT_THAT(header, HasSubstr(", example prices of 2026-11</span>"));     // first screen
   EXPECT_THAT(header, HasSubstr("P10–P90 (example prices of 2026-11)"));    // frontier
   EXPECT_THAT(header, HasSubstr("cost, EUR (example prices of 2026-11)"));  // table
   EXPECT_THAT(clusters_table(capacity, DeviceKind::gpu), HasSubstr("example prices of 2026-11"));
