@@ -53,6 +53,7 @@ BudgetKind budget_kind(const MeasuredPoint& point) {
                                [](const timed::StepPass&) { return BudgetKind::kernel; },
                                [](const timed::PagedAttention&) { return BudgetKind::kernel; },
                                [](const timed::EngineStep&) { return BudgetKind::kernel; },
+                               [](const timed::ServedStep&) { return BudgetKind::kernel; },
                                [](const timed::CacheCopy&) { return BudgetKind::point_to_point; }},
                     point.subject);
 }

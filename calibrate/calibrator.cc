@@ -18,6 +18,7 @@
 #include "calibrate/point_measurer.h"
 #include "calibrate/profile/onto.h"
 #include "calibrate/profile/system_noise.h"
+#include "calibrate/service_check.h"
 #include "calibrate/step_check.h"
 #include "sim/hardware/cluster.h"
 
@@ -106,10 +107,10 @@ class Calibrator {
   }
 
   // Of an earlier run that was ended.
-  [[nodiscard]] bool is_known(const StepDemand& step) {
+  [[nodiscard]] bool is_known(const MeasuredPoint& step) {
     double known = 0.0;
     for (const MeasuredPoint& p : options_.known) {
-      if (same_subject(p, step_passes(step).back())) known = 1.0;
+      if (same_subject(p, step)) known = 1.0;
     }
     world_.host_broadcast(&known, sizeof known, 0);
     return known != 0.0;
@@ -119,11 +120,16 @@ class Calibrator {
   void make_step_checks() {
     if (is_gpu() || options_.only) return;
     for (const StepDemand& step : options_.workload.steps) {
-      if (!is_known(step)) checks_.push_back(std::make_unique<StepCheck>(step, compute_, world_));
+      if (is_known(step_passes(step).back())) continue;
+      checks_.push_back(std::make_unique<StepCheck>(step, compute_, world_));
+    }
+    for (const ServiceDemand& service : options_.workload.services) {
+      if (is_known(served_steps(service).back())) continue;
+      checks_.push_back(std::make_unique<ServiceCheck>(service, compute_, world_));
     }
   }
 
-  // The sizes of a micro-batch take turns.
+  // Sizes of a micro-batch and of a replica take turns.
   void run_next_step() {
     if (!checks_.empty()) checks_[next_check_++ % checks_.size()]->run();
   }
@@ -256,8 +262,11 @@ class Calibrator {
       for (const StepDemand& step : options_.workload.steps) {
         predict_operators(step, assembled.cluster, profile.points);
       }
-      if (!options_.workload.steps.empty())
-        assembled = assemble(profile.points, std::move(cluster));
+      const ServingCluster serving{assembled.cluster, assembled.inference};
+      for (const ServiceDemand& service : options_.workload.services) {
+        predict_parts(service, serving, profile.points);
+      }
+      if (!checks_.empty()) assembled = assemble(profile.points, std::move(cluster));
       profile.cluster = std::move(assembled.cluster);
       profile.fits = std::move(assembled.fits);
       profile.inference = std::move(assembled.inference);
@@ -294,7 +303,7 @@ class Calibrator {
   SpeedTrack speed_;
   RankTimes look_times_;
   double last_look_ = 0.0;
-  std::vector<std::unique_ptr<StepCheck>> checks_;
+  std::vector<std::unique_ptr<WholeStep>> checks_;
   std::size_t next_check_ = 0;
   std::vector<double> measured_at_;  // seconds of the budget, of this run's points
 };

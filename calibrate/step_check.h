@@ -11,6 +11,7 @@
 #include "calibrate/backends/communicator.h"
 #include "calibrate/backends/compute.h"
 #include "calibrate/sweep.h"
+#include "calibrate/whole_step.h"
 
 namespace meshwright::calibrate {
 
@@ -19,21 +20,18 @@ class TrialStep;
 // The points of a step, without times.
 std::vector<MeasuredPoint> step_passes(const StepDemand& step);
 
-// Runs a step now and then while other things are measured, so that its median is of the host's
-// usual speed. All calls are collective over `world`.
-class StepCheck {
+class StepCheck final : public WholeStep {
  public:
   StepCheck(const StepDemand& step, Compute& compute, Communicator& world);
-  ~StepCheck();
-  // One step of every rank. The first ones only warm up.
-  void run();
-  [[nodiscard]] bool has_enough() const;
+  ~StepCheck() override;
+  void run() override;
+  [[nodiscard]] bool has_enough() const override;
   // The next step is the first that counts.
   [[nodiscard]] bool is_warm() const;
   // Sum of the last step's passes, each of its slowest rank. 0 before one counted.
   [[nodiscard]] Seconds last_time() const;
-  // Medians over the steps of each pass's slowest rank.
-  [[nodiscard]] std::vector<MeasuredPoint> points() const;
+  // Of each pass's slowest rank.
+  [[nodiscard]] std::vector<MeasuredPoint> points() const override;
 
  private:
   StepDemand demand_;

@@ -23,6 +23,7 @@
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
+#include "sim/serving/engine.h"
 
 namespace meshwright::calibrate {
 
@@ -44,6 +45,13 @@ struct StepDemand {
   Layout layout;
 };
 
+// A replica of the trial's engine whose whole steps are timed.
+struct ServiceDemand {
+  Model model;  // of few enough layers
+  Engine engine;
+  int tensor_parallel_size = 1;
+};
+
 // GEMMs and collectives that a model's layouts will run. Without it, only a general grid is
 // measured. Repeated entries add up their calls.
 struct Workload {
@@ -56,6 +64,7 @@ struct Workload {
   std::vector<EngineStepShape> engine_steps{};
   std::vector<CacheCopyShape> cache_copies{};  // where there is more than one rank
   std::vector<StepDemand> steps{};             // of cores: each size of a micro-batch, ascending
+  std::vector<ServiceDemand> services{};       // of cores
 };
 
 // Limits of this machine.

@@ -102,17 +102,6 @@ Flops step_flops(const Model& model, const Job& job, const Layout& layout) {
   return sum * 3.0;  // two products backward for each forward
 }
 
-// The model with as few layers as have all of its kinds, and some more.
-Model shortened(Model model) {
-  const std::size_t kinds = layers_of_kind(model).size();
-  for (int layers = std::min(kMostLayers, model.num_layers); layers < model.num_layers; ++layers) {
-    Model shorter = model;
-    shorter.num_layers = layers;
-    if (layers_of_kind(shorter).size() == kinds) return shorter;
-  }
-  return model;
-}
-
 std::vector<StepDemand> steps_of(const Model& model, const Job& job,
                                  const std::set<int>& micro_batch_sizes) {
   std::vector<StepDemand> steps;
@@ -130,6 +119,16 @@ std::vector<StepDemand> steps_of(const Model& model, const Job& job,
 Job as_trials_run_it(Job job) {
   job.attention_kernel = AttentionKernel::unfused;
   return job;
+}
+
+Model shortened(Model model) {
+  const std::size_t kinds = layers_of_kind(model).size();
+  for (int layers = std::min(kMostLayers, model.num_layers); layers < model.num_layers; ++layers) {
+    Model shorter = model;
+    shorter.num_layers = layers;
+    if (layers_of_kind(shorter).size() == kinds) return shorter;
+  }
+  return model;
 }
 
 std::optional<StepDemand> step_alone(const Model& model, const Job& job, int micro_batch_size) {

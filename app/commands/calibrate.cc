@@ -18,6 +18,7 @@
 #include "app/runs/calibration_run.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
+#include "calibrate/service_check.h"
 #include "calibrate/service_workload.h"
 #include "calibrate/workload.h"
 #include "planner/search/candidates.h"
@@ -121,10 +122,14 @@ CalibrationRun describe_calibration(const CalibrateOptions& options, int ranks, 
   const Model measured = load_model(model);
   run.options.workload = workload(measured, job, ranks);
   if (engine.empty()) return run;
-  (void)load_engine(engine);  // refuses what is none
+  const Engine served = load_engine(engine);
   const double number_bytes = options.ranks.backend == "cpu" ? 4.0 : 2.0;
-  calibrate::add_service(run.options.workload, measured, served_tensor_sizes(measured, ranks),
-                         number_bytes);
+  const std::vector<int> sizes = served_tensor_sizes(measured, ranks);
+  calibrate::add_service(run.options.workload, measured, sizes, number_bytes);
+  for (const int size : sizes) {
+    const auto service = calibrate::service_alone(measured, served, size);
+    if (service) run.options.workload.services.push_back(*service);
+  }
   run.next = Call{{"serve", "--model", model, "--cluster", options.out, "--engine", engine}}.text();
   return run;
 }

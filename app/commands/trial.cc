@@ -102,19 +102,6 @@ std::vector<Layout> runnable(const reports::PlanFile& plan, const ToRun& run,
   return layouts;
 }
 
-// Another device's times would say how two devices differ.
-calibrate::Profile profile_of(const reports::PlanFile& plan, const std::string& file) {
-  calibrate::Profile profile = load_profile(file);
-  const std::string &name = only_device(profile.cluster).name,
-                    &wanted = only_device(plan.cluster).name;
-  if (name != wanted) {
-    throw InputError(file, "/cluster/device/name",
-                     fmt::format("\"{}\" is not the plan's device, \"{}\"", name, wanted),
-                     "the profile that the plan was made with: plan --cluster PROFILE");
-  }
-  return profile;
-}
-
 TrialRun describe_trial(TrialOptions& options, const Json& json, const reports::Origin& origin) {
   const reports::PlanFile plan = reports::plan_file_record().read(json, options.plan);
   if (plan.ranked.empty()) {
@@ -141,7 +128,9 @@ TrialRun describe_trial(TrialOptions& options, const Json& json, const reports::
   run.layouts = layouts;
   run.options = options.trial;
   run.trace = options.trace;
-  if (!options.profile.empty()) run.profile = profile_of(plan, options.profile);
+  if (!options.profile.empty()) {
+    run.profile = load_profile_of(only_device(plan.cluster).name, options.profile);
+  }
   run.options.keep_intervals = !options.trace.empty();
   return run;
 }
@@ -179,7 +168,6 @@ void refuse_options_of_steps(const TrialOptions& options) {
       {"--mode", options.trial.mode != defaults.mode},
       {"--steps", options.trial.steps != defaults.steps},
       {"--decode-tokens", options.trial.decode_tokens != defaults.decode_tokens},
-      {"--profile", !options.profile.empty()},
       {"--trace", !options.trace.empty()}};
   for (const auto& [name, is_given] : given) {
     if (!is_given) continue;
@@ -197,7 +185,7 @@ int run_trial(TrialOptions options, const Call& call) {
     refuse_options_of_steps(options);
     return run_serving_trial_command(
         plan,
-        {options.plan, options.out, options.top, options.trial.time_limit_seconds,
+        {options.plan, options.out, options.profile, options.top, options.trial.time_limit_seconds,
          options.trial.precision, options.trial.seed, options.ranks},
         origin, call);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/console/terminal.h"
+#include "app/files/profile_files.h"
 #include "app/runs/serving_trial_run.h"
 #include "app/runs/trial_ranks.h"
 #include "calibrate/launch/rank_place.h"
@@ -71,6 +72,9 @@ ServingTrialRun described_trial(const Json& json, const ServingTrialQuestion& qu
   run.load = plan.load;
   run.options.seed = question.seed;
   run.options.precision = question.precision;
+  if (!question.profile.empty()) {
+    run.profile = load_profile_of(only_device(plan.scenario.cluster).name, question.profile);
+  }
   return run;
 }
 

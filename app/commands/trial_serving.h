@@ -16,8 +16,8 @@ namespace meshwright::app {
 bool is_serving_plan(const Json& plan);
 
 struct ServingTrialQuestion {
-  std::string plan, out;  // files
-  int top = 0;            // deployments, best first; 0: the default
+  std::string plan, out, profile;  // files; profile: empty, or the plan's
+  int top = 0;                     // deployments, best first; 0: the default
   double time_limit = 60.0;
   std::optional<Precision> precision;
   std::uint64_t seed = 1234;

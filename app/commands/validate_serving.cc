@@ -37,9 +37,18 @@ int serving_verdict(const planner::ServingValidation& validation,
   const auto percent = [](double share) { return number_text(100.0 * share, 3); };
   const auto same = std::count_if(validation.services.begin(), validation.services.end(),
                                   [](const auto& one) { return one.same_bytes(); });
-  say("step time  median error {} %\n", percent(validation.median_step_error));
-  say("TPOT       median error {} % of the means\n", percent(validation.median_tpot_error));
-  say("TTFT       median error {} % of the medians\n", percent(validation.median_ttft_error));
+  using AtHost = planner::ServingValidation::AtHostSpeed;
+  const auto& host = validation.at_host_speed;
+  // ", 4.1 % corrected for the host's speed"
+  const auto corrected = [&](double AtHost::*error) {
+    return host ? ", " + percent((*host).*error) + " % corrected for the host's speed" : "";
+  };
+  say("step time  median error {} %{}\n", percent(validation.median_step_error),
+      corrected(&AtHost::median_step_error));
+  say("TPOT       median error {} % of the means{}\n", percent(validation.median_tpot_error),
+      corrected(&AtHost::median_tpot_error));
+  say("TTFT       median error {} % of the medians{}\n", percent(validation.median_ttft_error),
+      corrected(&AtHost::median_ttft_error));
   for (const planner::ServingComparison& one : validation.services) {
     if (one.handover.count == 0) continue;
     say("hand-over  {}: {} ms predicted, {} ms measured, median of {} caches\n",
@@ -47,8 +56,8 @@ int serving_verdict(const planner::ServingValidation& validation,
         number_text(one.handover.predicted / milliseconds(1), 3),
         number_text(one.handover.measured / milliseconds(1), 3), one.handover.count);
   }
-  say("choice     the service predicted best gives {} % less than the best one\n",
-      percent(validation.regret));
+  say("choice     the service predicted best gives {} % less than the best one{}\n",
+      percent(validation.regret), corrected(&AtHost::regret));
   say("bytes      as predicted in {} of {} services\n", same, validation.services.size());
   if (!question.max_error) return kDone;
   return error_gate("median absolute error of steps", validation.median_step_error,

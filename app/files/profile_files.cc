@@ -215,6 +215,17 @@ calibrate::Profile load_profile(const std::string& path) {
   return calibrate::profile_from_json(read_json_file(path), path);
 }
 
+calibrate::Profile load_profile_of(const std::string& device, const std::string& path) {
+  calibrate::Profile profile = load_profile(path);
+  const std::string& name = only_device(profile.cluster).name;
+  if (name != device) {
+    throw InputError(path, "/cluster/device/name",
+                     fmt::format("\"{}\" is not the plan's device, \"{}\"", name, device),
+                     "the profile that the plan was made with: plan --cluster PROFILE");
+  }
+  return profile;
+}
+
 void merge_profiles(const std::vector<std::string>& files, const std::string& out,
                     const reports::Origin& origin) {
   std::vector<calibrate::Profile> profiles;

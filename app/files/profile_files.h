@@ -12,6 +12,9 @@ namespace meshwright::app {
 
 // Throws InputError when it is no profile.
 calibrate::Profile load_profile(const std::string& path);
+// That the plan for this device was made with. Throws InputError where it is of another device,
+// whose times would say how two devices differ.
+calibrate::Profile load_profile_of(const std::string& device, const std::string& path);
 
 void merge_profiles(const std::vector<std::string>& files, const std::string& out,
                     const reports::Origin& origin);

@@ -17,6 +17,7 @@
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/profile/drift.h"
 #include "calibrate/profile/profile_json.h"
+#include "calibrate/service_check.h"
 #include "calibrate/step_check.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
@@ -82,6 +83,10 @@ void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
   print_curves(profile.cluster.inter_node);
   for (const calibrate::StepDemand& step : run.options.workload.steps) {
     const std::string words = calibrate::remainder_words(step, profile.points);
+    if (!words.empty()) print("{}\n", words);
+  }
+  for (const calibrate::ServiceDemand& service : run.options.workload.services) {
+    const std::string words = calibrate::remainder_words(service, profile.points);
     if (!words.empty()) print("{}\n", words);
   }
   if (!profile.not_measured.empty()) {

@@ -5,11 +5,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/output_file.h"
 #include "app/runs/rank_machine.h"
+#include "calibrate/host_speed.h"
+#include "calibrate/service_reference.h"
 #include "reports/records/serving_trials.h"
 #include "reports/tables/table.h"
 #include "reports/tables/table_text.h"
@@ -80,8 +84,35 @@ ServingObservation serve(const ServingTrialRun& run, const planner::Deployment& 
                                     run.options);
 }
 
+// How fast the host is: by steps of the model; where the profile has none of it, by some of its
+// points.
+class HostLook {
+ public:
+  HostLook(const ServingTrialRun& run, RankMachine& machine) {
+    if (!run.profile || run.profile->num_ranks != machine.world.size()) return;
+    steps_ =
+        calibrate::start_service_reference(run.profile->points, run.scenario.model,
+                                           run.scenario.engine, machine.compute, machine.world);
+    if (!steps_) {
+      points_ = std::make_unique<calibrate::HostSpeed>(run.profile->points, machine.compute,
+                                                       machine.world);
+    }
+  }
+  // Its time now over its time in the profile; none: nothing says it. Collective.
+  std::optional<double> time_ratio() {
+    if (steps_) return steps_->time_ratio();
+    return points_ ? points_->time_ratio() : std::nullopt;
+  }
+
+ private:
+  std::unique_ptr<calibrate::SpeedReference> steps_;
+  std::unique_ptr<calibrate::HostSpeed> points_;
+};
+
 void serve_all(const ServingTrialRun& run, RankMachine& machine) {
   const bool writes = machine.world.rank() == 0;
+  HostLook host(run, machine);
+  std::optional<double> before = host.time_ratio();
   std::vector<ServingObservation> observations;
   for (std::size_t i = 0; i < run.deployments.size(); ++i) {
     const planner::Deployment& deployment = run.deployments[i];
@@ -89,6 +120,9 @@ void serve_all(const ServingTrialRun& run, RankMachine& machine) {
       say("trial: {} of {}: {}\n", i + 1, run.deployments.size(), planner::short_name(deployment));
     }
     observations.push_back(serve(run, deployment, machine));
+    const std::optional<double> after = host.time_ratio();
+    if (before && after) observations.back().host_time_ratio = std::sqrt(*before * *after);
+    before = after;
     if (writes && run.out != "-") write_serving_trials(run, observations);
   }
   if (!writes) return;

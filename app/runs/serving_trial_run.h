@@ -3,10 +3,12 @@
 // rank 0 writes the file ("meshwright.serve_trials/1") after each of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibrate/launch/rank_place.h"
+#include "calibrate/profile/profile.h"
 #include "calibrate/trial/serving/serving_trial.h"
 #include "planner/serving/deployment.h"
 #include "reports/records/origin.h"
@@ -23,6 +25,7 @@ struct ServingTrialRun {
   ServingLoad load;
   std::vector<planner::Deployment> deployments;  // the plan's top picks
   calibrate::ServingTrialOptions options;
+  std::optional<calibrate::Profile> profile{};  // the plan's; none: the host is not looked at
 };
 
 // Returns the exit code. An error on one rank ends all of them.

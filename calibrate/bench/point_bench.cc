@@ -14,7 +14,8 @@ bool can_be_timed(const MeasuredPoint& point) {
   if (const auto* kernel = point.as<timed::Kernel>()) return kernel->sizes.has_value();
   if (!point.source.empty()) return false;         // by somebody else, perhaps elsewhere
   if (point.is<timed::Attention>()) return false;  // other tools' kernels
-  if (point.is<timed::StepPass>()) return false;   // StepCheck times it
+  // StepCheck and ServiceCheck time whole steps.
+  if (point.is<timed::StepPass>() || point.is<timed::ServedStep>()) return false;
   const GroupCall* call = call_of(point.subject);
   return call == nullptr || call->ranks_per_node > 0;
 }
@@ -45,7 +46,8 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
           [](const timed::StepPass&) { return Made(); },
           [](const timed::PagedAttention&) { return Made(); },  // make_serving_bench
           [](const timed::EngineStep&) { return Made(); },
-          [](const timed::CacheCopy&) { return Made(); }},
+          [](const timed::CacheCopy&) { return Made(); },
+          [](const timed::ServedStep&) { return Made(); }},
       point.subject);
 }
 

@@ -8,8 +8,11 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "calibrate/fit/least_squares.h"
+#include "sim/base/quadrature.h"
+#include "sim/base/statistics.h"
 #include "sim/kernel_time/gemm_model.h"
 #include "sim/serving/operator_time.h"
 
@@ -200,6 +203,31 @@ void fit_cache_copies(InferenceRates& rates, const Points& points, std::vector<F
   rates.cache_copy = rate;
 }
 
+// Steps of one size are one, of several models, too.
+void set_remainders(InferenceRates& rates, const std::vector<MeasuredPoint>& points) {
+  std::map<std::tuple<bool, int, std::int64_t>, std::vector<ServedRemainder>> same;
+  for (const MeasuredPoint& p : points) {
+    const auto* step = p.as<timed::ServedStep>();
+    if (step == nullptr || step->shape.parts <= seconds(0)) continue;
+    const ServedStepShape& s = step->shape;
+    const std::int64_t rows = s.prompts ? s.sequences * s.tokens : s.sequences;
+    same[{s.prompts, s.tensor_parallel_size, rows}].push_back(
+        {s.prompts, s.tensor_parallel_size, static_cast<double>(rows), p.time() / s.parts - 1.0,
+         std::max(kLeastRateSpread, p.measurement.summary.relative_spread)});
+  }
+  for (const auto& [key, all] : same) {
+    ServedRemainder one = all.front();
+    std::vector<double> shares;
+    for (const ServedRemainder& r : all) {
+      shares.push_back(r.share);
+      one.relative_spread = std::max(one.relative_spread, r.relative_spread);
+    }
+    one.relative_spread = in_quadrature(one.relative_spread, standard_deviation(shares));
+    one.share = std::clamp(mean(shares), kLeastRemainderShare, kMostRemainderShare);
+    rates.step_remainders.push_back(one);
+  }
+}
+
 }  // namespace
 
 InferenceRates fit_serving(const Device& device, const std::vector<MeasuredPoint>& points,
@@ -218,6 +246,7 @@ InferenceRates fit_serving(const Device& device, const std::vector<MeasuredPoint
   for (const auto& [form, points_of] : prompts) fit_prefill(rates, device, points_of, fits);
   fit_host(rates, steps, fits);
   fit_cache_copies(rates, copies, fits);
+  set_remainders(rates, points);
   if (!(rates == InferenceRates{})) rates.source = "measured by meshwright calibrate";
   return rates;
 }

@@ -59,6 +59,13 @@ bool same_timed(const timed::StepPass& a, const timed::StepPass& b) {
   return a.pass == b.pass && a.model == b.model && a.layers == b.layers && a.tokens == b.tokens;
 }
 
+bool same_timed(const timed::ServedStep& a, const timed::ServedStep& b) {
+  const auto key = [](const ServedStepShape& s) {
+    return std::tie(s.prompts, s.model, s.layers, s.tensor_parallel_size, s.sequences, s.tokens);
+  };
+  return key(a.shape) == key(b.shape);
+}
+
 }  // namespace
 
 std::string_view MeasuredPoint::kind() const {
@@ -102,6 +109,13 @@ std::string MeasuredPoint::label() const {
                  [](const timed::EngineStep& s) {
                    return fmt::format("{} of {} sequences with {} logits", s.kName,
                                       s.shape.sequences, s.shape.vocab);
+                 },
+                 // "served_step of 4 layers of small-llama, tp2: 8 prompts of 48 tokens"
+                 [](const timed::ServedStep& one) {
+                   const ServedStepShape& s = one.shape;
+                   return fmt::format("{} of {} layers of {}, tp{}: {} {} {} tokens", one.kName,
+                                      s.layers, s.model, s.tensor_parallel_size, s.sequences,
+                                      s.prompts ? "prompts of" : "decodes behind", s.tokens);
                  },
                  // "cache_copy of 160 tokens, 4 layers"
                  [](const timed::CacheCopy& c) {

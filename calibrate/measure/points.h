@@ -124,6 +124,12 @@ struct EngineStep {
   EngineStepShape shape{};
   bool operator==(const EngineStep&) const = default;
 };
+// A step of the engine around a whole model, beside the predicted sum of its parts.
+struct ServedStep {
+  static constexpr std::string_view kName = "served_step";
+  ServedStepShape shape{};
+  bool operator==(const ServedStep&) const = default;
+};
 // A prompt's cache that changes replicas; the time of one way.
 struct CacheCopy {
   static constexpr std::string_view kName = "cache_copy";
@@ -133,10 +139,11 @@ struct CacheCopy {
 
 }  // namespace timed
 
-using Subject = std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
-                             timed::KernelLaunch, timed::CollectiveCall, timed::Overlap,
-                             timed::SustainedGemm, timed::Attention, timed::StepPass,
-                             timed::PagedAttention, timed::EngineStep, timed::CacheCopy>;
+using Subject =
+    std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
+                 timed::KernelLaunch, timed::CollectiveCall, timed::Overlap, timed::SustainedGemm,
+                 timed::Attention, timed::StepPass, timed::PagedAttention, timed::EngineStep,
+                 timed::CacheCopy, timed::ServedStep>;
 
 struct MeasuredPoint {
   Subject subject{};

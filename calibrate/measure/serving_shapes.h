@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "sim/base/units.h"
 
@@ -45,6 +46,18 @@ inline Bytes cache_copy_bytes(const CacheCopyShape& s, double number_bytes) {
 struct EngineStepShape {
   std::int64_t sequences = 1, vocab = 1024;
   bool operator==(const EngineStepShape&) const = default;
+};
+
+// A whole step of the trial's engine: `sequences` prompts of `tokens` each, or so many sequences
+// that decode, each with `tokens` in the cache.
+struct ServedStepShape {
+  bool prompts = false;
+  std::string model{};
+  int layers = 1;  // of the model that were run
+  int tensor_parallel_size = 1;
+  std::int64_t sequences = 1, tokens = 1;
+  Seconds parts{};  // their sum as this profile's other points predict it; 0: not yet predicted
+  bool operator==(const ServedStepShape&) const = default;
 };
 
 }  // namespace meshwright::calibrate

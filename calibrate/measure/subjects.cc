@@ -32,6 +32,7 @@ std::string subject_of(const MeasuredPoint& p) {
           [](const timed::StepPass&) { return std::string("a whole step"); },
           [](const timed::PagedAttention&) { return std::string("attention over a paged cache"); },
           [](const timed::EngineStep&) { return std::string("an inference engine's step"); },
+          [](const timed::ServedStep&) { return std::string("whole steps of a service"); },
           [](const timed::CacheCopy&) { return std::string("caches that change replicas"); }},
       p.subject);
 }

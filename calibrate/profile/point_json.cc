@@ -116,6 +116,25 @@ Kind<Seconds> rounded_seconds(NumberRange range = kNotNegative) {
   return time;
 }
 
+const Record<ServedStepShape>& served_step_record() {
+  static const Record<ServedStepShape> record = [] {
+    using S = ServedStepShape;
+    Record<S> r("A whole step of the trial's inference engine.");
+    r.row(&S::prompts, "prompts", kind::flag(), "A step of prompts; else one of decodes.");
+    r.row(&S::model, "model", kind::text(), "Name of the model.");
+    r.row(&S::layers, "layers", kind::integer(), "Layers that were run.");
+    r.row(&S::tensor_parallel_size, "tensor_parallel_size", kind::integer(),
+          "Ranks that share the step.");
+    r.row(&S::sequences, "sequences", kind::wide_integer(), "Sequences of the step.");
+    r.row(&S::tokens, "tokens", kind::wide_integer(),
+          "New tokens of each prompt, or tokens in the cache of each sequence.");
+    r.row(&S::parts, "parts_seconds", rounded_seconds(),
+          "Predicted sum of the step's parts; 0: not yet predicted.");
+    return r.all_required();
+  }();
+  return record;
+}
+
 Kind<unsigned long long> throttle_bits() {
   return {.read =
               [](ObjectReader& reader, const std::string& key, unsigned long long& bits) {
@@ -230,6 +249,9 @@ void add_kernel_rows(Record<MeasuredPoint>& r) {
   r.required();
   part_row(r, kTimed<timed::CacheCopy>, &timed::CacheCopy::shape, "cache_copy",
            kind::object(cache_copy_shape_record), "");
+  r.required();
+  part_row(r, kTimed<timed::ServedStep>, &timed::ServedStep::shape, "served_step",
+           kind::object(served_step_record), "");
   r.required();
 }
 

@@ -73,6 +73,12 @@ struct ComparedTimes {
     measured.push_back(took.value());
     errors.push_back(absolute_error(said.value(), took.value()));
   }
+  // Of |predicted * ratio / measured - 1|.
+  void add_errors(double ratio, std::vector<double>& all) const {
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      all.push_back(absolute_error(predicted[i] * ratio, measured[i]));
+    }
+  }
   [[nodiscard]] ServingComparison::Steps medians() const {
     ServingComparison::Steps found;
     found.count = static_cast<int>(errors.size());
@@ -117,6 +123,56 @@ ServingRun requests_at(const ServingRun& run, const std::vector<int>& places) {
   return part;
 }
 
+double step_error(const ComparedTimes& decode, const ComparedTimes& mixed, double ratio) {
+  std::vector<double> errors;
+  decode.add_errors(ratio, errors);
+  mixed.add_errors(ratio, errors);
+  return errors.empty() ? 0.0 : upper_median(std::move(errors));
+}
+double tpot_error(const ServingComparison& one, double ratio) {
+  return absolute_error(one.predicted.tpot.mean.value() * ratio, one.measured.tpot.mean.value());
+}
+double ttft_error(const ServingComparison& one, double ratio) {
+  return absolute_error(one.predicted.ttft.p50.value() * ratio, one.measured.ttft.p50.value());
+}
+
+// What the service predicted best gives less than the best that ran, per rank. With `host` what ran
+// counts as if the host had been as fast as in its profile.
+double regret_of(const std::vector<ServingComparison>& services, bool host) {
+  double chosen = 0, said = -1, best = 0;
+  for (const ServingComparison& one : services) {
+    const double ranks = std::max(1, one.observation.ranks);
+    const double ratio = host ? one.observation.host_time_ratio.value_or(1.0) : 1.0;
+    const double throughput = one.measured.output_tokens_per_second * ratio / ranks;
+    best = std::max(best, throughput);
+    if (one.predicted.output_tokens_per_second / ranks <= said) continue;
+    said = one.predicted.output_tokens_per_second / ranks;
+    chosen = throughput;
+  }
+  return best > 0 ? 1.0 - chosen / best : 0.0;
+}
+
+template <typename Of>
+double median_over(const std::vector<ServingComparison>& services, Of of) {
+  std::vector<double> values;
+  for (const ServingComparison& one : services) values.push_back(of(one));
+  return upper_median(std::move(values));
+}
+
+void summarise(ServingValidation& found) {
+  using C = ServingComparison;
+  const std::vector<C>& all = found.services;
+  found.median_step_error = median_over(all, [](const C& c) { return c.step_error; });
+  found.median_tpot_error = median_over(all, [](const C& c) { return c.tpot_error; });
+  found.median_ttft_error = median_over(all, [](const C& c) { return c.ttft_error; });
+  found.regret = regret_of(all, false);
+  if (std::any_of(all.begin(), all.end(), [](const C& c) { return !c.at_host_speed; })) return;
+  found.at_host_speed = {median_over(all, [](const C& c) { return c.at_host_speed->step_error; }),
+                         median_over(all, [](const C& c) { return c.at_host_speed->tpot_error; }),
+                         median_over(all, [](const C& c) { return c.at_host_speed->ttft_error; }),
+                         regret_of(all, true)};
+}
+
 }  // namespace
 
 std::string name_of_run(const ServingObservation& o) {
@@ -130,8 +186,6 @@ std::string name_of_run(const ServingObservation& o) {
 ServingValidation validate_serving(const ServingScenario& scenario, const ServingLoad& load,
                                    const std::vector<ServingObservation>& observations) {
   ServingValidation found;
-  std::vector<double> steps, tpot, ttft;
-  double chosen = 0, said = -1, best = 0;
   for (const ServingObservation& o : observations) {
     const std::string name = o.prefill ? name_of_run(o) : meshwright::short_name(o.options.layout);
     if (!o.failure.empty()) {
@@ -151,14 +205,15 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
     one.decode = decode.medians();
     one.mixed = mixed.medians();
     one.handover = compared_handovers(service, o, load).medians();
-    std::vector<double> errors = decode.errors;
-    errors.insert(errors.end(), mixed.errors.begin(), mixed.errors.end());
-    one.step_error = errors.empty() ? 0.0 : upper_median(std::move(errors));
+    one.step_error = step_error(decode, mixed, 1.0);
     one.predicted = metrics_of(requests_at(*run, o.requests));
     one.measured = metrics_of(o.run);
-    one.tpot_error =
-        absolute_error(one.predicted.tpot.mean.value(), one.measured.tpot.mean.value());
-    one.ttft_error = absolute_error(one.predicted.ttft.p50.value(), one.measured.ttft.p50.value());
+    one.tpot_error = tpot_error(one, 1.0);
+    one.ttft_error = ttft_error(one, 1.0);
+    if (const auto ratio = o.host_time_ratio) {
+      one.at_host_speed = {step_error(decode, mixed, *ratio), tpot_error(one, *ratio),
+                           ttft_error(one, *ratio)};
+    }
     one.throughput_error = absolute_error(one.predicted.output_tokens_per_second,
                                           one.measured.output_tokens_per_second);
     one.unlike_steps = static_cast<int>(
@@ -167,23 +222,9 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
     one.unlike_handovers =
         static_cast<int>(std::count_if(o.handovers.begin(), o.handovers.end(),
                                        [](const ObservedHandover& h) { return !h.bytes_as_said; }));
-    steps.push_back(one.step_error);
-    tpot.push_back(one.tpot_error);
-    ttft.push_back(one.ttft_error);
-    const double ranks = std::max(1, o.ranks);
-    const double throughput = one.measured.output_tokens_per_second / ranks;
-    best = std::max(best, throughput);
-    if (one.predicted.output_tokens_per_second / ranks > said) {
-      said = one.predicted.output_tokens_per_second / ranks;
-      chosen = throughput;
-    }
     found.services.push_back(std::move(one));
   }
-  if (found.services.empty()) return found;
-  found.median_step_error = upper_median(std::move(steps));
-  found.median_tpot_error = upper_median(std::move(tpot));
-  found.median_ttft_error = upper_median(std::move(ttft));
-  found.regret = best > 0 ? 1.0 - chosen / best : 0.0;
+  if (!found.services.empty()) summarise(found);
   return found;
 }
 

@@ -30,7 +30,12 @@ struct ServingComparison {
   Steps handover{};       // of a prompt's cache from pool to pool, from the room for it on
   double step_error = 0;  // median of |predicted / measured - 1| over all steps
   double tpot_error = 0, ttft_error = 0, throughput_error = 0;  // of means; TTFT: of medians
-  int unlike_steps = 0, unlike_handovers = 0;                   // whose bytes are not the ledger's
+  // The same of predictions times the observation's host_time_ratio; none: it has none.
+  struct AtHostSpeed {
+    double step_error = 0, tpot_error = 0, ttft_error = 0;
+  };
+  std::optional<AtHostSpeed> at_host_speed{};
+  int unlike_steps = 0, unlike_handovers = 0;  // whose bytes are not the ledger's
   [[nodiscard]] bool same_bytes() const { return unlike_steps == 0 && unlike_handovers == 0; }
 };
 
@@ -43,6 +48,11 @@ struct ServingValidation {
   double median_step_error = 0, median_tpot_error = 0, median_ttft_error = 0;
   // Output tokens a second and rank that the service predicted best loses against the best one.
   double regret = 0;
+  // The same, corrected for the host's speed; none where a service lacks it.
+  struct AtHostSpeed {
+    double median_step_error = 0, median_tpot_error = 0, median_ttft_error = 0, regret = 0;
+  };
+  std::optional<AtHostSpeed> at_host_speed{};
 };
 
 // The scenario's options are those of each observation.

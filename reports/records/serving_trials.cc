@@ -35,6 +35,34 @@ const Record<ServingComparison::Steps>& compared_steps_record() {
   return record;
 }
 
+const Record<ServingComparison::AtHostSpeed>& service_at_host_speed_record() {
+  static const Record<ServingComparison::AtHostSpeed> record = [] {
+    using A = ServingComparison::AtHostSpeed;
+    Record<A> r("Errors of predictions times the host's time ratio.");
+    r.named("ServiceAtHostSpeed");
+    r.row(&A::step_error, "step_error", kind::number(), "Median over all steps.");
+    r.row(&A::tpot_error, "tpot_error", kind::number(), "Of the mean.");
+    r.row(&A::ttft_error, "ttft_error", kind::number(), "Of the median.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+const Record<ServingValidation::AtHostSpeed>& services_at_host_speed_record() {
+  static const Record<ServingValidation::AtHostSpeed> record = [] {
+    using A = ServingValidation::AtHostSpeed;
+    Record<A> r("The medians and the regret, corrected for the host's speed.");
+    r.named("ServicesAtHostSpeed");
+    r.row(&A::median_step_error, "median_step_error", kind::number(), "Over services.");
+    r.row(&A::median_tpot_error, "median_tpot_error", kind::number(), "Over services.");
+    r.row(&A::median_ttft_error, "median_ttft_error", kind::number(), "Over services.");
+    r.row(&A::regret, "regret", kind::number(),
+          "Throughput that the service predicted best loses.");
+    return r.all_required();
+  }();
+  return record;
+}
+
 const Record<ServingComparison>& serving_comparison_record() {
   static const Record<ServingComparison> record = [] {
     using C = ServingComparison;
@@ -59,6 +87,9 @@ const Record<ServingComparison>& serving_comparison_record() {
     r.derived<std::vector<std::string>>("not_run", kind::texts(), "What was not run, in words.",
                                         [](const C& c) { return c.observation.not_run; });
     r.all_required();
+    r.row(&C::at_host_speed, "at_host_speed",
+          kind::optional(kind::object(service_at_host_speed_record)),
+          "Errors, corrected for the host's speed. Absent where it was not measured.");
     r.row(&C::handover, "handovers", steps,
           "Caches that changed pools, from the room for them on. Absent without pools.");
     r.omitted_at_default();
@@ -112,7 +143,12 @@ const Record<ServingValidationFile>& serving_validation_record() {
                      kind::number(), "Over services.");
     r.row_at<double>(number_of(&ServingValidation::regret), "regret", kind::number(),
                      "Throughput that the service predicted best loses.");
-    return r.all_required();
+    r.all_required();
+    r.row_at<std::optional<ServingValidation::AtHostSpeed>>(
+        number_of(&ServingValidation::at_host_speed), "at_host_speed",
+        kind::optional(kind::object(services_at_host_speed_record)),
+        "Corrected for the host's speed. Absent where it was not measured.");
+    return r;
   }();
   return record;
 }

@@ -17,6 +17,7 @@ Table serving_validation_table(const planner::ServingValidation& validation) {
                {"ttft_measured_ms", "measured", "ms", 3},
                {"tokens_predicted", "tokens/s predicted", "1/s", 4},
                {"tokens_measured", "measured", "1/s", 4},
+               {"host_time_ratio", "host time", "x", 3},
                {"bytes", "bytes", ""}},
               {}};
   const auto ms = [](Seconds s) { return s / milliseconds(1); };
@@ -26,6 +27,7 @@ Table serving_validation_table(const planner::ServingValidation& validation) {
          one.step_error * 100.0, ms(one.predicted.tpot.mean), ms(one.measured.tpot.mean),
          ms(one.predicted.ttft.p50), ms(one.measured.ttft.p50),
          one.predicted.output_tokens_per_second, one.measured.output_tokens_per_second,
+         one.observation.host_time_ratio ? Cell(*one.observation.host_time_ratio) : Cell(),
          one.same_bytes() ? std::string("as predicted")
                           : fmt::format("{} steps and {} caches unlike it", one.unlike_steps,
                                         one.unlike_handovers)});

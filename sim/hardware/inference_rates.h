@@ -133,6 +133,17 @@ struct CacheCopyRate {
   bool operator==(const CacheCopyRate&) const = default;
 };
 
+// How much longer a whole step of the trial's engine takes than the sum of its parts, which were
+// timed alone: dispatch, the allocator, what parts leave in the caches, waits between ranks.
+struct ServedRemainder {
+  bool prompts = false;  // a step of prompts; else one of decodes
+  int tensor_parallel_size = 1;
+  double rows = 1;               // new tokens of the step
+  double share = 0.0;            // of the parts' sum; below 0 where the step was faster
+  double relative_spread = 0.0;  // of the whole step
+  bool operator==(const ServedRemainder&) const = default;
+};
+
 // "inference" of a device's file, or of a measured profile. Training does not read it.
 struct InferenceRates {
   std::string source{};
@@ -143,6 +154,7 @@ struct InferenceRates {
   std::vector<DispatchRate> dispatch{};
   std::optional<HostStepRate> host_step{};
   std::optional<CacheCopyRate> cache_copy{};
+  std::vector<ServedRemainder> step_remainders{};  // rows ascend
   bool operator==(const InferenceRates&) const = default;
 };
 

@@ -184,6 +184,23 @@ const Record<CacheCopyRate>& cache_copy_record() {
   return record;
 }
 
+const Record<ServedRemainder>& served_remainder_record() {
+  static const Record<ServedRemainder> record = [] {
+    using R = ServedRemainder;
+    Record<R> r("A whole step of the trial's engine beside the sum of its parts.");
+    r.row(&R::prompts, "prompts", kind::flag(), "A step of prompts; else one of decodes.");
+    r.row(&R::tensor_parallel_size, "tensor_parallel_size", kind::integer({1, 100'000}),
+          "Ranks that shared the step.");
+    r.row(&R::rows, "rows", kind::number({.low = 0.0, .low_excluded = true}), "New tokens.");
+    r.row(&R::share, "share", kind::number({kLeastRemainderShare, kMostRemainderShare}),
+          "Remainder over the sum of the parts; below 0 where the step was faster.");
+    r.row(&R::relative_spread, "relative_spread", kind::number(),
+          "Of the whole step, one standard deviation.");
+    return r.all_required();
+  }();
+  return record;
+}
+
 }  // namespace
 
 const Record<InferenceRates>& inference_rates_record() {
@@ -206,6 +223,9 @@ const Record<InferenceRates>& inference_rates_record() {
     r.omitted_at_default();
     r.row(&R::host_step, "host_step", kind::optional(kind::object(host_step_record)), "");
     r.row(&R::cache_copy, "cache_copy", kind::optional(kind::object(cache_copy_record)), "");
+    r.row(&R::step_remainders, "step_remainders", kind::list(served_remainder_record),
+          "Whole steps beside the sums of their parts.");
+    r.omitted_at_default();
     return r;
   }();
   return record;

@@ -174,6 +174,9 @@ Record<ServingObservation> make_serving_observation_record() {
   r.row(&O::transfers, "transfers", kind::list(served_transfer_record),
         "What the first rank of each stage moved, by transfer.");
   r.all_required();
+  r.row(&O::host_time_ratio, "host_time_ratio", kind::optional(kind::number(kAboveZero)),
+        "The host's times around the run over those of its profile; absent: not measured.");
+  r.omitted_at_default();
   r.row(&O::prefill, "prefill", kind::optional(kind::object(served_prefill_record)),
         "The pool that computed prompts; the replicas above only decoded.");
   r.omitted_at_default();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sim/base/quadrature.h"
 #include "sim/collective/collective.h"
@@ -290,6 +291,23 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   cost.context_ranks = options.layout.decode_context_parallel_size;
 }
 
+// Those of the nearest number of tensor ranks that steps were timed on.
+void set_remainders(ReplicaCost& cost, const std::vector<ServedRemainder>& remainders, int tp) {
+  const auto far = [tp](const ServedRemainder& one) {
+    return std::abs(std::log2(static_cast<double>(one.tensor_parallel_size) / tp));
+  };
+  for (const bool prompts : {false, true}) {
+    auto& rows = prompts ? cost.prompt_remainders : cost.decode_remainders;
+    double least = std::numeric_limits<double>::infinity();
+    for (const ServedRemainder& one : remainders) {
+      if (one.prompts != prompts || far(one) > least) continue;
+      if (far(one) < least) rows.clear();
+      least = far(one);
+      rows.push_back({one.rows, one.share, one.relative_spread});
+    }
+  }
+}
+
 }  // namespace
 
 ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, const Engine& engine,
@@ -360,6 +378,7 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
     // What was fitted to GPUs' runs.
     cost.time_factor = cost.prefill_factor = 1.0;
     set_source(StepTerm::host, host->relative_spread, host->provenance);
+    set_remainders(cost, cluster.inference.step_remainders, compiler.tp);
   }
   cost.stages = options.layout.pipeline_parallel_size;
   cost.data_ranks = options.layout.data_parallel_size;

@@ -59,7 +59,31 @@ int padded_rows(const ReplicaCost& cost, int rows) {
   return cost.pads_to_graph ? next_graph_size(rows, cost.graphs, cost.graph_most) : rows;
 }
 
+// Of a step with both kinds of rows, weighted by them.
+RowRemainder step_remainder(const ReplicaCost& cost, double decodes, double prompts) {
+  if (prompts <= 0.0) return remainder_at(cost.decode_remainders, decodes);
+  const RowRemainder p = remainder_at(cost.prompt_remainders, prompts);
+  if (decodes <= 0.0) return p;
+  const RowRemainder d = remainder_at(cost.decode_remainders, decodes);
+  const double way = prompts / (decodes + prompts);
+  return {decodes + prompts, d.share + way * (p.share - d.share),
+          d.relative_spread + way * (p.relative_spread - d.relative_spread)};
+}
+
 }  // namespace
+
+RowRemainder remainder_at(const std::vector<RowRemainder>& remainders, double rows) {
+  if (remainders.empty()) return {};
+  if (rows <= remainders.front().rows) return remainders.front();
+  if (rows >= remainders.back().rows) return remainders.back();
+  const auto above =
+      std::lower_bound(remainders.begin(), remainders.end(), rows,
+                       [](const RowRemainder& one, double value) { return one.rows < value; });
+  const RowRemainder &b = *above, &a = *(above - 1);
+  const double way = std::log(rows / a.rows) / std::log(b.rows / a.rows);
+  return {rows, a.share + way * (b.share - a.share),
+          a.relative_spread + way * (b.relative_spread - a.relative_spread)};
+}
 
 StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
   StepTime time;
@@ -114,11 +138,19 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
   if (!graph) host += std::max(seconds(0), cost.host_eager - kernels);
   at(StepTerm::host) = host;
   time.total = kernels + host;
+  const RowRemainder remainder = step_remainder(cost, decodes, step.prefill_tokens);
+  time.remainder_spread = remainder.relative_spread;
+  if (remainder.share != 0.0) {
+    for (Seconds& term : time.terms) term *= 1.0 + remainder.share;
+    time.total *= 1.0 + remainder.share;
+  }
   time.interval = time.total / static_cast<double>(cost.stages);
   return time;
 }
 
 double step_spread(const ReplicaCost& cost, const StepTime& time) {
+  // A whole step was timed: how it moved says more than its parts.
+  if (time.remainder_spread > 0.0) return std::max(cost.least_spread, time.remainder_spread);
   double square = 0.0;
   for (std::size_t i = 0; i < kNumStepTerms; ++i) {
     const double part = time.terms[i] / time.total * cost.spread[i];

@@ -73,12 +73,20 @@ inline constexpr std::size_t kNumStepTerms = kStepTermNames.size();
 
 struct StepTime {
   std::array<Seconds, kNumStepTerms> terms{};
-  Seconds total{};     // from its start until its tokens are there, all stages
-  Seconds interval{};  // until the next one may start: the slowest stage
+  double remainder_spread = 0.0;  // of a step whose remainder was measured
+  Seconds total{};                // from its start until its tokens are there, all stages
+  Seconds interval{};             // until the next one may start: the slowest stage
   [[nodiscard]] Seconds operator[](StepTerm term) const {
     return terms[static_cast<std::size_t>(term)];
   }
 };
+
+// A measured remainder at so many rows (ServedRemainder).
+struct RowRemainder {
+  double rows = 1, share = 0.0, relative_spread = 0.0;
+};
+// Between two rows straight in the logarithm of the rows; that of the nearest outside. None: 0.
+RowRemainder remainder_at(const std::vector<RowRemainder>& remainders, double rows);
 
 // What a replica's steps cost, made once for a model, an engine, a layout and a device. Immutable
 // and safe to share.
@@ -120,6 +128,7 @@ struct ReplicaCost {
   double least_spread = 0.0;  // what repeats of one configuration differ by
   std::vector<GraphRange> graphs{};
   bool pads_to_graph = true;
+  std::vector<RowRemainder> decode_remainders{}, prompt_remainders{};  // rows ascend
 };
 
 StepTime step_time(const ReplicaCost& cost, const EngineStep& step);

@@ -214,13 +214,13 @@ void ServingEngine::run(const ServingLoad& load, ServedShare share, RequestFlow*
   run_.busy_share = run_.duration > seconds(0) ? scheduler_->busy() / run_.duration : 0.0;
 }
 
-// A new request joins the batch with the fewest, the first of these.
-int ServingEngine::batch_of(int request) {
+// New requests of a step join one batch, as vLLM's first batch takes all prompts that its budget
+// holds: the one that had the fewest before the step.
+int ServingEngine::batch_of(int request, int fewest) {
   Served& one = served(request);
   if (one.batch < 0) {
-    const auto fewest = std::min_element(in_batch_.begin(), in_batch_.end());
-    one.batch = static_cast<int>(fewest - in_batch_.begin());
-    ++*fewest;
+    one.batch = fewest;
+    ++in_batch_[at_place(fewest)];
   }
   return one.batch;
 }
@@ -229,16 +229,18 @@ int ServingEngine::batch_of(int request) {
 // of each those that decode, then parts of prompts.
 std::vector<ServingEngine::Batch> ServingEngine::composed_batches() {
   std::vector<Batch> batches(in_batch_.size());
+  const auto least = std::min_element(in_batch_.begin(), in_batch_.end());
+  const auto fewest = static_cast<int>(least - in_batch_.begin());
   for (const int request : scheduler_->decodes_of(0)) {
-    batches[at_place(batch_of(request))].push_back({.request = request});
+    batches[at_place(batch_of(request, fewest))].push_back({.request = request});
   }
   for (const PromptPart& part : scheduler_->prompts_of(0)) {
     invariant(whole_tokens(part.begin) == served(part.index).cached,
               "a prompt goes on where it stopped");
-    batches[at_place(batch_of(part.index))].push_back({.request = part.index,
-                                                       .count = whole_tokens(part.tokens),
-                                                       .gives = part.last,
-                                                       .decodes = false});
+    batches[at_place(batch_of(part.index, fewest))].push_back({.request = part.index,
+                                                               .count = whole_tokens(part.tokens),
+                                                               .gives = part.last,
+                                                               .decodes = false});
   }
   std::erase_if(batches, [](const Batch& batch) { return batch.empty(); });
   return batches;

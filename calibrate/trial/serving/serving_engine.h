@@ -112,7 +112,7 @@ class ServingEngine {
   void run_step(Seconds begin);
   void finish_step(Seconds end);
   [[nodiscard]] bool has_stages() const { return model_.stages() > 1; }
-  [[nodiscard]] int batch_of(int request);
+  [[nodiscard]] int batch_of(int request, int fewest);
   [[nodiscard]] std::vector<Batch> composed_batches();
   // Returns what the ledger takes it for.
   EngineStep run_pass(const Batch& batch);
