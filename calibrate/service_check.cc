@@ -12,24 +12,30 @@
 #include "calibrate/trial/serving/serving_trial.h"
 #include "calibrate/workload.h"
 #include "sim/base/statistics.h"
-#include "sim/serving/estimate.h"
 #include "sim/serving/scheduler.h"
 #include "sim/serving/weights.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-constexpr int kWarmUp = 1, kFewest = 5;
-constexpr std::array kSequences{1, 4, 16};
-constexpr int kPrompt = 48, kAnswer = 8;  // tokens
-constexpr int kBlock = 16;                // tokens
+constexpr int kWarmUpRuns = 1, kFewestRuns = 5;
+constexpr std::array kSequences{1, 4, 8, 16};
+// Tokens. The first steps behind a prompt find weights in no cache: most of an answer's have to
+// come later.
+constexpr int kPrompt = 48, kAnswer = 49;
+constexpr int kBlock = 16;  // tokens
+constexpr Seconds kBetweenGroups = milliseconds(0.5);
 constexpr Flops kLargestRun = flops(2e11);
 constexpr Bytes kLargestWeights = gibibytes(1);
 
-ServingLoad load_of(int sequences) {
+// The groups of the stages come one after the other, while the prompts of the first are computed.
+ServingLoad load_of(std::int64_t sequences, int stages) {
   ServingLoad load;
-  load.kind = LoadKind::all_at_once;
-  load.num_requests = sequences;
+  load.kind = LoadKind::arrivals;
+  const std::int64_t each = (sequences + stages - 1) / stages;
+  for (std::int64_t i = 0; i < sequences; ++i) {
+    load.arrivals.push_back(kBetweenGroups * static_cast<double>(i / each));
+  }
   load.lengths.input = kPrompt;
   load.lengths.output = kAnswer;
   return load;
@@ -41,6 +47,7 @@ ServingScenario scenario_of(const ServiceDemand& service) {
   scenario.engine = service.engine;
   ReplicaOptions& options = scenario.options;
   options.layout.tensor_parallel_size = service.tensor_parallel_size;
+  options.layout.pipeline_parallel_size = service.pipeline_parallel_size;
   options.max_num_seqs = kSequences.back();
   options.max_num_batched_tokens = kSequences.back() * kPrompt;
   options.block_size = kBlock;
@@ -63,19 +70,16 @@ EngineStep step_of(const ServedStepShape& shape) {
   return shape.prompts ? prefill_step(sequences, tokens) : decode_step(sequences, tokens);
 }
 
-// Of the last run of the engine: its prompts' step, and the median of those that decode.
-std::array<double, 2> times_of(const ServingEngine& engine) {
-  std::array<double, 2> times{};
-  std::vector<double> decodes;
-  for (const ObservedServingStep& step : engine.steps()) {
-    if (step.step.prefill_tokens > 0.0) {
-      times[0] += step.time.value();
-    } else {
-      decodes.push_back(step.time.value());
-    }
+// Median over the steps of the engine's last run that are of this kind and size; 0: there was none.
+double time_of(const ServingEngine& engine, const ServedStepShape& shape) {
+  const EngineStep wanted = step_of(shape);
+  std::vector<double> times;
+  for (const ObservedServingStep& one : engine.steps()) {
+    const EngineStep& step = one.step;
+    if (step.decode_sequences != wanted.decode_sequences) continue;
+    if (step.prefill_tokens == wanted.prefill_tokens) times.push_back(one.time.value());
   }
-  times[1] = decodes.empty() ? 0.0 : median(std::move(decodes));
-  return times;
+  return times.empty() ? 0.0 : median(std::move(times));
 }
 
 // Over the ranks that serve, each of which has the time of its replica.
@@ -86,21 +90,27 @@ double mean_over(Communicator& world, double own, int serving) {
   return mean(all);
 }
 
-int serving_ranks_of(const Communicator& world, int tensor_parallel_size) {
-  return world.size() / tensor_parallel_size * tensor_parallel_size;
+int ranks_of(const ServiceDemand& service) {
+  return service.tensor_parallel_size * service.pipeline_parallel_size;
+}
+// Without those that are left over.
+int serving_ranks(const ServiceDemand& service, const Communicator& world) {
+  return world.size() / ranks_of(service) * ranks_of(service);
 }
 
 }  // namespace
 
 std::optional<ServiceDemand> service_alone(const Model& model, const Engine& engine,
-                                           int tensor_parallel_size) {
-  ServiceDemand service{shortened(model), engine, tensor_parallel_size};
+                                           int tensor_parallel_size, int pipeline_parallel_size) {
+  const ServiceDemand service{shortened(model), engine, tensor_parallel_size,
+                              pipeline_parallel_size};
+  if (service.model.num_layers < pipeline_parallel_size) return std::nullopt;
   const ServingScenario scenario = scenario_of(service);
   const int most = kSequences.back();
-  if (!serving_unsupported(scenario, load_of(most)).empty()) return std::nullopt;
+  if (!serving_unsupported(scenario, load_of(most, 1)).empty()) return std::nullopt;
   // In 16 bits; the trial's cores hold them in 32.
   const Bytes weights = replica_weights(service.model, scenario.options).total() * 2.0;
-  const double numbers = weights.value() / 4.0 * tensor_parallel_size;
+  const double numbers = weights.value() / 4.0 * ranks_of(service);
   if (weights > kLargestWeights) return std::nullopt;
   if (flops(2.0 * numbers * most * (kPrompt + kAnswer)) > kLargestRun) return std::nullopt;
   return service;
@@ -108,13 +118,17 @@ std::optional<ServiceDemand> service_alone(const Model& model, const Engine& eng
 
 std::vector<MeasuredPoint> served_steps(const ServiceDemand& service) {
   std::vector<MeasuredPoint> points;
+  const int stages = service.pipeline_parallel_size;
   for (const int sequences : kSequences) {
+    if (sequences < stages) continue;
     for (const bool prompts : {true, false}) {
+      if (prompts && stages > 1) continue;
       MeasuredPoint point;
       point.subject = timed::ServedStep{{.prompts = prompts,
                                          .model = service.model.name,
                                          .layers = service.model.num_layers,
                                          .tensor_parallel_size = service.tensor_parallel_size,
+                                         .pipeline_parallel_size = stages,
                                          .sequences = sequences,
                                          .tokens = prompts ? kPrompt : kPrompt + kAnswer / 2}};
       points.push_back(point);
@@ -127,10 +141,10 @@ ServiceCheck::ServiceCheck(const ServiceDemand& service, Compute& compute, Commu
     : service_(service),
       world_(world),
       scenario_(std::make_unique<ServingScenario>(scenario_of(service))),
-      samples_(served_steps(service).size()) {
-  const int tp = service.tensor_parallel_size;
-  replica_ = world.split(world.rank() / tp, world.rank());
-  if (world.rank() >= serving_ranks_of(world, tp)) return;
+      steps_(served_steps(service)),
+      samples_(steps_.size()) {
+  replica_ = world.split(world.rank() / ranks_of(service), world.rank());
+  if (world.rank() >= serving_ranks(service, world)) return;
   engine_ = std::make_unique<ServingEngine>(*scenario_, compute, *replica_, model_options(compute));
 }
 
@@ -138,33 +152,40 @@ ServiceCheck::~ServiceCheck() = default;
 
 void ServiceCheck::run() {
   ++runs_;
-  const int serving = serving_ranks_of(world_, service_.tensor_parallel_size);
-  for (std::size_t i = 0; i < kSequences.size(); ++i) {
-    world_.barrier();
-    if (engine_) engine_->run(load_of(kSequences[i]));
-    const std::array<double, 2> own = engine_ ? times_of(*engine_) : std::array<double, 2>{};
-    for (std::size_t step = 0; step < own.size(); ++step) {
-      const double mean_time = mean_over(world_, own[step], serving);
-      if (runs_ > kWarmUp) samples_[2 * i + step].push_back(mean_time);
+  std::int64_t ran = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const ServedStepShape& shape = steps_[i].as<timed::ServedStep>()->shape;
+    // The points of one number of sequences are of one run.
+    if (shape.sequences != ran) {
+      world_.barrier();
+      if (engine_) engine_->run(load_of(shape.sequences, shape.pipeline_parallel_size));
+      ran = shape.sequences;
     }
+    const double own = engine_ ? time_of(*engine_, shape) : 0.0;
+    const double time = mean_over(world_, own, serving_ranks(service_, world_));
+    if (runs_ > kWarmUpRuns && time > 0.0) samples_[i].push_back(time);
   }
 }
 
-bool ServiceCheck::has_enough() const { return runs_ >= kWarmUp + kFewest; }
+bool ServiceCheck::has_enough() const { return runs_ >= kWarmUpRuns + kFewestRuns; }
 
-bool ServiceCheck::is_warm() const { return runs_ >= kWarmUp; }
+bool ServiceCheck::is_warm() const { return runs_ >= kWarmUpRuns; }
 
 std::vector<Seconds> ServiceCheck::last_times() const {
   std::vector<Seconds> times;
-  for (const std::vector<double>& step : samples_) times.push_back(seconds(step.back()));
+  for (const std::vector<double>& step : samples_) {
+    times.push_back(seconds(step.empty() ? 0.0 : step.back()));
+  }
   return times;
 }
 
 std::vector<MeasuredPoint> ServiceCheck::points() const {
-  std::vector<MeasuredPoint> points = served_steps(service_);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    points[i].measurement.summary = summarise(samples_[i]);
-    points[i].measurement.stopped = StopReason::time_used_up;
+  std::vector<MeasuredPoint> points;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (samples_[i].empty()) continue;
+    points.push_back(steps_[i]);
+    points.back().measurement.summary = summarise(samples_[i]);
+    points.back().measurement.stopped = StopReason::time_used_up;
   }
   return points;
 }
@@ -180,7 +201,8 @@ void predict_parts(const ServiceDemand& service, const ServingCluster& cluster,
     for (MeasuredPoint& point : points) {
       if (!same_subject(point, step)) continue;
       ServedStepShape& shape = std::get<timed::ServedStep>(point.subject).shape;
-      shape.parts = step_time(replica.cost, step_of(shape)).total;
+      const EngineStep parts = step_of(shape);
+      shape.parts = step_duration(replica, parts, parts).duration;
     }
   }
 }
@@ -199,8 +221,9 @@ std::string remainder_words(const ServiceDemand& service,
     }
   }
   if (steps.empty()) return "";
-  return fmt::format("steps of {} served, tp{}, beside the sum of their parts: {}",
-                     service.model.name, service.tensor_parallel_size, fmt::join(steps, ", "));
+  return fmt::format("steps of {} served, tp{} pp{}, beside the sum of their parts: {}",
+                     service.model.name, service.tensor_parallel_size,
+                     service.pipeline_parallel_size, fmt::join(steps, ", "));
 }
 
 }  // namespace meshwright::calibrate

@@ -14,15 +14,16 @@
 #include "calibrate/sweep.h"
 #include "calibrate/whole_step.h"
 #include "sim/hardware/inference_rates.h"
+#include "sim/serving/estimate.h"
 
 namespace meshwright::calibrate {
 
 class ServingEngine;
 
-// The model with few layers on so many tensor ranks. None where the trial cannot serve it, or where
-// one step would take a core more than about two seconds.
+// The model with few layers on these tensor ranks and stages. None where the trial cannot serve it,
+// or where one step would take a core more than about two seconds.
 std::optional<ServiceDemand> service_alone(const Model& model, const Engine& engine,
-                                           int tensor_parallel_size);
+                                           int tensor_parallel_size, int pipeline_parallel_size);
 
 // The points of the steps, without times: of each number of sequences the prompts, then a decode.
 std::vector<MeasuredPoint> served_steps(const ServiceDemand& service);
@@ -46,7 +47,8 @@ class ServiceCheck final : public WholeStep {
   std::unique_ptr<Communicator> replica_;
   std::unique_ptr<ServingScenario> scenario_;  // the engine refers to it
   std::unique_ptr<ServingEngine> engine_;      // null: a rank that is left over
-  std::vector<std::vector<double>> samples_;   // seconds, of each point
+  std::vector<MeasuredPoint> steps_;
+  std::vector<std::vector<double>> samples_;  // seconds, of each step
   int runs_ = 0;
 };
 
@@ -55,8 +57,8 @@ class ServiceCheck final : public WholeStep {
 void predict_parts(const ServiceDemand& service, const ServingCluster& cluster,
                    std::vector<MeasuredPoint>& points);
 
-// "steps of small-llama, tp2, beside the sum of their parts: 1 decode +12 %, ..."; empty where no
-// point is of it.
+// "steps of small-llama served, tp2 pp1, beside the sum of their parts: 1 decodes +12 %, ...";
+// empty where no point is of it.
 std::string remainder_words(const ServiceDemand& service, const std::vector<MeasuredPoint>& points);
 
 }  // namespace meshwright::calibrate

@@ -41,7 +41,7 @@ class RunningService final : public SpeedReference {
 std::unique_ptr<SpeedReference> start_service_reference(const std::vector<MeasuredPoint>& points,
                                                         const Model& model, const Engine& engine,
                                                         Compute& compute, Communicator& world) {
-  const auto service = service_alone(model, engine, 1);
+  const auto service = service_alone(model, engine, 1, 1);
   if (!service) return nullptr;
   std::vector<Seconds> calibrated;
   for (const MeasuredPoint& step : served_steps(*service)) {

@@ -49,7 +49,7 @@ struct StepDemand {
 struct ServiceDemand {
   Model model;  // of few enough layers
   Engine engine;
-  int tensor_parallel_size = 1;
+  int tensor_parallel_size = 1, pipeline_parallel_size = 1;
 };
 
 // GEMMs and collectives that a model's layouts will run. Without it, only a general grid is

@@ -127,8 +127,10 @@ CalibrationRun describe_calibration(const CalibrateOptions& options, int ranks, 
   const std::vector<int> sizes = served_tensor_sizes(measured, ranks);
   calibrate::add_service(run.options.workload, measured, sizes, number_bytes);
   for (const int size : sizes) {
-    const auto service = calibrate::service_alone(measured, served, size);
-    if (service) run.options.workload.services.push_back(*service);
+    for (int stages = 1; size * stages <= ranks; stages *= 2) {
+      const auto service = calibrate::service_alone(measured, served, size, stages);
+      if (service) run.options.workload.services.push_back(*service);
+    }
   }
   run.next = Call{{"serve", "--model", model, "--cluster", options.out, "--engine", engine}}.text();
   return run;

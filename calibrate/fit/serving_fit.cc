@@ -205,14 +205,15 @@ void fit_cache_copies(InferenceRates& rates, const Points& points, std::vector<F
 
 // Steps of one size are one, of several models, too.
 void set_remainders(InferenceRates& rates, const std::vector<MeasuredPoint>& points) {
-  std::map<std::tuple<bool, int, std::int64_t>, std::vector<ServedRemainder>> same;
+  std::map<std::tuple<bool, int, int, std::int64_t>, std::vector<ServedRemainder>> same;
   for (const MeasuredPoint& p : points) {
     const auto* step = p.as<timed::ServedStep>();
     if (step == nullptr || step->shape.parts <= seconds(0)) continue;
     const ServedStepShape& s = step->shape;
     const std::int64_t rows = s.prompts ? s.sequences * s.tokens : s.sequences;
-    same[{s.prompts, s.tensor_parallel_size, rows}].push_back(
-        {s.prompts, s.tensor_parallel_size, static_cast<double>(rows), p.time() / s.parts - 1.0,
+    same[{s.prompts, s.tensor_parallel_size, s.pipeline_parallel_size, rows}].push_back(
+        {s.prompts, s.tensor_parallel_size, s.pipeline_parallel_size, static_cast<double>(rows),
+         p.time() / s.parts - 1.0,
          std::max(kLeastRateSpread, p.measurement.summary.relative_spread)});
   }
   for (const auto& [key, all] : same) {

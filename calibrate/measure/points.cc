@@ -61,7 +61,8 @@ bool same_timed(const timed::StepPass& a, const timed::StepPass& b) {
 
 bool same_timed(const timed::ServedStep& a, const timed::ServedStep& b) {
   const auto key = [](const ServedStepShape& s) {
-    return std::tie(s.prompts, s.model, s.layers, s.tensor_parallel_size, s.sequences, s.tokens);
+    return std::tie(s.prompts, s.model, s.layers, s.tensor_parallel_size, s.pipeline_parallel_size,
+                    s.sequences, s.tokens);
   };
   return key(a.shape) == key(b.shape);
 }
@@ -76,59 +77,59 @@ std::string MeasuredPoint::label() const {
   const std::string size = size_text(amount);
   const auto plain = [&](const auto& s) { return fmt::format("{} {}", s.kName, size); };
   return std::visit(
-      Overloaded{[](const timed::Gemm& s) { return product_label(s.kName, s.product); },
-                 [](const timed::SustainedGemm& s) { return product_label(s.kName, s.product); },
-                 [&](const timed::Kernel& s) { return fmt::format("kernel {} {}", s.name, size); },
-                 [&](const timed::MemoryCopy& s) { return plain(s); },
-                 [&](const timed::HostLink& s) {
-                   return fmt::format("host_link {} {}", name_of(s.direction), size);
-                 },
-                 [&](const timed::KernelLaunch& s) { return plain(s); },
-                 [&](const timed::CollectiveCall& s) {
-                   return fmt::format("{} {} over {} ranks{}", name_of(s.call.collective), size,
-                                      s.call.group_size, slots_text(s.call));
-                 },
-                 [&](const timed::Overlap& s) {
-                   const GemmShape& shape = s.product.variant.shape;
-                   return fmt::format("gemm {} ({} x {} x {}) beside {} {} over {} ranks",
-                                      name_of(s.product.precision), shape.m, shape.n, shape.k,
-                                      name_of(s.call.collective), size, s.call.group_size);
-                 },
-                 [](const timed::StepPass& s) {
-                   return fmt::format("{} of {} layers of {}, {} tokens", name_of(s.pass), s.layers,
-                                      s.model, s.tokens);
-                 },
-                 // "paged_attention of 8 sequences, 1 new token behind 159, 8 heads of 32"
-                 [](const timed::PagedAttention& a) {
-                   const PagedAttentionShape& s = a.shape;
-                   return fmt::format(
-                       "{} of {} sequences, {} new tokens behind {}, {} heads of {}{}", a.kName,
-                       s.sequences, s.rows, s.cached, s.heads, s.head_dim,
-                       s.is_latent() ? ", latent" : "");
-                 },
-                 [](const timed::EngineStep& s) {
-                   return fmt::format("{} of {} sequences with {} logits", s.kName,
-                                      s.shape.sequences, s.shape.vocab);
-                 },
-                 // "served_step of 4 layers of small-llama, tp2: 8 prompts of 48 tokens"
-                 [](const timed::ServedStep& one) {
-                   const ServedStepShape& s = one.shape;
-                   return fmt::format("{} of {} layers of {}, tp{}: {} {} {} tokens", one.kName,
-                                      s.layers, s.model, s.tensor_parallel_size, s.sequences,
-                                      s.prompts ? "prompts of" : "decodes behind", s.tokens);
-                 },
-                 // "cache_copy of 160 tokens, 4 layers"
-                 [](const timed::CacheCopy& c) {
-                   return fmt::format("{} of {} tokens, {} layers", c.kName, c.shape.tokens,
-                                      c.shape.layers);
-                 },
-                 // "attention backward 2 x 16 heads of 128, 8192 positions"
-                 [](const timed::Attention& a) {
-                   const AttentionShape& s = a.shape;
-                   return fmt::format("attention {} {} x {} heads of {}, {} positions{}",
-                                      s.backward ? "backward" : "forward", s.batch, s.heads,
-                                      s.head_dim, s.positions, s.causal ? "" : ", not causal");
-                 }},
+      Overloaded{
+          [](const timed::Gemm& s) { return product_label(s.kName, s.product); },
+          [](const timed::SustainedGemm& s) { return product_label(s.kName, s.product); },
+          [&](const timed::Kernel& s) { return fmt::format("kernel {} {}", s.name, size); },
+          [&](const timed::MemoryCopy& s) { return plain(s); },
+          [&](const timed::HostLink& s) {
+            return fmt::format("host_link {} {}", name_of(s.direction), size);
+          },
+          [&](const timed::KernelLaunch& s) { return plain(s); },
+          [&](const timed::CollectiveCall& s) {
+            return fmt::format("{} {} over {} ranks{}", name_of(s.call.collective), size,
+                               s.call.group_size, slots_text(s.call));
+          },
+          [&](const timed::Overlap& s) {
+            const GemmShape& shape = s.product.variant.shape;
+            return fmt::format("gemm {} ({} x {} x {}) beside {} {} over {} ranks",
+                               name_of(s.product.precision), shape.m, shape.n, shape.k,
+                               name_of(s.call.collective), size, s.call.group_size);
+          },
+          [](const timed::StepPass& s) {
+            return fmt::format("{} of {} layers of {}, {} tokens", name_of(s.pass), s.layers,
+                               s.model, s.tokens);
+          },
+          // "paged_attention of 8 sequences, 1 new token behind 159, 8 heads of 32"
+          [](const timed::PagedAttention& a) {
+            const PagedAttentionShape& s = a.shape;
+            return fmt::format("{} of {} sequences, {} new tokens behind {}, {} heads of {}{}",
+                               a.kName, s.sequences, s.rows, s.cached, s.heads, s.head_dim,
+                               s.is_latent() ? ", latent" : "");
+          },
+          [](const timed::EngineStep& s) {
+            return fmt::format("{} of {} sequences with {} logits", s.kName, s.shape.sequences,
+                               s.shape.vocab);
+          },
+          // "served_step of 4 layers of small-llama, tp2 pp1: 8 prompts of 48 tokens"
+          [](const timed::ServedStep& one) {
+            const ServedStepShape& s = one.shape;
+            return fmt::format("{} of {} layers of {}, tp{} pp{}: {} {} {} tokens", one.kName,
+                               s.layers, s.model, s.tensor_parallel_size, s.pipeline_parallel_size,
+                               s.sequences, s.prompts ? "prompts of" : "decodes behind", s.tokens);
+          },
+          // "cache_copy of 160 tokens, 4 layers"
+          [](const timed::CacheCopy& c) {
+            return fmt::format("{} of {} tokens, {} layers", c.kName, c.shape.tokens,
+                               c.shape.layers);
+          },
+          // "attention backward 2 x 16 heads of 128, 8192 positions"
+          [](const timed::Attention& a) {
+            const AttentionShape& s = a.shape;
+            return fmt::format("attention {} {} x {} heads of {}, {} positions{}",
+                               s.backward ? "backward" : "forward", s.batch, s.heads, s.head_dim,
+                               s.positions, s.causal ? "" : ", not causal");
+          }},
       subject);
 }
 

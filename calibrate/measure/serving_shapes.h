@@ -54,7 +54,7 @@ struct ServedStepShape {
   bool prompts = false;
   std::string model{};
   int layers = 1;  // of the model that were run
-  int tensor_parallel_size = 1;
+  int tensor_parallel_size = 1, pipeline_parallel_size = 1;
   std::int64_t sequences = 1, tokens = 1;
   Seconds parts{};  // their sum as this profile's other points predict it; 0: not yet predicted
   bool operator==(const ServedStepShape&) const = default;

@@ -124,7 +124,8 @@ const Record<ServedStepShape>& served_step_record() {
     r.row(&S::model, "model", kind::text(), "Name of the model.");
     r.row(&S::layers, "layers", kind::integer(), "Layers that were run.");
     r.row(&S::tensor_parallel_size, "tensor_parallel_size", kind::integer(),
-          "Ranks that share the step.");
+          "Ranks that share each layer.");
+    r.row(&S::pipeline_parallel_size, "pipeline_parallel_size", kind::integer(), "Stages.");
     r.row(&S::sequences, "sequences", kind::wide_integer(), "Sequences of the step.");
     r.row(&S::tokens, "tokens", kind::wide_integer(),
           "New tokens of each prompt, or tokens in the cache of each sequence.");

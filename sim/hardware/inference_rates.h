@@ -137,7 +137,7 @@ struct CacheCopyRate {
 // timed alone: dispatch, the allocator, what parts leave in the caches, waits between ranks.
 struct ServedRemainder {
   bool prompts = false;  // a step of prompts; else one of decodes
-  int tensor_parallel_size = 1;
+  int tensor_parallel_size = 1, pipeline_parallel_size = 1;
   double rows = 1;               // new tokens of the step
   double share = 0.0;            // of the parts' sum; below 0 where the step was faster
   double relative_spread = 0.0;  // of the whole step

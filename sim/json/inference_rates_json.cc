@@ -190,7 +190,9 @@ const Record<ServedRemainder>& served_remainder_record() {
     Record<R> r("A whole step of the trial's engine beside the sum of its parts.");
     r.row(&R::prompts, "prompts", kind::flag(), "A step of prompts; else one of decodes.");
     r.row(&R::tensor_parallel_size, "tensor_parallel_size", kind::integer({1, 100'000}),
-          "Ranks that shared the step.");
+          "Ranks that share each layer.");
+    r.row(&R::pipeline_parallel_size, "pipeline_parallel_size", kind::integer({1, 100'000}),
+          "Stages.");
     r.row(&R::rows, "rows", kind::number({.low = 0.0, .low_excluded = true}), "New tokens.");
     r.row(&R::share, "share", kind::number({kLeastRemainderShare, kMostRemainderShare}),
           "Remainder over the sum of the parts; below 0 where the step was faster.");

@@ -291,10 +291,13 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   cost.context_ranks = options.layout.decode_context_parallel_size;
 }
 
-// Those of the nearest number of tensor ranks that steps were timed on.
-void set_remainders(ReplicaCost& cost, const std::vector<ServedRemainder>& remainders, int tp) {
-  const auto far = [tp](const ServedRemainder& one) {
-    return std::abs(std::log2(static_cast<double>(one.tensor_parallel_size) / tp));
+// Those of the nearest layout that steps were timed on.
+void set_remainders(ReplicaCost& cost, const std::vector<ServedRemainder>& remainders,
+                    const ReplicaLayout& layout) {
+  const auto doublings = [](double size, double of) { return std::abs(std::log2(size / of)); };
+  const auto far = [&](const ServedRemainder& one) {
+    return doublings(one.tensor_parallel_size, layout.tensor_parallel_size) +
+           doublings(one.pipeline_parallel_size, layout.pipeline_parallel_size);
   };
   for (const bool prompts : {false, true}) {
     auto& rows = prompts ? cost.prompt_remainders : cost.decode_remainders;
@@ -378,7 +381,7 @@ ReplicaCost replica_cost(const Model& model, const ServingCluster& cluster, cons
     // What was fitted to GPUs' runs.
     cost.time_factor = cost.prefill_factor = 1.0;
     set_source(StepTerm::host, host->relative_spread, host->provenance);
-    set_remainders(cost, cluster.inference.step_remainders, compiler.tp);
+    set_remainders(cost, cluster.inference.step_remainders, options.layout);
   }
   cost.stages = options.layout.pipeline_parallel_size;
   cost.data_ranks = options.layout.data_parallel_size;
