@@ -154,12 +154,12 @@ int ranks_of(const CalibrateOptions& options) {
 }
 
 int measure_machine(CalibrateOptions options, const Call& call) {
+  const auto environment = calibrate::process_environment();
+  const auto place = calibrate::place_of_started_rank(environment);
   // A check measures what the profile is of.
   choose_backend(options.ranks,
                  options.check.empty() ||
                      only_device(load_profile(options.check).cluster).kind == DeviceKind::gpu);
-  const auto environment = calibrate::process_environment();
-  const auto place = calibrate::find_rank_place(environment);
   if (!place) check_backend(options.ranks.backend);
   const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
   const CalibrationRun described = describe_calibration(options, ranks, call);
