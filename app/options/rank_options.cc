@@ -115,7 +115,8 @@ calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
       .mpirun_arguments = split_words(options.mpirun_args),
       .time_limit_seconds = time_limit,
       .rank_timeout_seconds = parse_duration("--rank-timeout", options.timeout),
-      .core_a_rank = options.backend == "cpu"};
+      .core_a_rank = options.backend == "cpu",
+      .places = devices_here(options)};
   const int cores = calibrate::usable_cores();
   if (calibrate::stays_on_this_machine(launch.mpirun_arguments)) {
     check_crowding(options, ranks, cores);
