@@ -54,9 +54,11 @@ int calibrating_ranks(const CalibrateOptions& options) {
 
 void say_devices(const CalibrateOptions& options, int ranks) {
   if (options.ranks.backend == "cpu") return;
-  say("calibrate: measuring {} of {} GPUs of this host (--backend cpu measures the "
-      "CPU cores)\n",
-      ranks, devices_here(options.ranks));
+  const int here = devices_here(options.ranks);
+  const std::string which = ranks > here
+                                ? fmt::format("{} GPUs, {} of them of this host", ranks, here)
+                                : fmt::format("{} of {} GPUs of this host", ranks, here);
+  say("calibrate: measuring {} (--backend cpu measures the CPU cores)\n", which);
 }
 
 // Returns the work that the model's layouts over these ranks would run.

@@ -60,7 +60,7 @@ void add_rank_options(CLI::App& command, RankOptions& options, const std::string
       ->check(CLI::Range(1, 1'000'000).description(""));
   command.add_option(
       "--backend", options.backend,
-      "Backend: cpu (with MPI) or cuda (with NCCL). Default: cuda if a GPU is usable");
+      "Backend: cpu (with MPI) or cuda (with NCCL). Default: cuda if this host has a GPU");
   command.add_option("--mpirun-args", options.mpirun_args,
                      "Extra arguments for mpirun, for example \"--host a:4,b:4\"");
   command.add_option("--rank-timeout", options.timeout,
