@@ -18,8 +18,13 @@ void refuse_shared_devices(Communicator& world, const DeviceDescription& device)
   if (device.device_kind() == DeviceKind::cpu) return;
   const std::string words = shared_device(device_ids(world, detail(device.details, "pci_bus_id")));
   if (words.empty()) return;
-  throw SystemError(words,
-                    "start one rank per GPU: fewer --ranks, or --gpus-per-task=1 under srun");
+  // With --gpus-per-task=1 a rank sees its own GPU alone, and NCCL finds no NVLink
+  // (NVIDIA/nccl#1066).
+  throw SystemError(
+      words,
+      "start one rank per GPU: fewer --ranks, or under srun as many tasks per node as "
+      "GPUs with --gpus-per-node=8 --gpu-bind=none; not --gpus-per-task, which hides "
+      "the other GPUs from NCCL");
 }
 
 Cluster measured_cluster(const RankSlots& slots, const DeviceDescription& device,

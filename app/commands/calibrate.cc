@@ -55,9 +55,11 @@ int calibrating_ranks(const CalibrateOptions& options) {
 
 void say_devices(const CalibrateOptions& options, int ranks) {
   if (options.ranks.backend == "cpu") return;
-  say("calibrate: measuring {} of {} GPUs of this host (--backend cpu measures the "
-      "CPU cores)\n",
-      ranks, devices_here(options.ranks));
+  const int here = devices_here(options.ranks);
+  const std::string which = ranks > here
+                                ? fmt::format("{} GPUs, {} of them of this host", ranks, here)
+                                : fmt::format("{} of {} GPUs of this host", ranks, here);
+  say("calibrate: measuring {} (--backend cpu measures the CPU cores)\n", which);
 }
 
 // Returns the work that the model's layouts over these ranks would run.
@@ -161,12 +163,12 @@ int ranks_of(const CalibrateOptions& options) {
 }
 
 int measure_machine(CalibrateOptions options, const Call& call) {
+  const auto environment = calibrate::process_environment();
+  const auto place = calibrate::place_of_started_rank(environment);
   // A check measures what the profile is of.
   choose_backend(options.ranks,
                  options.check.empty() ||
                      only_device(load_profile(options.check).cluster).kind == DeviceKind::gpu);
-  const auto environment = calibrate::process_environment();
-  const auto place = calibrate::find_rank_place(environment);
   if (!place) check_backend(options.ranks.backend);
   const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
   const CalibrationRun described = describe_calibration(options, ranks, call);

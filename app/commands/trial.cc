@@ -177,6 +177,7 @@ void refuse_options_of_steps(const TrialOptions& options) {
 }
 
 int run_trial(TrialOptions options, const Call& call) {
+  const auto place = calibrate::place_of_started_rank(calibrate::process_environment());
   options.trial.mode = mode_of(options.mode);
   options.trial.precision = precision_of(options.precision);
   reports::Origin origin = call.origin();
@@ -189,7 +190,6 @@ int run_trial(TrialOptions options, const Call& call) {
          options.trial.precision, options.trial.seed, options.ranks},
         origin, call);
   }
-  const auto place = calibrate::find_rank_place(calibrate::process_environment());
   const TrialRun described = describe_trial(options, plan, origin);
   if (place) return run_trial_rank(described, *place);
   check_backend(options.ranks.backend);

@@ -6,12 +6,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "app/console/exit_code.h"
 #include "app/console/process.h"
 #include "app/console/terminal.h"
 #include "calibrate/backends/backend.h"
+#include "calibrate/backends/gpu_presence.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/record/reader.h"
@@ -21,14 +25,27 @@ namespace {
 
 constexpr double kLongestDuration = 24.0 * 3600.0;
 
-// A program that was built with CUDA runs where nobody installed it, on the cores.
-bool gpus_can_be_used() {
-  try {
-    return calibrate::open_backend("cuda").unavailable().empty();
-  } catch (const SystemError& error) {
-    say("{}; using the CPU cores instead\n", error.what());
-    return false;
+using calibrate::UnusableCuda;
+
+// Nothing: GPUs can be used.
+std::optional<UnusableCuda> why_no_gpus() {
+  const std::vector<std::string>& built = calibrate::built_modules();
+  if (std::find(built.begin(), built.end(), "cuda") == built.end()) {
+    return UnusableCuda{.kind = UnusableCuda::Kind::not_built, .reason = "it was not built"};
   }
+  try {
+    std::string reason = calibrate::open_backend("cuda").unavailable();
+    if (reason.empty()) return std::nullopt;
+    return UnusableCuda{.kind = UnusableCuda::Kind::not_usable, .reason = std::move(reason)};
+  } catch (const SystemError& error) {
+    return UnusableCuda{.kind = UnusableCuda::Kind::not_opened, .reason = error.what()};
+  }
+}
+
+std::optional<std::string> visible_devices() {
+  const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (value == nullptr) return std::nullopt;
+  return value;
 }
 
 }  // namespace
@@ -43,7 +60,7 @@ void add_rank_options(CLI::App& command, RankOptions& options, const std::string
       ->check(CLI::Range(1, 1'000'000).description(""));
   command.add_option(
       "--backend", options.backend,
-      "Backend: cpu (with MPI) or cuda (with NCCL). Default: cuda if a GPU is usable");
+      "Backend: cpu (with MPI) or cuda (with NCCL). Default: cuda if this host has a GPU");
   command.add_option("--mpirun-args", options.mpirun_args,
                      "Extra arguments for mpirun, for example \"--host a:4,b:4\"");
   command.add_option("--rank-timeout", options.timeout,
@@ -69,10 +86,16 @@ double parse_duration(const std::string& option, const std::string& text) {
 
 void choose_backend(RankOptions& options, bool gpus_wanted) {
   if (!options.backend.empty()) return;
-  const std::vector<std::string>& built = calibrate::built_modules();
-  const bool has_cuda = std::find(built.begin(), built.end(), "cuda") != built.end();
-  const bool takes_gpus = gpus_wanted && has_cuda && gpus_can_be_used();
-  options.backend = takes_gpus ? "cuda" : "cpu";
+  options.backend = "cpu";
+  if (!gpus_wanted) return;
+  const std::optional<UnusableCuda> unusable = why_no_gpus();
+  if (!unusable) {
+    options.backend = "cuda";
+    return;
+  }
+  const std::string notice =
+      calibrate::cores_instead(calibrate::find_gpus(), *unusable, visible_devices());
+  if (!notice.empty()) say("{}\n", notice);
 }
 
 int devices_here(const RankOptions& options) {
@@ -115,7 +138,8 @@ calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
       .mpirun_arguments = split_words(options.mpirun_args),
       .time_limit_seconds = time_limit,
       .rank_timeout_seconds = parse_duration("--rank-timeout", options.timeout),
-      .core_a_rank = options.backend == "cpu"};
+      .core_a_rank = options.backend == "cpu",
+      .places = devices_here(options)};
   const int cores = calibrate::usable_cores();
   if (calibrate::stays_on_this_machine(launch.mpirun_arguments)) {
     check_crowding(options, ranks, cores);

@@ -25,8 +25,8 @@ void add_rank_options(CLI::App& command, RankOptions& options, const std::string
 // "90", "90s" or "2m", from a second to a day. `option` is named in the message.
 double parse_duration(const std::string& option, const std::string& text);
 
-// Where no --backend was given: the GPUs, where there are any that can be used and `gpus_wanted`,
-// else the cores.
+// Chooses where no --backend was given: the GPUs, where `gpus_wanted` and there are any, else the
+// cores. Throws SystemError where GPUs are present and cannot be used.
 void choose_backend(RankOptions& options, bool gpus_wanted);
 // Devices of the backend on this host; a rank each. Cores count where it has no devices.
 int devices_here(const RankOptions& options);

@@ -7,6 +7,7 @@
 
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
+#include "calibrate/launch/rank_cores.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_progress.h"
@@ -32,6 +33,13 @@ std::unique_ptr<calibrate::Communicator> open_world(calibrate::Backend& network,
   return world;
 }
 
+// Collective.
+void warn_of_few_cores(calibrate::Communicator& world) {
+  const auto ranks = calibrate::cores_of_ranks(world);
+  const std::string words = calibrate::few_cores_words(calibrate::cores_of_hosts(ranks));
+  if (world.rank() == 0 && !words.empty()) say("warning: {}\n", words);
+}
+
 }  // namespace
 
 std::string wrong_world(const calibrate::RankPlace& place, int world_size) {
@@ -53,6 +61,7 @@ int on_rank_machine(const std::string& backend, const calibrate::RankPlace& plac
     calibrate::Backend& network =
         calibrate::open_backend(calibrate::communication_module(backend, place.size));
     world = open_world(network, *compute, place);
+    if (backend == "cuda") warn_of_few_cores(*world);
     RankMachine machine{device, network, *compute, *world};
     return work(machine);
   } catch (const std::exception& error) {

@@ -129,11 +129,11 @@ class Listener {
 
 }  // namespace
 
-int usable_cores() {
+std::set<std::string> names_of_usable_cores() {
+  std::set<std::string> cores;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-  std::set<std::string> cores;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cores;
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     std::ifstream file(
@@ -142,8 +142,10 @@ int usable_cores() {
     if (!std::getline(file, siblings)) siblings = std::to_string(cpu);
     cores.insert(siblings);
   }
-  return std::max(1, static_cast<int>(cores.size()));
+  return cores;
 }
+
+int usable_cores() { return std::max(1, static_cast<int>(names_of_usable_cores().size())); }
 
 // Open MPI 4 names them orte_ and hwloc_base_, Open MPI 5 prte_ and hwloc_default_.
 bool environment_places_ranks() {
@@ -161,6 +163,21 @@ bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments) {
          std::none_of(mpirun_arguments.begin(), mpirun_arguments.end(), [&](const auto& argument) {
            return std::find(kHosts.begin(), kHosts.end(), argument) != kHosts.end();
          });
+}
+
+bool runs_on_one_host(int ranks, int places, const std::vector<std::string>& mpirun_arguments,
+                      const Environment& environment) {
+  if (!stays_on_this_machine(mpirun_arguments)) return false;
+  return !is_under_slurm(environment) || num_slurm_nodes(environment) == 1 || ranks <= places;
+}
+
+std::vector<std::pair<std::string, std::string>> slurm_ignored(const Environment& environment) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  if (!is_under_slurm(environment)) return settings;
+  for (const char* name : {"OMPI_MCA_ras", "OMPI_MCA_plm", "PRTE_MCA_ras", "PRTE_MCA_plm"}) {
+    if (!environment.contains(name)) settings.emplace_back(name, "^slurm");
+  }
+  return settings;
 }
 
 std::vector<std::string> forwarded_variables(const Environment& environment) {
@@ -183,9 +200,10 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, in
   std::vector<std::string> command = {mpirun, "-np", std::to_string(ranks)};
   const std::vector<std::string> fits = {"--bind-to", "core"};
   const std::vector<std::string> crowded = {"--oversubscribe", "--bind-to", "none"};
-  const std::vector<std::string> shared = {"--bind-to", "none"};
+  const std::vector<std::string> unbound = {"--bind-to", "none"};
   const auto& own_core = ranks <= cores ? fits : crowded;
-  const auto& binding = options.core_a_rank ? own_core : shared;
+  const auto& own_gpu = options.one_host ? crowded : unbound;
+  const auto& binding = options.core_a_rank ? own_core : own_gpu;
   if (options.place_ranks) command.insert(command.end(), binding.begin(), binding.end());
   command.insert(command.end(), {"-x", "OMP_NUM_THREADS"});
   for (const auto& [name, value] : options.environment) {
@@ -211,8 +229,15 @@ LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
   LaunchOptions ours = options;
   ours.place_ranks = options.place_ranks && !environment_places_ranks();
   ours.environment.emplace_back(kStartedByUs, "1");
-  ours.forwarded = forwarded_variables(process_environment());
+  const Environment outer = process_environment();
+  ours.forwarded = forwarded_variables(outer);
+  const int places = options.places > 0 ? options.places : usable_cores();
+  ours.one_host = runs_on_one_host(ranks, places, options.mpirun_arguments, outer);
   auto environment = rank_environment(ours);
+  if (ours.one_host) {
+    const auto settings = slurm_ignored(outer);
+    environment.insert(environment.end(), settings.begin(), settings.end());
+  }
   std::optional<ScratchFolder> sessions, memory;
   if (stays_on_this_machine(options.mpirun_arguments)) {
     sessions.emplace(fs::temp_directory_path().string());

@@ -8,6 +8,7 @@
 // tidying has to do.
 #pragma once
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,10 @@ struct LaunchOptions {
   // Each rank has a core to itself. A rank with a GPU needs more: NCCL's proxy threads run beside
   // its main thread.
   bool core_a_rank = true;
+  int places = 0;  // ranks that this host has a GPU or a core for; 0: its cores
+  // Every rank runs on this host. Then a rank with a GPU needs no slot of Open MPI's, which counts
+  // the cores that it sees, or Slurm's tasks: one, in a shell of `srun --pty`.
+  bool one_host = false;  // launch_ranks finds out
 };
 
 struct LaunchOutcome {
@@ -39,7 +44,10 @@ struct LaunchOutcome {
   [[nodiscard]] bool ok() const { return exit_code == 0 && cause.empty(); }
 };
 
-// Physical cores that this process may use; hyper-threads count once. At least 1.
+// Physical cores that this process may use, each by the list of its hyper-threads ("0,64").
+std::set<std::string> names_of_usable_cores();
+
+// Number of those cores; at least 1.
 int usable_cores();
 
 // Open MPI's own variables already say which hosts or cores ranks get (a default hostfile, a
@@ -49,6 +57,15 @@ bool environment_places_ranks();
 
 // Neither the environment nor these arguments name hosts.
 bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments);
+
+// Tells whether all of `ranks` run on this host: no others are named, and Slurm has lent no others
+// or `places` here are enough.
+bool runs_on_one_host(int ranks, int places, const std::vector<std::string>& mpirun_arguments,
+                      const Environment& environment);
+
+// Settings by which Open MPI 4 and 5 take neither hosts nor slots from Slurm (their components
+// ras/slurm and plm/slurm). Empty outside of Slurm; a user's own settings stay.
+std::vector<std::pair<std::string, std::string>> slurm_ignored(const Environment& environment);
 
 // Variables that the ranks must have on other hosts, too: mpirun hands on what it is told to.
 std::vector<std::string> forwarded_variables(const Environment& environment);

@@ -50,6 +50,31 @@ TEST(Ranks, FourRanksGetTheRightResultFromEveryCollective) {
   EXPECT_TRUE(run_probe(4, "collectives").outcome.ok());
 }
 
+// A variable of the environment while this lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+// What a shell of `srun -N2 -n2 --pty` has: Slurm lends one slot here and one on a host that does
+// not exist. Open MPI would refuse four ranks, or ask srun for a daemon there.
+TEST(Ranks, ATaskOfSlurmLimitsNoRanksOnThisHost) {
+  const Variable job("SLURM_JOBID", "7"), id("SLURM_JOB_ID", "7"), nodes("SLURM_NNODES", "2");
+  const Variable hosts("SLURM_NODELIST", host_name() + ",meshwright-no-host");
+  const Variable all("SLURM_JOB_NODELIST", host_name() + ",meshwright-no-host");
+  const Variable tasks("SLURM_TASKS_PER_NODE", "1(x2)"), rank("SLURM_PROCID", "0");
+  const auto [outcome, seconds] = run_probe(4, "collectives", {.core_a_rank = false, .places = 4});
+  EXPECT_TRUE(outcome.ok()) << outcome.cause;
+}
+
 TEST(Ranks, AFailedMpiCallIsASystemErrorWithMpisText) {
   EXPECT_TRUE(run_probe(2, "error").outcome.ok());
 }

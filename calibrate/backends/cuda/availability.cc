@@ -4,11 +4,11 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include "calibrate/backends/gpu_presence.h"
+
 namespace meshwright::calibrate::cuda {
 
-std::string version_text(int number) {
-  return number == 0 ? "none" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
+std::string version_text(int number) { return cuda_version_text(number); }
 
 int visible_devices() {
   int count = 0;
@@ -18,15 +18,18 @@ int visible_devices() {
 std::string why_unavailable() {
   int driver = 0, count = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
-    return "no NVIDIA driver is installed on this machine";
+    return no_library_words(find_gpus());
   }
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaErrorInsufficientDriver) {
-    return fmt::format("the NVIDIA driver is too old: it supports CUDA {}, this program needs {}",
-                       version_text(driver), version_text(CUDART_VERSION));
+    return too_old_words(find_gpus(), driver, CUDART_VERSION);
   }
   if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
-    return "no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide it)";
+    return no_device_words(find_gpus());
+  }
+  if (error == cudaErrorSystemNotReady) {
+    return fmt::format("CUDA says: {} (with NVSwitch, nvidia-fabricmanager must be running)",
+                       cudaGetErrorString(error));
   }
   return error == cudaSuccess ? "" : fmt::format("CUDA says: {}", cudaGetErrorString(error));
 }

@@ -6,7 +6,7 @@
 
 namespace meshwright::calibrate::cuda {
 
-// Empty, or one sentence: no driver, no device, or CUDA's own text.
+// Empty, or one sentence: no driver, an old one, no device, no permission, or CUDA's own text.
 std::string why_unavailable();
 
 // 0 where CUDA cannot be used.

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -24,7 +25,10 @@ namespace meshwright::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using ShortText = std::array<char, 64>;
+
+// A numeric address of IPv6 with its interface ("fe80::1%eth0") and the zero that ends it.
+constexpr std::size_t kAddressLength = INET6_ADDRSTRLEN + IF_NAMESIZE + 1;
+using AddressText = std::array<char, kAddressLength>;
 
 // First message of a rank. A connection that sends something else is a stranger.
 struct Greeting {
@@ -59,37 +63,49 @@ void read_all(const Socket& from, void* data, std::size_t bytes) {
   }
 }
 
-Socket listener_on(std::uint16_t port) {
-  Socket listener(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int no = 0, yes = 1;
-  sockaddr_in6 any{};
-  any.sin6_family = AF_INET6;
-  any.sin6_port = htons(port);
-  setsockopt(listener.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  setsockopt(listener.descriptor(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const auto* address = reinterpret_cast<const sockaddr*>(&any);
-  if (bind(listener.descriptor(), address, sizeof any) != 0 ||
-      listen(listener.descriptor(), SOMAXCONN) != 0) {
-    fail(fmt::format("cannot listen on port {}", port));
+// An address of this host, of either family.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+SocketAddress any_address(int family, std::uint16_t port) {
+  SocketAddress address;
+  address.storage.ss_family = static_cast<sa_family_t>(family);
+  if (family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6*>(&address.storage)->sin6_port = htons(port);
+    address.size = sizeof(sockaddr_in6);
+  } else {
+    reinterpret_cast<sockaddr_in*>(&address.storage)->sin_port = htons(port);
+    address.size = sizeof(sockaddr_in);
   }
-  return listener;
+  return address;
 }
 
-std::uint16_t port_of(const Socket& listener) {
-  sockaddr_in6 bound{};
-  socklen_t size = sizeof bound;
-  getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size);
-  return ntohs(bound.sin6_port);
+// Empty, with the reason in errno, where it cannot listen.
+Socket listener_of(int family, std::uint16_t port) {
+  Socket listener(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (listener.descriptor() < 0) return listener;
+  const int no = 0, yes = 1;
+  if (family == AF_INET6) {
+    setsockopt(listener.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  }
+  setsockopt(listener.descriptor(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  SocketAddress any = any_address(family, port);
+  const bool listens = bind(listener.descriptor(), any.get(), any.size) == 0 &&
+                       listen(listener.descriptor(), SOMAXCONN) == 0;
+  return listens ? std::move(listener) : Socket();
 }
 
-// Address under which this side of a connection is reached.
-std::string own_address(const Socket& connection) {
-  sockaddr_storage name{};
-  socklen_t size = sizeof name;
-  getsockname(connection.descriptor(), reinterpret_cast<sockaddr*>(&name), &size);
-  ShortText text{};
-  getnameinfo(reinterpret_cast<sockaddr*>(&name), size, text.data(), text.size(), nullptr, 0,
-              NI_NUMERICHOST);
+using NameOf = int (*)(int, sockaddr*, socklen_t*);  // getsockname, getpeername
+
+// Numeric address of one side of a connection.
+std::string address_text(const Socket& connection, NameOf name_of) {
+  SocketAddress address;
+  name_of(connection.descriptor(), address.get(), &address.size);
+  AddressText text{};
+  getnameinfo(address.get(), address.size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   return text.data();
 }
 
@@ -135,6 +151,39 @@ std::optional<int> number_in(const char* variable) {
 
 }  // namespace
 
+Socket open_listener(std::uint16_t port, const std::vector<int>& families) {
+  for (const int family : families) {
+    Socket listener = listener_of(family, port);
+    if (listener.descriptor() >= 0) return listener;
+    if (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL) break;
+  }
+  fail(fmt::format("cannot listen on port {}", port));
+}
+
+std::uint16_t port_of(const Socket& listener) {
+  SocketAddress bound;
+  getsockname(listener.descriptor(), bound.get(), &bound.size);
+  return bound.storage.ss_family == AF_INET6
+             ? ntohs(reinterpret_cast<const sockaddr_in6*>(&bound.storage)->sin6_port)
+             : ntohs(reinterpret_cast<const sockaddr_in*>(&bound.storage)->sin_port);
+}
+
+bool is_loopback(const std::string& address) {
+  constexpr std::uint32_t kLoopbackNet = 127;
+  in6_addr six{};
+  if (inet_pton(AF_INET6, address.c_str(), &six) == 1) {
+    const bool mapped = IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == kLoopbackNet;
+    return mapped || IN6_IS_ADDR_LOOPBACK(&six);
+  }
+  in_addr four{};
+  return inet_pton(AF_INET, address.c_str(), &four) == 1 &&
+         ntohl(four.s_addr) >> 24 == kLoopbackNet;
+}
+
+std::string reachable_address(const std::string& theirs, const std::string& first) {
+  return is_loopback(theirs) ? first : theirs;
+}
+
 Socket& Socket::operator=(Socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   return *this;
@@ -145,13 +194,14 @@ Socket::~Socket() {
 }
 
 std::unique_ptr<SocketRanks> SocketRanks::meet(int rank, int size, const MeetingPoint& point) {
-  return rank == 0 ? listen_for(listener_on(point.port), size, point)
+  return rank == 0 ? listen_for(open_listener(point.port), size, point)
                    : connect_to(rank, size, point);
 }
 
 std::unique_ptr<SocketRanks> SocketRanks::listen_for(const Socket& listener, int size,
                                                      const MeetingPoint& point) {
-  std::unique_ptr<SocketRanks> ranks(new SocketRanks(0, size, point.address));
+  constexpr char kHere[] = "127.0.0.1";  // the listener takes both families
+  std::unique_ptr<SocketRanks> ranks(new SocketRanks(0, size, kHere, kHere));
   ranks->peers_.resize(static_cast<std::size_t>(size));
   const auto deadline = Clock::now() + point.patience;
   for (int here = 1; here < size;) {
@@ -194,7 +244,8 @@ std::unique_ptr<SocketRanks> SocketRanks::connect_to(int rank, int size,
   send_at_once(leader);
   const Greeting greeting{.rank = rank, .size = size};
   write_all(leader, &greeting, sizeof greeting);
-  std::unique_ptr<SocketRanks> ranks(new SocketRanks(rank, size, own_address(leader)));
+  std::unique_ptr<SocketRanks> ranks(new SocketRanks(rank, size, address_text(leader, getsockname),
+                                                     address_text(leader, getpeername)));
   ranks->peers_.push_back(std::move(leader));
   return ranks;
 }
@@ -204,9 +255,9 @@ std::unique_ptr<HostRanks> SocketRanks::split_ranks(int color, int key) {
   struct Offer {
     int color = 0, key = 0, rank = 0;
     std::uint16_t port = 0;
-    ShortText address{};
+    AddressText address{};
   };
-  const Socket listener = listener_on(0);
+  const Socket listener = open_listener(0);
   Offer mine{.color = color, .key = key, .rank = rank_, .port = port_of(listener)};
   std::copy_n(address_.begin(), std::min(address_.size(), mine.address.size() - 1),
               mine.address.begin());
@@ -219,7 +270,8 @@ std::unique_ptr<HostRanks> SocketRanks::split_ranks(int color, int key) {
   const auto own =
       std::find_if(group.begin(), group.end(), [&](const Offer& o) { return o.rank == rank_; });
   const int size = static_cast<int>(group.size());
-  const MeetingPoint point{.address = group.front().address.data(), .port = group.front().port};
+  const MeetingPoint point{.address = reachable_address(group.front().address.data(), first_),
+                           .port = group.front().port};
   if (own == group.begin()) return listen_for(listener, size, point);
   return connect_to(static_cast<int>(own - group.begin()), size, point);
 }
@@ -266,6 +318,10 @@ std::unique_ptr<SocketRanks> meet_as_torchrun_says() {
         "MASTER_PORT");
   }
   const int port = ours ? *ours : *theirs + 1;
+  if (port > UINT16_MAX) {
+    throw SystemError("MASTER_PORT is 65535, and no port follows it",
+                      "set MESHWRIGHT_PORT to a free port, the same on all ranks");
+  }
   return SocketRanks::meet(*rank, *size,
                            {.address = address, .port = static_cast<std::uint16_t>(port)});
 }

@@ -4,7 +4,14 @@
 //
 // Rank 0 of a group listens, the others connect to it, and every exchange is a gather through it:
 // small values, seldom.
+//
+// Addresses: a host's own name may resolve to 127.0.1.1 on it (Debian, Ubuntu), where no other host
+// gets to. A rank therefore offers the address from which it reached rank 0. Where that is a
+// loopback address, it is on rank 0's host, and each rank takes the address at which it reached
+// rank 0 itself.
 #pragma once
+
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstdint>
@@ -31,6 +38,19 @@ class Socket {
   int descriptor_;
 };
 
+// Listens on `port` of all addresses, 0: on a free one. Families are tried in this order; the next
+// one where this host does not have one (IPv6 may be off). Throws SystemError.
+Socket open_listener(std::uint16_t port, const std::vector<int>& families = {AF_INET6, AF_INET});
+std::uint16_t port_of(const Socket& listener);
+
+// Tells whether a numeric address is of this host's loopback: 127.0.0.0/8 (also as
+// ::ffff:127.0.0.1) or ::1.
+bool is_loopback(const std::string& address);
+
+// Address at which this rank reaches another one, that sees itself at `theirs`; this rank reached
+// the first one at `first`.
+std::string reachable_address(const std::string& theirs, const std::string& first);
+
 struct MeetingPoint {
   std::string address;     // of rank 0: a name or a number
   std::uint16_t port = 0;  // that it listens on
@@ -53,19 +73,21 @@ class SocketRanks final : public HostRanks {
   [[noreturn]] void abort(int exit_code) override;
 
  private:
-  SocketRanks(int rank, int size, std::string address)
-      : rank_(rank), size_(size), address_(std::move(address)) {}
+  SocketRanks(int rank, int size, std::string address, std::string first)
+      : rank_(rank), size_(size), address_(std::move(address)), first_(std::move(first)) {}
   static std::unique_ptr<SocketRanks> listen_for(const Socket& listener, int size,
                                                  const MeetingPoint& point);
   static std::unique_ptr<SocketRanks> connect_to(int rank, int size, const MeetingPoint& point);
 
   int rank_, size_;
-  std::string address_;        // of this rank, as others reach it
+  std::string address_;        // of this rank, as it sees itself
+  std::string first_;          // of rank 0, as this rank reached it
   std::vector<Socket> peers_;  // of rank 0: by rank, its own unused; else: rank 0 alone
 };
 
 // Connects the ranks by torchrun's variables RANK, WORLD_SIZE and MASTER_ADDR. torchrun itself
-// listens on MASTER_PORT; the ranks use the next port, or MESHWRIGHT_PORT.
+// listens on MASTER_PORT; the ranks use the next port, or MESHWRIGHT_PORT. Throws SystemError where
+// variables are missing.
 std::unique_ptr<SocketRanks> meet_as_torchrun_says();
 
 }  // namespace meshwright::calibrate

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/calibrated_machine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sim/base/error.h"
+#include "tests/unit/calibrate/alone.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -11,6 +15,31 @@ MeasuredPoint spread_point(double spread, bool noisy) {
   p.measurement.noisy = noisy;
   p.measurement.summary.relative_spread = spread;
   return p;
+}
+
+// Two ranks that say the same of themselves.
+class Twins : public Alone {
+ public:
+  [[nodiscard]] int size() const override { return 2; }
+  void host_gather(const void* in, void* out, std::size_t bytes) override {
+    std::memcpy(out, in, bytes);
+    std::memcpy(static_cast<char*>(out) + bytes, in, bytes);
+  }
+};
+
+// --gpus-per-task=1 would hide the other GPUs from NCCL.
+TEST(SharedDevices, TheAdviceForSrunKeepsAllGpusVisible) {
+  Twins world;
+  DeviceDescription device;
+  device.kind = "cuda";
+  device.details = {{"pci_bus_id", "0000:17:00.0"}};
+  try {
+    refuse_shared_devices(world, device);
+    FAIL() << "two ranks took turns on one GPU";
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.hint(), testing::HasSubstr("--gpus-per-node=8 --gpu-bind=none"));
+    EXPECT_THAT(error.hint(), testing::HasSubstr("not --gpus-per-task"));
+  }
 }
 
 TEST(NoisyWords, AreOneSentenceForAllPoints) {

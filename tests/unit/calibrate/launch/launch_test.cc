@@ -38,8 +38,33 @@ TEST(Launch, TheUsersArgumentsComeLastBeforeTheProgram) {
 // NCCL's proxy threads would wait for the main thread on one core.
 TEST(Launch, RanksWithAGpuAreNotBoundToACore) {
   EXPECT_THAT(
-      mpirun_command("mpirun", 2, 8, {"prog"}, {.core_a_rank = false}),
-      ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "-x", "OMP_NUM_THREADS", "prog"));
+      mpirun_command("mpirun", 16, 8, {"prog"}, {.core_a_rank = false}),
+      ElementsAre("mpirun", "-np", "16", "--bind-to", "none", "-x", "OMP_NUM_THREADS", "prog"));
+}
+
+// A GPU is the place of a rank. Open MPI counts cores, or Slurm's tasks, and would refuse.
+TEST(Launch, RanksWithAGpuOnOneHostNeedNoSlots) {
+  EXPECT_THAT(mpirun_command("mpirun", 8, 1, {"prog"}, {.core_a_rank = false, .one_host = true}),
+              ElementsAre("mpirun", "-np", "8", "--oversubscribe", "--bind-to", "none", "-x",
+                          "OMP_NUM_THREADS", "prog"));
+}
+
+TEST(Launch, RanksRunOnThisHostUnlessOthersAreNamedOrLentAndNeeded) {
+  const Environment one{{"SLURM_JOB_ID", "7"}, {"SLURM_NNODES", "1"}};
+  const Environment two{{"SLURM_JOB_ID", "7"}, {"SLURM_NNODES", "2"}};
+  EXPECT_TRUE(runs_on_one_host(16, 8, {}, {}));
+  EXPECT_TRUE(runs_on_one_host(16, 8, {}, one));
+  EXPECT_TRUE(runs_on_one_host(8, 8, {}, two));  // "measuring 8 of 8 GPUs of this host"
+  EXPECT_FALSE(runs_on_one_host(16, 8, {}, two));
+  EXPECT_FALSE(runs_on_one_host(2, 8, {"--host", "a:1,b:1"}, {}));
+}
+
+TEST(Launch, OpenMpiIsToldNotToAskSlurm) {
+  using testing::Pair;
+  EXPECT_THAT(slurm_ignored({{"PATH", "/usr/bin"}}), testing::IsEmpty());
+  EXPECT_THAT(slurm_ignored({{"SLURM_JOBID", "7"}, {"OMPI_MCA_plm", "rsh"}}),
+              ElementsAre(Pair("OMPI_MCA_ras", "^slurm"), Pair("PRTE_MCA_ras", "^slurm"),
+                          Pair("PRTE_MCA_plm", "^slurm")));
 }
 
 TEST(Launch, NetworkSettingsAndLibrariesReachOtherHosts) {

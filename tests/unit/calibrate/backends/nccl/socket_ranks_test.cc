@@ -20,18 +20,11 @@ namespace {
 using ::testing::ElementsAre;
 
 // One that nobody listens on now.
-std::uint16_t free_port() {
-  const Socket probe(socket(AF_INET6, SOCK_STREAM, 0));
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(probe.descriptor(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  getsockname(probe.descriptor(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin6_port);
-}
+std::uint16_t free_port() { return port_of(open_listener(0)); }
 
-void on_ranks(int size, const std::function<void(SocketRanks&)>& work) {
-  const MeetingPoint point{.address = "127.0.0.1", .port = free_port()};
+void on_ranks(int size, const std::function<void(SocketRanks&)>& work,
+              const std::string& address = "127.0.0.1") {
+  const MeetingPoint point{.address = address, .port = free_port()};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] { work(*SocketRanks::meet(rank, size, point)); });
@@ -102,6 +95,66 @@ TEST(SocketRanks, AStrangerIsNotTakenForARank) {
   EXPECT_EQ(send(stranger.descriptor(), "GET / HTTP/1.0\r\n\r\n", 18, 0), 18);
   EXPECT_EQ(SocketRanks::meet(1, 2, point)->host_max(2.0), 2.0);
   first.join();
+}
+
+// What a kernel without IPv6 says to every call: the family is not there.
+TEST(SocketRanks, ListenOnIpv4WhereThereIsNoIpv6) {
+  constexpr int kNoFamily = -1;
+  const Socket listener = open_listener(0, {kNoFamily, AF_INET});
+  Socket caller(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port_of(listener));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_NE(address.sin_port, 0);
+  EXPECT_EQ(connect(caller.descriptor(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_THROW((void)open_listener(0, {kNoFamily}), SystemError);
+}
+
+// The next family would share the port with the program that has it.
+TEST(SocketRanks, APortThatIsTakenIsAnError) {
+  const Socket taken = open_listener(0);
+  EXPECT_THROW((void)open_listener(port_of(taken)), SystemError);
+}
+
+TEST(SocketRanks, OtherHostsReachNoLoopbackAddress) {
+  for (const char* here : {"127.0.0.1", "127.0.1.1", "::1", "::ffff:127.0.1.1"}) {
+    EXPECT_TRUE(is_loopback(here)) << here;
+  }
+  for (const char* elsewhere :
+       {"10.0.0.1", "128.0.0.1", "fd00::7f", "fe80::1%eth0", "node-127", ""}) {
+    EXPECT_FALSE(is_loopback(elsewhere)) << elsewhere;
+  }
+}
+
+// Rank 0's host has the address 10.0.0.1 and calls itself 127.0.1.1.
+TEST(SocketRanks, ALoopbackAddressMeansTheHostOfTheFirstRank) {
+  EXPECT_EQ(reachable_address("127.0.0.1", "10.0.0.1"), "10.0.0.1");    // from another host
+  EXPECT_EQ(reachable_address("127.0.0.1", "127.0.1.1"), "127.0.1.1");  // on that host
+  EXPECT_EQ(reachable_address("10.0.0.2", "127.0.1.1"), "10.0.0.2");    // from there to another
+  EXPECT_EQ(reachable_address("10.0.0.2", "10.0.0.1"), "10.0.0.2");
+}
+
+// Kubernetes names of 66 characters and more are common. This one is 127.0.0.1 in octal; of its
+// first 63 characters no address can be made.
+TEST(SocketRanks, ALongAddressIsNotCut) {
+  const std::string address = std::string(56, '0') + "0177.0.0.1";
+  on_ranks(
+      3,
+      [](SocketRanks& ranks) {
+        const auto part = ranks.split_ranks(0, ranks.rank());
+        EXPECT_EQ(part->host_max(ranks.rank()), 2.0);
+      },
+      address);
+}
+
+TEST(SocketRanks, NoPortFollowsTheLastOne) {
+  setenv("RANK", "0", 1);
+  setenv("WORLD_SIZE", "1", 1);
+  setenv("MASTER_ADDR", "127.0.0.1", 1);
+  setenv("MASTER_PORT", "65535", 1);
+  EXPECT_THROW((void)meet_as_torchrun_says(), SystemError);
+  for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) unsetenv(name);
 }
 
 TEST(SocketRanks, TorchrunsVariablesSayWhereToMeet) {
