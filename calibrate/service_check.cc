@@ -24,18 +24,14 @@ constexpr std::array kSequences{1, 4, 8, 16};
 // come later.
 constexpr int kPrompt = 48, kAnswer = 49;
 constexpr int kBlock = 16;  // tokens
-constexpr Seconds kBetweenGroups = milliseconds(0.5);
 constexpr Flops kLargestRun = flops(2e11);
 constexpr Bytes kLargestWeights = gibibytes(1);
 
-// The groups of the stages come one after the other, while the prompts of the first are computed.
+// So many of each stream.
 ServingLoad load_of(std::int64_t sequences, int stages) {
   ServingLoad load;
-  load.kind = LoadKind::arrivals;
-  const std::int64_t each = (sequences + stages - 1) / stages;
-  for (std::int64_t i = 0; i < sequences; ++i) {
-    load.arrivals.push_back(kBetweenGroups * static_cast<double>(i / each));
-  }
+  load.kind = LoadKind::all_at_once;
+  load.num_requests = static_cast<int>(sequences) * stages;
   load.lengths.input = kPrompt;
   load.lengths.output = kAnswer;
   return load;
@@ -48,16 +44,16 @@ ServingScenario scenario_of(const ServiceDemand& service) {
   ReplicaOptions& options = scenario.options;
   options.layout.tensor_parallel_size = service.tensor_parallel_size;
   options.layout.pipeline_parallel_size = service.pipeline_parallel_size;
-  options.max_num_seqs = kSequences.back();
+  options.max_num_seqs = kSequences.back() * service.pipeline_parallel_size;
   options.max_num_batched_tokens = kSequences.back() * kPrompt;
   options.block_size = kBlock;
   return scenario;
 }
 
-ServingModelOptions model_options(const Compute& compute) {
+ServingModelOptions model_options(const Compute& compute, int stages) {
   const std::int64_t each = (kPrompt + kAnswer + 1 + kBlock - 1) / kBlock;
   const bool cores = compute.describe().device_kind() == DeviceKind::cpu;
-  return {.blocks = kSequences.back() * each,
+  return {.blocks = kSequences.back() * stages * each,
           .block_size = kBlock,
           .longest = kPrompt + kAnswer + 1,
           .precision = cores ? Precision::fp32 : Precision::bf16};
@@ -120,8 +116,8 @@ std::vector<MeasuredPoint> served_steps(const ServiceDemand& service) {
   std::vector<MeasuredPoint> points;
   const int stages = service.pipeline_parallel_size;
   for (const int sequences : kSequences) {
-    if (sequences < stages) continue;
     for (const bool prompts : {true, false}) {
+      // Prompts of the streams wait for each other.
       if (prompts && stages > 1) continue;
       MeasuredPoint point;
       point.subject = timed::ServedStep{{.prompts = prompts,
@@ -145,7 +141,8 @@ ServiceCheck::ServiceCheck(const ServiceDemand& service, Compute& compute, Commu
       samples_(steps_.size()) {
   replica_ = world.split(world.rank() / ranks_of(service), world.rank());
   if (world.rank() >= serving_ranks(service, world)) return;
-  engine_ = std::make_unique<ServingEngine>(*scenario_, compute, *replica_, model_options(compute));
+  engine_ = std::make_unique<ServingEngine>(*scenario_, compute, *replica_,
+                                            model_options(compute, service.pipeline_parallel_size));
 }
 
 ServiceCheck::~ServiceCheck() = default;
@@ -201,8 +198,7 @@ void predict_parts(const ServiceDemand& service, const ServingCluster& cluster,
     for (MeasuredPoint& point : points) {
       if (!same_subject(point, step)) continue;
       ServedStepShape& shape = std::get<timed::ServedStep>(point.subject).shape;
-      const EngineStep parts = step_of(shape);
-      shape.parts = step_duration(replica, parts, parts).duration;
+      shape.parts = step_time(replica.cost, step_of(shape)).total;
     }
   }
 }

@@ -48,8 +48,8 @@ struct EngineStepShape {
   bool operator==(const EngineStepShape&) const = default;
 };
 
-// A whole step of the trial's engine: `sequences` prompts of `tokens` each, or so many sequences
-// that decode, each with `tokens` in the cache.
+// A whole step of the trial's engine, with stages of one stream: `sequences` prompts of `tokens`
+// each, or so many sequences that decode, each with `tokens` in the cache.
 struct ServedStepShape {
   bool prompts = false;
   std::string model{};

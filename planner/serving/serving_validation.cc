@@ -95,7 +95,10 @@ ComparedTimes compared_steps(const ServiceAsRun& service, const ServingObservati
   ComparedTimes times;
   for (const ObservedServingStep& step : o.steps) {
     if ((step.step.prefill_tokens > 0.0) != with_prompts) continue;
-    times.add(step_duration(service.of(o, step), step.step, step.step).duration, step.time);
+    const ServingReplica& replica = service.of(o, step);
+    times.add(steps_by_streams(replica) ? pass_time(replica, step.step, step.step)
+                                        : step_duration(replica, step.step, step.step).duration,
+              step.time);
   }
   return times;
 }

@@ -18,13 +18,16 @@ constexpr auto kLater = [](const auto& a, const auto& b) { return a.last_step > 
 ReplicaSimulation::ReplicaSimulation(const ServingReplica& replica, ServingRun& run)
     : replica_(replica),
       rule_(replica.rule),
+      has_streams_(steps_by_streams(replica)),
       run_(run),
-      groups_(static_cast<std::size_t>(replica.cost.data_ranks)),
+      groups_(
+          static_cast<std::size_t>(has_streams_ ? replica.cost.stages : replica.cost.data_ranks)),
       capacity_(cache_capacity(replica)),
-      waste_((replica.rule.block_size - 1) / 2.0 + window_equivalent_tokens(replica)) {}
+      waste_((replica.rule.block_size - 1) / 2.0 + window_equivalent_tokens(replica)),
+      stage_free_(static_cast<std::size_t>(replica.cost.stages)) {}
 
 void ReplicaSimulation::enqueue(const QueuedRequest& request) {
-  // Data ranks are balanced by the number of their requests.
+  // Data ranks and streams are balanced by the number of their requests.
   std::size_t best = next_group_;
   if (groups_.size() > 1) {
     const auto load = [](const Group& g) {
@@ -36,24 +39,44 @@ void ReplicaSimulation::enqueue(const QueuedRequest& request) {
     }
     next_group_ = (best + 1) % groups_.size();
   }
-  groups_[best].waiting.push_back(request);
+  // A stream that is ahead may have asked for a later one before.
+  auto& waiting = groups_[best].waiting;
+  auto at = waiting.end();
+  while (has_streams_ && at != waiting.begin() && (at - 1)->enqueued > request.enqueued) --at;
+  waiting.insert(at, request);
+}
+
+std::optional<Seconds> ReplicaSimulation::start_of(const Group& group, Seconds clock) const {
+  if (!group.running.empty() || !group.prompts.empty()) return clock;
+  std::optional<Seconds> start;
+  const auto may = [&](Seconds when) {
+    when = std::max(clock, when);
+    start = start ? std::min(*start, when) : when;
+  };
+  if (!group.arriving.empty()) may(group.arriving.front().there);
+  if (group.waiting.empty()) return start;
+  // Beside prompts that are still on their way, and beside other streams, there may be no room for
+  // the next one.
+  const QueuedRequest& next = group.waiting.front();
+  const bool alone = group.arriving.empty() && !has_streams_;
+  if (alone || has_room(group, next)) may(next.enqueued);
+  return start;
+}
+
+std::optional<Seconds> ReplicaSimulation::next_start(std::size_t stream) const {
+  if (!has_streams_) return next_start();
+  const Group& group = groups_[stream];
+  if (group.is_stepping) return std::nullopt;
+  return start_of(group, std::max(group.free, stage_free_.front()));
 }
 
 std::optional<Seconds> ReplicaSimulation::next_start() const {
-  std::optional<Seconds> start;
-  for (const Group& group : groups_) {
-    if (!group.running.empty() || !group.prompts.empty()) return clock_;
-    const auto may = [&](Seconds when) {
-      when = std::max(clock_, when);
-      start = start ? std::min(*start, when) : when;
-    };
-    if (!group.arriving.empty()) may(group.arriving.front().there);
-    // Beside prompts that are still on their way there may be no room for the next one.
-    if (group.waiting.empty()) continue;
-    const QueuedRequest& next = group.waiting.front();
-    if (group.arriving.empty() || has_room(group, next)) may(next.enqueued);
+  std::optional<Seconds> first;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const auto start = has_streams_ ? next_start(i) : start_of(groups_[i], clock_);
+    if (start && (!first || *start < *first)) first = start;
   }
-  return start;
+  return first;
 }
 
 double ReplicaSimulation::held(double tokens) const {
@@ -80,6 +103,27 @@ double ReplicaSimulation::requests_in(const Group& group) const {
   return static_cast<double>(group.running.size() + group.prompts.size() + group.arriving.size());
 }
 
+double ReplicaSimulation::requests_beside(const Group& group) const {
+  if (!has_streams_) return requests_in(group);
+  double sum = 0;
+  for (const Group& one : groups_) sum += requests_in(one);
+  return sum;
+}
+
+double ReplicaSimulation::used_beside(const Group& group, double more) const {
+  if (!has_streams_) return used(group, more);
+  double sum = 0;
+  for (const Group& one : groups_) sum += used(one, more);
+  return sum;
+}
+
+double ReplicaSimulation::reserved_beside(const Group& group) const {
+  if (!has_streams_) return group.reserved;
+  double sum = 0;
+  for (const Group& one : groups_) sum += one.reserved;
+  return sum;
+}
+
 std::vector<int> ReplicaSimulation::decodes_of(std::size_t group) const {
   std::vector<int> requests;
   if (groups_[group].step.decode_sequences == 0.0) return requests;
@@ -93,10 +137,12 @@ double ReplicaSimulation::limit_of(const QueuedRequest& request) const {
 }
 
 bool ReplicaSimulation::has_room(const Group& group, const QueuedRequest& request) const {
-  const double requests = requests_in(group);
+  const double requests = requests_beside(group);
   if (requests == 0) return true;
   if (requests + 1.0 > rule_.max_sequences) return false;
-  const double promised = used(group) + group.reserved;
+  // Of a stream whose step is not over each sequence has one more token.
+  const double promised =
+      used_beside(group, has_streams_ ? rule_.tokens_per_step : 0.0) + reserved_beside(group);
   return promised + held(request.input) + limit_of(request) <= capacity_;
 }
 
@@ -177,8 +223,9 @@ void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decisi
 // The newest gives its place back until the rest can grow by a step: of those that run, and where
 // one is left, of the prompts beside it.
 void ReplicaSimulation::make_room(Group& group) {
-  while (used(group, rule_.tokens_per_step) > capacity_) {
-    if (group.running.size() > 1) {
+  while (used_beside(group, rule_.tokens_per_step) > capacity_) {
+    const bool others = requests_beside(group) > requests_in(group);
+    if (group.running.size() > 1 || (others && !group.running.empty())) {
       throw_out_newest(group);
     } else if (!group.prompts.empty()) {
       throw_out_prompt(group);
@@ -386,16 +433,27 @@ void ReplicaSimulation::end_decodes(Group& group, Seconds end, double steps, Sec
   }
 }
 
-void ReplicaSimulation::compose_step(Seconds start) {
+void ReplicaSimulation::compose_step(Seconds start, std::size_t stream) {
   first_tokens_.clear();
   ends_.clear();
   start_ = start;
+  if (has_streams_) {
+    Group& group = groups_[stream];
+    group.start = start;
+    group.is_stepping = true;
+    fetch(group, start);
+    begin_arrived(group, start);
+    compose(group, seen_until(start, true));
+    slowest_ = mean_ = group.step;
+    return;
+  }
   const bool idle = was_idle_ || start > clock_;
   const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
   const Seconds seen = seen_until(decision, idle);
   slowest_ = mean_ = {};
   balancing_ = waits_for_balance(seen);
   for (Group& group : groups_) {
+    group.start = start;
     fetch(group, start);
     begin_arrived(group, decision);
     compose(group, seen);
@@ -413,9 +471,25 @@ void ReplicaSimulation::compose_step(Seconds start) {
            mean_.prefill_pairs * share};
 }
 
-void ReplicaSimulation::finish_step(Seconds end) { end_steps({end, 1.0, end - start_, {}}); }
+void ReplicaSimulation::finish_step(Seconds end, std::size_t stream) {
+  if (has_streams_) {
+    first_tokens_.clear();
+    ends_.clear();
+  }
+  end_steps({end, 1.0, end - groups_[stream].start, {}}, stream);
+}
 
-void ReplicaSimulation::end_steps(const Finished& finished) {
+void ReplicaSimulation::end_steps(const Finished& finished, std::size_t stream) {
+  if (has_streams_) {
+    Group& group = groups_[stream];
+    end_decodes(group, finished.end, finished.steps, finished.each);
+    end_prompts(group, finished.end, {});
+    group.free = finished.end;
+    group.is_stepping = false;
+    busy_ += finished.each * finished.steps / static_cast<double>(replica_.cost.stages);
+    run_.steps += static_cast<std::int64_t>(finished.steps);
+    return;
+  }
   for (Group& group : groups_) {
     end_decodes(group, finished.end, finished.steps, finished.each);
     end_prompts(group, finished.end, finished.prompt_delay);
@@ -433,7 +507,53 @@ void ReplicaSimulation::end_steps(const Finished& finished) {
   if (empty && ends_.empty() && first_tokens_.empty()) last_start_ = start_;
 }
 
+// Others have nothing to do, now or later.
+bool ReplicaSimulation::is_alone(std::size_t stream) const {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (i != stream && (requests_in(groups_[i]) > 0.0 || !groups_[i].waiting.empty())) return false;
+  }
+  return true;
+}
+
+// Equal steps, one behind the other, through all stages. Returns when the last one is over.
+Seconds ReplicaSimulation::pass_stages(Seconds start, Seconds pass, double steps) {
+  const Seconds each = pass / static_cast<double>(stage_free_.size());
+  Seconds at = start + pass * (steps - 1.0);
+  for (Seconds& free : stage_free_) {
+    at = std::max(at, free) + each;
+    free = at;
+  }
+  return at;
+}
+
+void ReplicaSimulation::advance_stream(Seconds limit) {
+  std::size_t stream = 0;
+  std::optional<Seconds> start;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const auto own = next_start(i);
+    if (!own || (start && *own >= *start)) continue;
+    start = own;
+    stream = i;
+  }
+  compose_step(*start, stream);
+  Seconds pass = pass_time(replica_, slowest_, mean_);
+  double steps = 1.0;
+  if (slowest_.decode_sequences > 0.0 && is_alone(stream)) {
+    steps = steps_alike(pass, limit);
+    if (steps > 1.0) {
+      // Contexts grow: the middle step stands for all.
+      slowest_.decode_context +=
+          (steps - 1.0) / 2.0 * rule_.tokens_per_step * slowest_.decode_sequences;
+      pass = pass_time(replica_, slowest_, slowest_);
+    }
+  }
+  const bool empty = slowest_.decode_sequences == 0.0 && slowest_.prefill_tokens == 0.0;
+  const Seconds end = empty ? *start : pass_stages(*start, pass, steps);
+  end_steps({end, steps, steps > 1.0 ? pass : end - *start, {}}, stream);
+}
+
 void ReplicaSimulation::advance(Seconds limit) {
+  if (has_streams_) return advance_stream(limit);
   compose_step(std::max(clock_, *next_start()));
   StepDuration one = step_duration(replica_, slowest_, mean_);
   double steps = 1.0;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One replica's queues and steps, the part of simulation.h that an engine is.
 //
+// Data ranks of attention step together, each with its own requests. Pipeline stages have as many
+// streams, each with its own requests, too, but each stream steps by itself, and all share the
+// cache: while one's pass is on the second stage, the next one's is on the first (vLLM
+// v1/engine/core.py, step_with_batch_queue).
+//
 // The scheduler has two clocks. advance() runs a step in the time that it is predicted to take. An
 // engine that executes it calls compose_step(), runs what it says, and calls finish_step() with the
 // time at which it was done.
@@ -50,6 +55,10 @@ class ReplicaSimulation {
   void enqueue(const QueuedRequest& request);
   // When the next step may start; none: nothing to do.
   [[nodiscard]] std::optional<Seconds> next_start() const;
+  // Streams that step by themselves: one a stage, one in all without stages.
+  [[nodiscard]] std::size_t streams() const { return has_streams_ ? groups_.size() : 1; }
+  // When the stream's next step may start; none: it has nothing to do, or a step that is not over.
+  [[nodiscard]] std::optional<Seconds> next_start(std::size_t stream) const;
   // Runs one step, or a run of equal ones that ends before `limit`. Their first tokens and ends are
   // in first_tokens() and ends().
   void advance(Seconds limit);
@@ -57,15 +66,15 @@ class ReplicaSimulation {
   [[nodiscard]] const std::vector<StepEvent>& ends() const { return ends_; }
   [[nodiscard]] Seconds busy() const { return busy_; }
 
-  // The next step, which starts at `start`, not before next_start().
-  void compose_step(Seconds start);
+  // The stream's next step, which starts at `start`, not before next_start(stream).
+  void compose_step(Seconds start, std::size_t stream = 0);
   // The cache of a request that set out in a step before is here. Its time was not known (moving:
   // infinity).
   void arrive(int index, Seconds when);
-  // The step that was composed last is over. Its first tokens and ends are known from now on.
-  void finish_step(Seconds end);
-  // Of the step that was composed last, on one attention group: its sizes, the requests that
-  // decode, and the parts of prompts. Those that lost their place in the cache before it.
+  // The stream's step is over. Its first tokens and ends are known from now on.
+  void finish_step(Seconds end, std::size_t stream = 0);
+  // Of the step that was composed last, on one attention group or stream: its sizes, the requests
+  // that decode, and the parts of prompts. Those that lost their place in the cache before it.
   [[nodiscard]] const EngineStep& step_of(std::size_t group) const { return groups_[group].step; }
   [[nodiscard]] std::vector<int> decodes_of(std::size_t group) const;
   [[nodiscard]] const std::vector<PromptPart>& prompts_of(std::size_t group) const {
@@ -108,7 +117,10 @@ class ReplicaSimulation {
     bool holds = false;   // in this step
     Seconds last_decode{};
     std::vector<Seconds> newcomers{};  // first tokens since then
+    Seconds free{};                    // of a stream: its last step is over
+    bool is_stepping = false;          // of a stream: its step is not over
     // Of the step that is being made.
+    Seconds start{};
     EngineStep step{};
     std::vector<std::size_t> finished{};  // places in prompts
     std::vector<PromptPart> parts{};
@@ -130,6 +142,11 @@ class ReplicaSimulation {
   [[nodiscard]] double context_of(const Group& group, const Running& one) const;
   [[nodiscard]] double limit_of(const QueuedRequest& request) const;
   [[nodiscard]] double requests_in(const Group& group) const;
+  // Of all that share the group's cache.
+  [[nodiscard]] double requests_beside(const Group& group) const;
+  [[nodiscard]] double used_beside(const Group& group, double more = 0.0) const;
+  [[nodiscard]] double reserved_beside(const Group& group) const;
+  [[nodiscard]] std::optional<Seconds> start_of(const Group& group, Seconds clock) const;
   [[nodiscard]] bool has_room(const Group& group, const QueuedRequest& request) const;
   void take_in(Group& group, const QueuedRequest& request);
   bool admit(Group& group, Seconds decision);
@@ -147,11 +164,15 @@ class ReplicaSimulation {
   void start_decoding(Group& group, const QueuedRequest& request, Seconds now);
   void end_prompts(Group& group, Seconds end, Seconds delay);
   void end_decodes(Group& group, Seconds end, double steps, Seconds each);
-  void end_steps(const Finished& finished);
+  void end_steps(const Finished& finished, std::size_t stream);
   [[nodiscard]] double steps_alike(Seconds duration, Seconds limit) const;
+  [[nodiscard]] bool is_alone(std::size_t stream) const;
+  void advance_stream(Seconds limit);
+  [[nodiscard]] Seconds pass_stages(Seconds start, Seconds pass, double steps);
 
   const ServingReplica& replica_;
   const SchedulerRule& rule_;
+  bool has_streams_;
   ServingRun& run_;
   std::vector<Group> groups_;
   std::size_t next_group_ = 0;
@@ -164,6 +185,7 @@ class ReplicaSimulation {
   Seconds clock_{}, start_{}, last_start_{}, busy_{};
   EngineStep slowest_{}, mean_{};  // of the groups, in the step that is being made
   bool was_idle_ = true;
+  std::vector<Seconds> stage_free_;
   std::vector<StepEvent> first_tokens_, ends_;
 };
 

@@ -68,6 +68,11 @@ EngineStep without_prompts(const EngineStep& step) {
 
 }  // namespace
 
+Seconds pass_time(const ServingReplica& replica, const EngineStep& slowest,
+                  const EngineStep& mean) {
+  return group_step_time(replica.cost, slowest, mean).total;
+}
+
 StepDuration step_duration(const ServingReplica& replica, const EngineStep& slowest,
                            const EngineStep& mean) {
   const ReplicaCost& cost = replica.cost;

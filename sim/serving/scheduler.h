@@ -65,4 +65,11 @@ struct StepDuration {
 StepDuration step_duration(const ServingReplica& replica, const EngineStep& slowest,
                            const EngineStep& mean);
 
+// Whether each stage has a stream of requests of its own (replica_simulation.h).
+inline bool steps_by_streams(const ServingReplica& replica) {
+  return replica.cost.stages > 1 && replica.cost.data_ranks == 1;
+}
+// One stream's step, through all stages that wait for nobody.
+Seconds pass_time(const ServingReplica& replica, const EngineStep& slowest, const EngineStep& mean);
+
 }  // namespace meshwright

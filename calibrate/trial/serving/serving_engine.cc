@@ -73,16 +73,11 @@ void ServingEngine::start(const ServingLoad& load, ServedShare share) {
   scheduled_ = {};
   scheduler_.emplace(replica_, scheduled_);
   account_.emplace(scenario_, precision_, model_.stage());
-  in_batch_.assign(at_place(model_.stages()), 0);
-  on_the_way_.clear();
-  returned_.clear();
-  ended_.clear();
-  next_pass_ = 0;
+  passes_.assign(scheduler_->streams(), std::nullopt);
   served_.clear();
   steps_.clear();
   indices_.clear();
   run_ = {};
-  runs_step_ = false;
   for (std::size_t i = share.first; i < asked_.size(); i += share.stride) {
     const ServingRequest& one = asked_[i];
     indices_.push_back(static_cast<int>(i));
@@ -101,15 +96,11 @@ void ServingEngine::start(const ServingLoad& load, ServedShare share) {
   begin_ = steady_clock_seconds();
 }
 
-// The first rank's, on every rank: all schedulers see the same times, of now and of what came back.
+// The first rank's, on every rank: all schedulers see the same time.
 Seconds ServingEngine::shared_clock() {
-  std::vector<double> times{steady_clock_seconds() - begin_};
-  if (has_stages()) {
-    for (const Returned& one : returned_) times.push_back(one.when);
-  }
-  ranks_.host_broadcast(times.data(), times.size() * sizeof(double), 0);
-  for (std::size_t i = 1; i < times.size(); ++i) returned_[i - 1].when = times[i];
-  return seconds(times.front());
+  double now = steady_clock_seconds() - begin_;
+  ranks_.host_broadcast(&now, sizeof now, 0);
+  return seconds(now);
 }
 
 void ServingEngine::ask(std::size_t request, Seconds arrival, Seconds now,
@@ -160,11 +151,13 @@ Seconds ServingEngine::take_in(Seconds now) {
 }
 
 // Waits where nothing is to be done before the next request comes; false: this was the last.
-bool ServingEngine::wait_for_work(Seconds now) {
+bool ServingEngine::wait_for_work(std::size_t stream, Seconds now) {
+  const std::optional<Seconds> own = scheduler_->next_start(stream);
+  if (own && *own <= now) return true;
+  // The next streams have a step to begin or to end.
   const std::optional<Seconds> start = scheduler_->next_start();
   if (start && *start <= now) return true;
-  if (!on_the_way_.empty()) {
-    take_back_until(next_pass_);
+  if (std::any_of(passes_.begin(), passes_.end(), [](const auto& pass) { return bool(pass); })) {
     return true;
   }
   if (flow_ != nullptr) {
@@ -190,16 +183,14 @@ void ServingEngine::run(const ServingLoad& load, ServedShare share, RequestFlow*
     const auto users = static_cast<std::size_t>(std::max(1.0, load.concurrency));
     while (next_ < std::min(users, asked_.size())) ask_next({});
   }
-  for (;;) {
-    await_first_batch();
+  for (std::size_t stream = 0;; stream = (stream + 1) % passes_.size()) {
+    take_back(stream);
     Seconds now = shared_clock();
-    give_tokens(now);
-    finish_step(now);
-    ask_behind_ended();
+    finish_step(stream, now);
     now = take_in(now);
-    if (!wait_for_work(now)) break;
-    const std::optional<Seconds> next = scheduler_->next_start();
-    if (next && *next <= now) run_step(now);
+    if (!wait_for_work(stream, now)) break;
+    const std::optional<Seconds> next = scheduler_->next_start(stream);
+    if (next && *next <= now) run_step(stream, now);
   }
   if (has_stages()) {
     model_.finish_passes();
@@ -214,171 +205,100 @@ void ServingEngine::run(const ServingLoad& load, ServedShare share, RequestFlow*
   run_.busy_share = run_.duration > seconds(0) ? scheduler_->busy() / run_.duration : 0.0;
 }
 
-// New requests of a step join one batch, as vLLM's first batch takes all prompts that its budget
-// holds: the one that had the fewest before the step.
-int ServingEngine::batch_of(int request, int fewest) {
-  Served& one = served(request);
-  if (one.batch < 0) {
-    one.batch = fewest;
-    ++in_batch_[at_place(fewest)];
-  }
-  return one.batch;
-}
-
-// The sequences of the step that was composed, in one batch a stage, without those that are empty:
-// of each those that decode, then parts of prompts.
-std::vector<ServingEngine::Batch> ServingEngine::composed_batches() {
-  std::vector<Batch> batches(in_batch_.size());
-  const auto least = std::min_element(in_batch_.begin(), in_batch_.end());
-  const auto fewest = static_cast<int>(least - in_batch_.begin());
-  for (const int request : scheduler_->decodes_of(0)) {
-    batches[at_place(batch_of(request, fewest))].push_back({.request = request});
-  }
-  for (const PromptPart& part : scheduler_->prompts_of(0)) {
+// The sequences of the step that was composed: those that decode, then parts of prompts.
+std::vector<ServingEngine::Part> ServingEngine::composed_parts(std::size_t stream) {
+  std::vector<Part> parts;
+  for (const int request : scheduler_->decodes_of(stream)) parts.push_back({.request = request});
+  for (const PromptPart& part : scheduler_->prompts_of(stream)) {
     invariant(whole_tokens(part.begin) == served(part.index).cached,
               "a prompt goes on where it stopped");
-    batches[at_place(batch_of(part.index, fewest))].push_back({.request = part.index,
-                                                               .count = whole_tokens(part.tokens),
-                                                               .gives = part.last,
-                                                               .decodes = false});
+    parts.push_back({.request = part.index,
+                     .count = whole_tokens(part.tokens),
+                     .gives = part.last,
+                     .decodes = false});
   }
-  std::erase_if(batches, [](const Batch& batch) { return batch.empty(); });
-  return batches;
+  return parts;
 }
 
-EngineStep ServingEngine::run_pass(const Batch& batch) {
-  // Tokens that it reads, and room in the pipeline.
-  std::int64_t needed = -1;
-  for (const Part& part : batch) needed = std::max(needed, served(part.request).gives_in);
-  take_back_until(needed);
-  while (on_the_way_.size() >= in_batch_.size()) take_back();
+void ServingEngine::run_step(std::size_t stream, Seconds begin) {
+  scheduler_->compose_step(begin, stream);
+  for (const int request : scheduler_->thrown_out(stream)) {
+    pool_.give_back(served(request).blocks);
+    served(request).cached = 0;
+  }
+  for (const int request : scheduler_->fetched(stream)) {
+    Served& one = served(request);
+    pool_.hold(one.blocks, one.timing.input);
+    flow_->fetch(request, one.timing.input, one.blocks, begin);
+  }
+  Pass& pass = passes_[stream].emplace();
+  pass.parts = composed_parts(stream);
+  if (!pass.parts.empty()) run_pass(pass, stream, begin);
+}
 
+void ServingEngine::run_pass(Pass& pass, std::size_t stream, Seconds begin) {
   EngineStep step;
   std::vector<SequenceInput> sequences;
-  for (const Part& part : batch) {
+  for (const Part& part : pass.parts) {
     Served& one = served(part.request);
     pool_.hold(one.blocks, one.cached + part.count);
     sequences.push_back({one.tokens.data() + one.cached, part.count, one.cached, &one.blocks});
     const auto count = static_cast<double>(part.count), cached = static_cast<double>(one.cached);
     step = step + (part.decodes ? decode_step(1, cached + 1.0) : prefill_step(1, count, cached));
     one.cached += part.count;
-    if (part.gives) one.gives_in = next_pass_;
   }
-  on_the_way_.push_back({next_pass_++, batch, model_.pass(sequences)});
-  // Of one stage the tokens are here.
-  if (!has_stages()) take_back();
-  return step;
-}
-
-void ServingEngine::take_back() {
-  Pass pass = std::move(on_the_way_.front());
-  on_the_way_.pop_front();
-  if (has_stages() && model_.is_first_stage()) {
-    pass.tokens = model_.returned_tokens(pass.parts.size());
-  } else if (!model_.is_last_stage()) {
-    pass.tokens.assign(pass.parts.size(), kUnknownToken);
-  }
-  Returned& back = returned_.emplace_back();
-  back.when = steady_clock_seconds() - begin_;
-  for (std::size_t i = 0; i < pass.parts.size(); ++i) {
-    if (!pass.parts[i].gives) continue;
-    const int request = pass.parts[i].request;
-    Served& one = served(request);
-    one.tokens.push_back(pass.tokens[i]);
-    const auto count = static_cast<int>(one.tokens.size());
-    back.answers.push_back({.request = request,
-                            .first = count == one.timing.input + 1,
-                            .last = count == one.timing.input + one.timing.output});
-  }
-}
-
-void ServingEngine::take_back_until(std::int64_t number) {
-  while (!on_the_way_.empty() && on_the_way_.front().number <= number) take_back();
-}
-
-void ServingEngine::await_first_batch() {
-  if (runs_step_) take_back_until(first_giving_);
-}
-
-void ServingEngine::run_step(Seconds begin) {
-  scheduler_->compose_step(begin);
-  for (const int request : scheduler_->thrown_out(0)) {
-    pool_.give_back(served(request).blocks);
-    served(request).cached = 0;
-  }
-  for (const int request : scheduler_->fetched(0)) {
-    Served& one = served(request);
-    pool_.hold(one.blocks, one.timing.input);
-    flow_->fetch(request, one.timing.input, one.blocks, begin);
-  }
-  const std::vector<Batch> batches = composed_batches();
-  runs_step_ = true;
-  has_passes_ = !batches.empty();
-  first_giving_ = -1;
-  if (batches.empty()) return;
-  const Batch& first = batches.front();
-  if (std::any_of(first.begin(), first.end(), [](const Part& part) { return part.gives; })) {
-    first_giving_ = next_pass_;
-  }
-  std::vector<EngineStep> passes;
   model_.recorder().begin_step();
-  for (const Batch& batch : batches) passes.push_back(run_pass(batch));
+  pass.tokens = model_.pass(sequences);
   model_.recorder().end_step();
-  record_step(begin, passes);
+  pass.step = steps_.size();
+  record_step(begin, scheduler_->step_of(stream), step);
 }
 
-void ServingEngine::record_step(Seconds begin, const std::vector<EngineStep>& passes) {
+void ServingEngine::record_step(Seconds begin, const EngineStep& step, const EngineStep& pass) {
   ObservedServingStep made;
   made.begin = begin;
-  made.step = scheduler_->step_of(0);
+  made.step = step;
   made.kv_blocks = static_cast<double>(pool_.used());
-  made.bytes_as_said = account_->add(passes, model_.recorder());
+  made.bytes_as_said = account_->add(pass, model_.recorder());
   made.sent = account_->sent();
   steps_.push_back(made);
 }
 
-// Of one stage a token is there when the step is over; of several it has a time of its own.
-void ServingEngine::give_tokens(Seconds now) {
-  for (const Returned& back : returned_) {
-    const Seconds when = has_stages() ? seconds(back.when) : now;
-    for (const Answer& answer : back.answers) {
-      Served& one = served(answer.request);
-      if (answer.first) {
-        one.timing.first_token = when;
-      } else {
-        run_.gaps.push_back({when - one.last_token, 1.0});
-      }
-      one.last_token = when;
-      if (answer.last && has_stages()) ended_.push_back({answer.request, when});
-    }
+void ServingEngine::take_back(std::size_t stream) {
+  if (!passes_[stream] || passes_[stream]->parts.empty() || !has_stages()) return;
+  Pass& pass = *passes_[stream];
+  if (model_.is_first_stage()) {
+    pass.tokens = model_.returned_tokens(pass.parts.size());
+  } else if (!model_.is_last_stage()) {
+    pass.tokens.assign(pass.parts.size(), kUnknownToken);
   }
-  returned_.clear();
 }
 
-void ServingEngine::finish_step(Seconds end) {
-  if (!runs_step_) return;
-  runs_step_ = false;
-  if (has_passes_) steps_.back().time = end - steps_.back().begin;
-  scheduler_->finish_step(end);
+void ServingEngine::give_token(const Part& part, std::int32_t token, Seconds now) {
+  Served& one = served(part.request);
+  one.tokens.push_back(token);
+  if (static_cast<int>(one.tokens.size()) == one.timing.input + 1) {
+    one.timing.first_token = now;
+  } else {
+    run_.gaps.push_back({now - one.last_token, 1.0});
+  }
+  one.last_token = now;
+}
+
+void ServingEngine::finish_step(std::size_t stream, Seconds end) {
+  if (!passes_[stream]) return;
+  const Pass& pass = *passes_[stream];
+  for (std::size_t i = 0; i < pass.parts.size(); ++i) {
+    if (pass.parts[i].gives) give_token(pass.parts[i], pass.tokens[i], end);
+  }
+  if (!pass.parts.empty()) steps_[pass.step].time = end - steps_[pass.step].begin;
+  passes_[stream].reset();
+  scheduler_->finish_step(end, stream);
   for (const StepEvent& event : scheduler_->ends()) this->end(event);
 }
 
-void ServingEngine::ask_behind_ended() {
-  for (const StepEvent& event : ended_) {
-    served(event.index).timing.end = event.when;
-    if (load_.kind == LoadKind::closed_loop && next_ < asked_.size()) ask_next(event.when);
-  }
-  ended_.clear();
-}
-
-// With stages the last token of a request that the scheduler ends may still be on its way.
 void ServingEngine::end(const StepEvent& event) {
   Served& one = served(event.index);
-  if (has_stages()) {
-    --in_batch_[at_place(one.batch)];
-    pool_.give_back(one.blocks);
-    return;
-  }
   invariant(static_cast<int>(one.tokens.size()) == one.timing.input + one.timing.output,
             "a request ends with its last token");
   one.timing.end = event.when;

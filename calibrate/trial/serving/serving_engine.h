@@ -3,22 +3,12 @@
 // decided by the scheduler of the event simulation (sim/serving/replica_simulation.h), whose clock
 // here is that of the replica's first rank. Every rank runs the same scheduler.
 //
-// Pipeline stages do what the simulation assumes (step_duration, sim/serving/scheduler.h): a step
-// is composed whole, gives one token to each sequence that decodes, and is cut into one batch a
-// stage. A request keeps its batch. The next step begins when the first batch is back, or when it
-// is sent if it gives no token; the other batches are still on their way. So a step lasts as long
-// as a batch takes through all stages, and each stage has a batch. At most one batch a stage is on
-// its way.
-//   vLLM (v1/engine/core.py, step_with_batch_queue) composes each batch by itself, and gives each
-//   the whole token budget; the simulation has one budget a step, and so has this engine. The
-//   simulation lets a prompt hold up the next step for one stage's share of it. Here sequences that
-//   decode in the prompt's batch wait until the prompt has passed all stages.
-// The scheduler ends requests, and gives their blocks away, when the next step begins, where a pass
-// of theirs may still be on its way. That is safe: each stage makes its passes in the order in
-// which they set out, so whoever gets a block writes it after its last reader.
+// With pipeline stages each of them has a stream of requests, as in the simulation. The streams
+// take turns: one composes its next step when its pass before is back, and while that is on a later
+// stage the other streams' passes follow. So each stage has a pass.
 //   All ranks make the same calls in the same order. A step's clock comes from the first rank, and
 //   a
-// rank of a later stage takes it behind its passes of the step before. That wait, too, is for an
+// rank of a later stage takes it behind its passes of the steps before. That wait, too, is for an
 // earlier place in the order of serving_model.h.
 #pragma once
 
@@ -75,8 +65,6 @@ class ServingEngine {
     BlockTable blocks;
     RequestTiming timing{};
     Seconds last_token{};
-    int batch = -1;              // none yet
-    std::int64_t gives_in = -1;  // the latest pass that gives it a token
   };
   // Rows of one sequence in a pass, which may give its next token.
   struct Part {
@@ -84,21 +72,11 @@ class ServingEngine {
     std::int64_t count = 1;
     bool gives = true, decodes = true;
   };
-  using Batch = std::vector<Part>;
-  // A pass whose tokens are not known yet, or not given out.
+  // A stream's step that is not over. One that has nothing to compute has no parts.
   struct Pass {
-    std::int64_t number = 0;  // of the run
-    Batch parts;
+    std::vector<Part> parts;
     std::vector<std::int32_t> tokens;  // of each part, where this rank has them
-  };
-  // Tokens that are known, and when they were.
-  struct Answer {
-    int request = 0;
-    bool first = false, last = false;
-  };
-  struct Returned {
-    std::vector<Answer> answers;
-    double when = 0;  // seconds since the run's begin, by the first rank's clock
+    std::size_t step = 0;              // place in steps_
   };
 
   void start(const ServingLoad& load, ServedShare share);
@@ -108,22 +86,17 @@ class ServingEngine {
   void ask_next(Seconds arrival);
   void ask_arrived(Seconds now);
   [[nodiscard]] Seconds take_in(Seconds now);
-  [[nodiscard]] bool wait_for_work(Seconds now);
-  void run_step(Seconds begin);
-  void finish_step(Seconds end);
+  [[nodiscard]] bool wait_for_work(std::size_t stream, Seconds now);
+  void run_step(std::size_t stream, Seconds begin);
+  void run_pass(Pass& pass, std::size_t stream, Seconds begin);
+  // Waits for the tokens of the stream's pass, if one is on its way.
+  void take_back(std::size_t stream);
+  void finish_step(std::size_t stream, Seconds end);
+  void give_token(const Part& part, std::int32_t token, Seconds now);
   [[nodiscard]] bool has_stages() const { return model_.stages() > 1; }
-  [[nodiscard]] int batch_of(int request, int fewest);
-  [[nodiscard]] std::vector<Batch> composed_batches();
-  // Returns what the ledger takes it for.
-  EngineStep run_pass(const Batch& batch);
-  // The oldest pass: its tokens become its sequences'.
-  void take_back();
-  void take_back_until(std::int64_t number);
-  void await_first_batch();
-  void record_step(Seconds begin, const std::vector<EngineStep>& passes);
-  void give_tokens(Seconds now);
+  [[nodiscard]] std::vector<Part> composed_parts(std::size_t stream);
+  void record_step(Seconds begin, const EngineStep& step, const EngineStep& pass);
   void end(const StepEvent& event);
-  void ask_behind_ended();
   [[nodiscard]] Served& served(int request);
 
   const ServingScenario& scenario_;
@@ -144,14 +117,7 @@ class ServingEngine {
   ServingRun scheduled_;  // the scheduler's account
   std::optional<StepAccount> account_;
   std::vector<Served> served_;
-  bool runs_step_ = false;
-  bool has_passes_ = false;         // the step that runs
-  std::vector<int> in_batch_;       // requests of each batch
-  std::deque<Pass> on_the_way_;     // oldest first
-  std::int64_t next_pass_ = 0;      // number
-  std::int64_t first_giving_ = -1;  // number of the step's first pass, if that gives tokens
-  std::vector<Returned> returned_;  // since tokens were given out last
-  std::vector<StepEvent> ended_;    // with stages: requests whose last token is given out
+  std::vector<std::optional<Pass>> passes_;  // of each stream
   std::vector<int> indices_;
   ServingRun run_;
   std::vector<ObservedServingStep> steps_;

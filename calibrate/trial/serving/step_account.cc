@@ -18,7 +18,7 @@ ServedTransfer& StepAccount::row_of(const Transfer& transfer) {
   return transfers_.back();
 }
 
-bool StepAccount::add(const std::vector<EngineStep>& passes, const Recorder& recorder) {
+bool StepAccount::add(const EngineStep& pass, const Recorder& recorder) {
   // Calls and bytes of each row in this step, counted less said.
   struct Difference {
     double calls = 0;
@@ -45,18 +45,15 @@ bool StepAccount::add(const std::vector<EngineStep>& passes, const Recorder& rec
     difference.calls += one.times_per_step;
     difference.payload += one.payload_per_step();
   }
-  for (const EngineStep& pass : passes) {
-    for (const ServingTransfer& said :
-         stage_step_volume(scenario_.model, scenario_.cluster, scenario_.engine, scenario_.options,
-                           pass, stage_)) {
-      ServedTransfer& row = row_of(said.transfer);
-      const Bytes payload = said.transfer.payload_per_step() * width_;
-      row.said_calls += said.transfer.times_per_step;
-      row.said_payload += payload;
-      Difference& difference = difference_of(row);
-      difference.calls -= said.transfer.times_per_step;
-      difference.payload -= payload;
-    }
+  for (const ServingTransfer& said : stage_step_volume(
+           scenario_.model, scenario_.cluster, scenario_.engine, scenario_.options, pass, stage_)) {
+    ServedTransfer& row = row_of(said.transfer);
+    const Bytes payload = said.transfer.payload_per_step() * width_;
+    row.said_calls += said.transfer.times_per_step;
+    row.said_payload += payload;
+    Difference& difference = difference_of(row);
+    difference.calls -= said.transfer.times_per_step;
+    difference.payload -= payload;
   }
   for (const Difference& difference : differences) {
     if (difference.calls != 0.0 || difference.payload != bytes(0)) return false;

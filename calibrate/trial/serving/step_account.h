@@ -18,9 +18,8 @@ class StepAccount {
   StepAccount(const ServingScenario& scenario, Precision precision, int stage)
       : scenario_(scenario), width_(bytes_per_element(precision) / 2.0), stage_(stage) {}
 
-  // Adds the step that the recorder finished last, which made these passes. Returns whether each
-  // call is the ledger's.
-  bool add(const std::vector<EngineStep>& passes, const Recorder& recorder);
+  // Adds the pass that the recorder finished last. Returns whether each call is the ledger's.
+  bool add(const EngineStep& pass, const Recorder& recorder);
   // Bytes that this rank sent in the step that was added last.
   [[nodiscard]] Bytes sent() const { return sent_; }
   [[nodiscard]] const std::vector<ServedTransfer>& transfers() const { return transfers_; }
