@@ -113,7 +113,7 @@ void seat_on_trays(calibrate::Profile& profile, calibrate::Imported& imported) {
 }
 
 void import_one(calibrate::Profile& profile, const std::string& file, bool force) {
-  const std::string text = read_text_file(file);
+  const std::string text = read_measurements(file);
   calibrate::Imported imported = calibrate::imported(text, file);
   check_device(profile, imported, file, force);
   seat_on_trays(profile, imported);

@@ -7,6 +7,7 @@
 namespace meshwright::calibrate {
 
 Imported imported(const std::string& text, const std::string& file) {
+  if (Imported result = from_nsys(text, file); !result.points.empty()) return result;
   if (looks_like_json(text)) {
     // A trace is larger than other JSON may be, and is read by its events.
     if (Imported trace = from_kineto(text, file); !trace.points.empty()) return trace;
@@ -24,8 +25,8 @@ Imported imported(const std::string& text, const std::string& file) {
   if (!result.points.empty()) return result;
   throw InputError(file, "",
                    "holds no result of nccl-tests (text or -J JSON), ib_write_bw, nvbandwidth, "
-                   "BabelStream, mamf-finder, flash-attention's benchmark, PyTorch's profiler or "
-                   "scripts/gpu-reference",
+                   "BabelStream, mamf-finder, flash-attention's benchmark, PyTorch's profiler, "
+                   "Nsight Systems (SQLite) or scripts/gpu-reference",
                    "give the tool's whole output, with its header lines");
 }
 
