@@ -57,7 +57,7 @@ keep_saving() {
   keeper=$!
 }
 
-# Called on a signal: the stage that runs is cut, and the next call goes on with it.
+# Called on a signal: the stage that runs is cut, and the next call continues it.
 cut_short() {
   trap '' TERM INT HUP
   if [ -n "${child:-}" ]; then
@@ -78,7 +78,7 @@ mark_cut() {
   if [ "$cuts" -ge "$most_cuts" ]; then
     set_state "$1" failed "$spent" "failed (cut in $cuts calls, $2; $1.log)"
   else
-    set_state "$1" cut "$spent" "cut ($2): the next call goes on with it"
+    set_state "$1" cut "$spent" "cut ($2): the next call continues it"
   fi
 }
 
@@ -159,7 +159,7 @@ end_stages() {
     is_asked "$each" || continue
     case "$(state_of "$each")" in
       cut | waiting | running)
-        echo "not finished: run the same command again, and it goes on" >&2
+        echo "not finished: run the same command again, and it continues" >&2
         exit "$not_finished"
         ;;
       failed) code=1 ;;

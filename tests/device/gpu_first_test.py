@@ -22,7 +22,7 @@ STAGES = ["facts", "configure", "build", "device", "calibrate", "limits", "ranks
 NOT_FINISHED = 75
 
 # What the stub of the program does beside saying that it was called. A calibration takes longer than one call, and
-# goes on from the points that it has; a model that does not fit is reported.
+# continues from the points that it has; a model that does not fit is reported.
 PROGRAM = """
 out=
 before=
