@@ -226,7 +226,7 @@ void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& option
   command.reads("--import", options->imports,
                 "Add the results of another tool: nccl-tests (text or JSON), ib_write_bw, "
                 "nvbandwidth, mamf-finder, BabelStream, flash-attention's benchmark, a PyTorch "
-                "profiler trace, an nsys export (SQLite) or scripts/gpu-reference "
+                "profiler trace, an nsys export (SQLite), DeepEP's tests or scripts/gpu-reference "
                 "--attention");
   command.reads("--onto", options->onto,
                 "Cluster (or, with --import, profile) to start from, for example "

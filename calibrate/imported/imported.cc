@@ -18,7 +18,7 @@ Imported imported(const std::string& text, const std::string& file) {
   }
   for (Imported result :
        {from_babel_stream(text), from_ib_write_bw(text), from_flash_attention(text),
-        from_nvbandwidth(text), from_mamf_finder(text)}) {
+        from_nvbandwidth(text), from_mamf_finder(text), from_deepep(text)}) {
     if (!result.points.empty()) return result;
   }
   Imported result = from_nccl_tests(text, file);
@@ -26,7 +26,7 @@ Imported imported(const std::string& text, const std::string& file) {
   throw InputError(file, "",
                    "holds no result of nccl-tests (text or -J JSON), ib_write_bw, nvbandwidth, "
                    "BabelStream, mamf-finder, flash-attention's benchmark, PyTorch's profiler, "
-                   "Nsight Systems (SQLite) or scripts/gpu-reference",
+                   "Nsight Systems (SQLite), DeepEP's tests or scripts/gpu-reference",
                    "give the tool's whole output, with its header lines");
 }
 
