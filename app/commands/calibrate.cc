@@ -235,7 +235,8 @@ void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& option
   command.reads("--import", options->imports,
                 "Add the results of another tool: nccl-tests (text or JSON), ib_write_bw, "
                 "nvbandwidth, mamf-finder, BabelStream, flash-attention's benchmark, a PyTorch "
-                "profiler trace or scripts/gpu-reference --attention");
+                "profiler trace, an nsys export (SQLite), DeepEP's tests or scripts/gpu-reference "
+                "--attention");
   command.reads("--onto", options->onto,
                 "Cluster (or, with --import, profile) to start from, for example "
                 "hgx-h100-400g. Measured or imported numbers replace its own; all others stay",

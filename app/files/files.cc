@@ -15,6 +15,7 @@
 
 #include "app/console/terminal.h"
 #include "app/files/config_names.h"
+#include "calibrate/imported/database.h"
 #include "interop/huggingface.h"
 #include "reports/records/sha256.h"
 #include "sim/base/error.h"
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMebibyte = 1'048'576;
 constexpr std::uintmax_t kLargestInput = 64 * kMebibyte;
+constexpr std::uintmax_t kLargestDatabase = 1024 * kMebibyte;
 constexpr int kLongestSilenceSeconds = 5;
 
 std::vector<std::string> names_beside(const fs::path& path) {
@@ -44,7 +46,7 @@ std::vector<std::string> names_beside(const fs::path& path) {
   return names;
 }
 
-void check_readable(const std::string& path) {
+void check_readable(const std::string& path, std::uintmax_t largest = kLargestInput) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::none) {
@@ -57,10 +59,10 @@ void check_readable(const std::string& path) {
   if (fs::is_directory(status)) throw InputError(path, "", "is a directory; expected a JSON file");
   if (!fs::is_regular_file(status)) return;  // a pipe has no size
   const std::uintmax_t size = fs::file_size(path, error);
-  if (!error && size > kLargestInput) {
+  if (!error && size > largest) {
     throw InputError(path, "",
                      fmt::format("is too large (got {} MiB; expected at most {} MiB)",
-                                 size / kMebibyte, kLargestInput / kMebibyte));
+                                 size / kMebibyte, largest / kMebibyte));
   }
 }
 
@@ -129,21 +131,38 @@ void check_text(const std::string& text, const std::string& path) {
                    "save the file as UTF-8");
 }
 
+// Largest size of a file that begins so.
+std::uintmax_t largest_of(const std::string& start) {
+  return calibrate::is_database(start) ? kLargestDatabase : kLargestInput;
+}
+
+std::string read_bytes(const std::string& path, bool may_be_database) {
+  check_readable(path, may_be_database ? kLargestDatabase : kLargestInput);
+  const OpenFile file(path);
+  std::string bytes;
+  char buffer[65536];
+  while (const std::size_t got = file.read(buffer, sizeof buffer)) {
+    bytes.append(buffer, got);
+    const std::uintmax_t largest = may_be_database ? largest_of(bytes) : kLargestInput;
+    if (bytes.size() > largest) {
+      throw InputError(path, "", fmt::format("is larger than {} MiB", largest / kMebibyte));
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
-  check_readable(path);
-  const OpenFile file(path);
-  std::string text;
-  char buffer[65536];
-  while (const std::size_t got = file.read(buffer, sizeof buffer)) {
-    text.append(buffer, got);
-    if (text.size() > kLargestInput) {
-      throw InputError(path, "", fmt::format("is larger than {} MiB", kLargestInput / kMebibyte));
-    }
-  }
+  std::string text = read_bytes(path, false);
   check_text(text, path);
   return text;
+}
+
+std::string read_measurements(const std::string& path) {
+  std::string bytes = read_bytes(path, true);
+  if (!calibrate::is_database(bytes)) check_text(bytes, path);
+  return bytes;
 }
 
 Json read_json_file(const std::string& path) { return parse_json(read_text_file(path), path); }

@@ -19,6 +19,8 @@ namespace meshwright::app {
 // Throws InputError: missing, a directory, unreadable, larger than 64 MiB, not JSON (with line and
 // column).
 std::string read_text_file(const std::string& path);
+// Another tool's measurements: text as above, or the bytes of an SQLite database of up to 1 GiB.
+std::string read_measurements(const std::string& path);
 Json read_json_file(const std::string& path);
 
 // The same, read once; its fingerprint goes into `origin` under `name`.

@@ -13,6 +13,7 @@
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/fit/holdout.h"
 #include "calibrate/imported/imported.h"
+#include "calibrate/measure/deepep.h"
 #include "calibrate/profile/device_spread.h"
 #include "calibrate/profile/merge.h"
 #include "calibrate/profile/profile_json.h"
@@ -113,7 +114,7 @@ void seat_on_trays(calibrate::Profile& profile, calibrate::Imported& imported) {
 }
 
 void import_one(calibrate::Profile& profile, const std::string& file, bool force) {
-  const std::string text = read_text_file(file);
+  const std::string text = read_measurements(file);
   calibrate::Imported imported = calibrate::imported(text, file);
   check_device(profile, imported, file, force);
   seat_on_trays(profile, imported);
@@ -145,8 +146,10 @@ bool is_profile(const std::string& onto) {
 // Tells whether a cluster accepts this point without a profile of its devices: GEMMs, links between
 // devices, and the link of the host.
 bool a_cluster_takes(const calibrate::MeasuredPoint& point) {
-  return point.is<calibrate::timed::CollectiveCall>() || point.is<calibrate::timed::Gemm>() ||
-         point.is<calibrate::timed::SustainedGemm>() || point.is<calibrate::timed::HostLink>();
+  const auto* collective = point.as<calibrate::timed::CollectiveCall>();
+  if (collective != nullptr) return !calibrate::is_deepep_low_latency(collective->call);
+  return point.is<calibrate::timed::Gemm>() || point.is<calibrate::timed::SustainedGemm>() ||
+         point.is<calibrate::timed::HostLink>();
 }
 
 // Times of the cluster's own machine: its models are fitted to them, and everything else of it

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other tools' measurements as points of ours: nccl-tests (text and JSON), perftest's ib_write_bw,
 // BabelStream, flash-attention's benchmark, scripts/gpu-reference's attention times, mamf-finder,
-// nvbandwidth (text and JSON), traces of PyTorch's profiler. Their text is found wherever it stands
-// in a log; what is not a result is passed over. Nothing else of the file is kept, least of all
-// nccl-tests' "env", which holds everything.
+// nvbandwidth (text and JSON), traces of PyTorch's profiler, Nsight Systems' SQLite export,
+// DeepEP's tests. Their text is found wherever it stands in a log; what is not a result is passed
+// over. Nothing else of the file is kept, least of all nccl-tests' "env", which holds everything.
 #pragma once
 
 #include <string>
@@ -35,5 +35,7 @@ Imported from_nvbandwidth(const std::string& text);
 Imported from_nvbandwidth_json(const std::string& text, const std::string& file);
 Imported from_kineto(const std::string& text, const std::string& file);
 Imported from_attention_times(const std::string& text, const std::string& file);
+Imported from_nsys(const std::string& bytes, const std::string& file);
+Imported from_deepep(const std::string& text);
 
 }  // namespace meshwright::calibrate

@@ -14,6 +14,7 @@
 
 #include "calibrate/imported/imported.h"
 #include "calibrate/imported/lines.h"
+#include "calibrate/imported/traced_products.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/record/json.h"
@@ -69,37 +70,14 @@ struct CollectiveKernel {
   CollectiveArgs args;
 };
 
-std::vector<std::int64_t> sizes_of(const Json& list) {
-  std::vector<std::int64_t> sizes;
-  if (!list.is_array()) return sizes;
-  for (const auto& size : list) {
-    if (!size.is_number()) return {};
-    const double value = size.get<double>();
-    if (value < 1.0 || value > kMostSize) return {};
-    sizes.push_back(static_cast<std::int64_t>(value));
-  }
-  return sizes;
-}
-
-// Where the two factors stand among an operator's inputs; none: it is no product.
-std::optional<std::size_t> first_factor(const std::string& name) {
-  if (name == "aten::mm" || name == "aten::bmm" || name == "aten::_scaled_mm") return 0;
-  if (name == "aten::addmm" || name == "aten::baddbmm") return 1;
-  return std::nullopt;
-}
-
 std::optional<OperatorCall> product_in(const std::string& name, const Json& args) {
-  const auto first = first_factor(name);
-  const Json& dims = traced(args, "Input Dims");
-  if (!first || !dims.is_array() || dims.size() < *first + 2) return std::nullopt;
-  const std::vector<std::int64_t> a = sizes_of(dims[*first]), b = sizes_of(dims[*first + 1]);
-  const std::size_t rank = a.size();
-  if (rank != b.size() || rank < 2 || rank > 3 || a[rank - 1] != b[rank - 2]) return std::nullopt;
-  if (rank == 3 && a[0] != b[0]) return std::nullopt;
-  OperatorCall call{name, {rank == 3 ? a[0] : 1, a[rank - 2], b[rank - 1], a[rank - 1]}, ""};
+  const auto shape = traced_shape(name, traced(args, "Input Dims"));
+  if (!shape) return std::nullopt;
+  OperatorCall call{name, *shape, ""};
   const Json& types = traced(args, "Input type");
-  if (types.is_array() && types.size() > *first && types[*first].is_string()) {
-    call.type = types[*first].get<std::string>();
+  const std::size_t first = first_factor(name).value_or(0);
+  if (types.is_array() && types.size() > first && types[first].is_string()) {
+    call.type = types[first].get<std::string>();
   }
   return call;
 }
@@ -110,15 +88,6 @@ std::optional<Precision> product_precision(const std::string& type, bool tf32) {
   if (type == "float") return tf32 ? Precision::tf32 : Precision::fp32;
   if (type.starts_with("c10::Float8_")) return Precision::fp8;
   return std::nullopt;
-}
-
-// Kernels of cuBLAS, CUTLASS, hipBLASLt and Triton's templates.
-bool is_gemm_kernel(const std::string& name) {
-  const std::string plain = lower_case(name);
-  for (const char* part : {"gemm", "nvjet", "cutlass", "xmma", "cijk_", "triton_tem", "_mm_"}) {
-    if (contains(plain, part)) return true;
-  }
-  return false;
 }
 
 // "[0, 1, 2, 3]"; long lists are cut: "[0, 8, ..., 56]". A list of numbers, too.
@@ -191,12 +160,6 @@ double bytes_of_type(const std::string& type) {
   return one ? 1.0 : 0.0;
 }
 
-double middle_of(std::vector<double> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
-
 class TraceReader {
  public:
   TraceReader(const std::string& text, const std::string& file) {
@@ -266,26 +229,14 @@ class TraceReader {
   }
 
   void add_products() {
-    using Key = std::tuple<Precision, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-    std::map<Key, std::vector<double>> times;
+    ProductTimes times;
     for (const auto& [id, call] : operators_) {
       const auto kernels = kernels_.find(id);
       if (kernels == kernels_.end() || !kernels->second.is_gemm) continue;
       const auto precision = product_precision(call.type, kernels->second.tf32);
-      if (!precision) continue;
-      const GemmShape& s = call.shape;
-      times[{*precision, s.batch, s.m, s.n, s.k}].push_back(kernels->second.us);
+      if (precision) times.add(*precision, call.shape, microseconds(kernels->second.us));
     }
-    for (const auto& [key, of_shape] : times) {
-      const auto& [precision, batch, m, n, k] = key;
-      Product product{precision, {}};
-      product.variant.shape = {batch, m, n, k};
-      MeasuredPoint point;
-      point.subject = timed::Gemm{product};
-      point.amount = gemm_bytes(product);
-      point.measurement = told(microseconds(middle_of(of_shape)));
-      result_.points.push_back(std::move(point));
-    }
+    times.write_points(result_);
     if (without_sizes_ > 0) {
       result_.notes.push_back(fmt::format(
           "{} products without sizes left out: profile with record_shapes=True", without_sizes_));

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "calibrate/measure/deepep.h"
 #include "sim/base/overloaded.h"
 #include "sim/hardware/cluster.h"
 
@@ -25,6 +26,7 @@ std::string slots_text(const GroupCall& c) {
     text += fmt::format(", {} a node", c.ranks_per_node);
   }
   if (c.stride > 1) text += fmt::format(", every {}th", c.stride);
+  if (is_deepep(c)) text += ", " + c.algorithm;
   if (c.groups_per_node > 1) text += fmt::format(", {} groups a node at once", c.groups_per_node);
   return text;
 }
@@ -36,10 +38,10 @@ std::string product_label(std::string_view kind, const Product& product) {
                      s.k);
 }
 
-// Key of a group call without the algorithm that the library chose.
+// Key of a group call without the algorithm that the library chose. DeepEP's kernels are others.
 auto group_key(const GroupCall& c) {
   return std::make_tuple(c.collective, c.tier, c.group_size, c.ranks_per_node, c.groups_per_node,
-                         c.stride);
+                         c.stride, is_deepep(c) ? c.algorithm : std::string());
 }
 
 template <typename T>

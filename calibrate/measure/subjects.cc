@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "calibrate/measure/deepep.h"
 #include "sim/base/overloaded.h"
 
 namespace meshwright::calibrate {
@@ -23,6 +24,7 @@ std::string subject_of(const MeasuredPoint& p) {
           },
           [](const timed::KernelLaunch& s) { return std::string(s.kName); },
           [](const timed::CollectiveCall& s) {
+            if (is_deepep(s.call)) return std::string(kDeepEp);
             const bool across = s.call.tier == Tier::inter_node;
             return fmt::format("{} {}", name_of(s.call.collective),
                                across ? "between nodes" : "inside a node");

@@ -8,7 +8,9 @@
 #include <tuple>
 
 #include "calibrate/fit/attention_fit.h"
+#include "calibrate/fit/dispatch_fit.h"
 #include "calibrate/fit/serving_fit.h"
+#include "calibrate/measure/deepep.h"
 #include "calibrate/profile/stand_ins.h"
 #include "calibrate/profile/system_noise.h"
 #include "sim/base/quadrature.h"
@@ -236,6 +238,7 @@ void set_step_remainders(Device& device, const std::vector<MeasuredPoint>& point
 // elsewhere ranks that are no neighbours take the same way as those that are, and are not counted
 // twice.
 const Link* measured_link_of(const GroupCall& call, const Cluster& cluster) {
+  if (is_deepep(call)) return nullptr;  // no collective of NCCL's
   if (call.tier == Tier::inter_node) return &cluster.inter_node;
   const int island = cluster.gpus_per_island;
   if (island > 0 && call.stride == 1 && call.group_size <= island) return &cluster.island;
@@ -334,6 +337,11 @@ Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster) 
       result.cluster.nics_per_node = nics_seen(result.cluster);
     }
     result.fits.push_back(fit_link(result.cluster, tier));
+  }
+  fit_dispatch(result.cluster, points, result.fits);
+  result.inference.dispatch = fit_low_latency(result.cluster, points);
+  if (!result.inference.dispatch.empty() && result.inference.source.empty()) {
+    result.inference.source = "measured by DeepEP's tests";
   }
   return result;
 }

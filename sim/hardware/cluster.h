@@ -59,8 +59,10 @@ struct Link {
   double sharp_bandwidth_fraction =
       0.0;                  // all-reduce busbw / bandwidth with in-switch reduction; 0: none
   int sharp_min_group = 0;  // smallest group that uses it
-  Seconds base_latency;     // once a call: launch and protocol set-up
-  Seconds latency;          // one step of a ring or tree, including the software above it
+  // Share of bandwidth * bandwidth_fraction that DeepEP reaches on this link; 0: not measured here.
+  double deepep_fraction = 0.0;
+  Seconds base_latency;  // once a call: launch and protocol set-up
+  Seconds latency;       // one step of a ring or tree, including the software above it
   // Medium messages have not filled the pipeline: up to ramp_latency * log2(group) more, half of it
   // at ramp_bytes * log2(group).
   Seconds ramp_latency;

@@ -26,6 +26,14 @@ struct Shares {
 constexpr Shares shares_of(MoeFlexDispatcherBackend backend) {
   return backend == MoeFlexDispatcherBackend::deepep ? Shares{0.7, 0.92} : Shares{0.67, 0.73};
 }
+// What was measured on this cluster's links comes first.
+Shares shares_on(const Cluster& cluster, MoeFlexDispatcherBackend backend) {
+  Shares shares = shares_of(backend);
+  if (backend != MoeFlexDispatcherBackend::deepep) return shares;
+  if (cluster.intra_node.deepep_fraction > 0.0) shares.inside = cluster.intra_node.deepep_fraction;
+  if (cluster.inter_node.deepep_fraction > 0.0) shares.across = cluster.inter_node.deepep_fraction;
+  return shares;
+}
 constexpr double kSharesSpread = 0.2;
 
 }  // namespace
@@ -39,7 +47,7 @@ double share_between_domains(const Routing& routing, const Placement& p) {
 Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBackend backend,
                    const Placement& p, const Cluster& cluster) {
   if (p.group_size <= 1 || copies.value() <= 0.0) return {};
-  const Shares shares = shares_of(backend);
+  const Shares shares = shares_on(cluster, backend);
   const double ranks = p.group_size, domains = p.num_nodes;
   const Link& inside = cluster.intra_node;
   const Seconds handed_on = copies * ((ranks - 1.0) / ranks) /

@@ -38,6 +38,21 @@ TEST(Dispatch, CrossesOnceForEachNode) {
   EXPECT_NEAR(cost.time.value(), 7.145e-3, 2e-6);
 }
 
+// As above, where DeepEP was measured to reach 0.875 of 400 GB/s inside a node, and half of 40 GB/s
+// between nodes: 0.875 GB at 350 GB/s; 0.254 GB at 20 GB/s in 12.678 ms, beside 15/16 GB at 350
+// GB/s in 2.679 ms: (12.678^3 + 2.679^3)^(1/3) = 12.718 ms. Other libraries keep their shares.
+TEST(Dispatch, TakesTheSharesThatWereMeasured) {
+  Cluster cluster = nodes_of_eight(2);
+  cluster.intra_node.deepep_fraction = 0.875;
+  cluster.inter_node.deepep_fraction = 0.5;
+  const auto time = [&](MoeFlexDispatcherBackend backend, const Placement& placement) {
+    return dispatch_cost(bytes(1e9), kRouting, backend, placement, cluster).time.value();
+  };
+  EXPECT_NEAR(time(MoeFlexDispatcherBackend::deepep, {8, 8, 1, 1}), 0.875 / 350, 1e-9);
+  EXPECT_NEAR(time(MoeFlexDispatcherBackend::deepep, {16, 8, 2, 1}), 12.718e-3, 4e-6);
+  EXPECT_NEAR(time(MoeFlexDispatcherBackend::hybridep, {8, 8, 1, 1}), 0.875 / (400 * 0.67), 1e-9);
+}
+
 TEST(Dispatch, OfOneRankMovesNothing) {
   EXPECT_EQ(
       dispatch_cost(bytes(1e9), kRouting, MoeFlexDispatcherBackend::hybridep, {}, nodes_of_eight(1))
