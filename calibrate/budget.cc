@@ -50,6 +50,8 @@ BudgetKind budget_kind(const MeasuredPoint& point) {
                                [](const timed::MemoryCopy&) { return BudgetKind::memory; },
                                [](const timed::HostLink&) { return BudgetKind::memory; },
                                [](const timed::KernelLaunch&) { return BudgetKind::memory; },
+                               [](const timed::HostLaunch&) { return BudgetKind::memory; },
+                               [](const timed::CopyOverlap&) { return BudgetKind::memory; },
                                [](const timed::StepPass&) { return BudgetKind::kernel; },
                                [](const timed::PagedAttention&) { return BudgetKind::kernel; },
                                [](const timed::EngineStep&) { return BudgetKind::kernel; },

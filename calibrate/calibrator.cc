@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
+#include <variant>
 
 #include "calibrate/agenda.h"
 #include "calibrate/bench/pair_bench.h"
@@ -79,18 +79,22 @@ class Calibrator {
     Agenda agenda(options_, tasks, shares);
     make_step_checks();
     std::size_t finished = 0;
-    if (world_.rank() == 0) finished = agenda.pass_over_known();
+    if (world_.rank() == 0) {
+      finished = agenda.pass_over_known();
+      pass_over_given_up(agenda, tasks);
+    }
     for (Decision next = decide(agenda, profile.points); !next.stop;
          next = decide(agenda, profile.points)) {
       const MeasuredPoint& task = tasks[next.point];
       if (world_.rank() == 0) events_.progress(finished++, tasks.size(), used(), task.label());
       look_if_due(tasks);
+      if (world_.rank() == 0) events_.begun(task);
       const double before = used();
-      const std::optional<MeasuredPoint> point =
-          measurer_.measured(task, {next.limit, next.target_error}, rank_times_);
-      agenda.done(next.point, used() - before, point.has_value());
-      if (!point) {
-        note(fmt::format("{}: not measured, a device has not enough free memory", task.label()));
+      const auto result = measurer_.measured(task, {next.limit, next.target_error}, rank_times_);
+      const auto* point = std::get_if<MeasuredPoint>(&result);
+      agenda.done(next.point, used() - before, point != nullptr);
+      if (point == nullptr) {
+        leave_out(task, std::get<Unmeasured>(result));
         continue;
       }
       profile.points.push_back(*point);
@@ -104,6 +108,30 @@ class Calibrator {
       too_long_ = agenda.too_long();
     }
     if (!options_.only) profile.not_measured = not_measured(tasks, profile.points);
+  }
+
+  // Rank 0 alone: what it lists decides the exit code.
+  void pass_over_given_up(Agenda& agenda, const std::vector<MeasuredPoint>& tasks) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const std::string reason = options_.given_up(tasks[i]);
+      if (reason.empty()) continue;
+      agenda.done(i, 0.0, false);
+      drop(tasks[i], reason);
+    }
+  }
+
+  void leave_out(const MeasuredPoint& task, const Unmeasured& why) {
+    if (!why.is_fault) {
+      note(fmt::format("{}: not measured, {}", task.label(), why.reason));
+      return;
+    }
+    drop(task, why.reason);
+    if (world_.rank() == 0) events_.dropped(task, why.reason);
+  }
+
+  void drop(const MeasuredPoint& task, const std::string& reason) {
+    dropped_.push_back(fmt::format("{}: {}", task.label(), reason));
+    if (world_.rank() == 0) events_.warning("not measured: " + dropped_.back());
   }
 
   // Of an earlier run that was ended.
@@ -155,9 +183,11 @@ class Calibrator {
     if (due == 0.0 || essential == tasks.end()) return;
     MeasuredPoint reference = *essential;
     product_of(reference.subject)->variant.fresh = {.a = true, .b = true, .c = true};
-    const auto point = measurer_.measured(reference, kLook, look_times_);
+    const auto result = measurer_.measured(reference, kLook, look_times_);
     last_look_ = used();
-    if (point) speed_.add(last_look_, point->time().value());
+    if (const auto* point = std::get_if<MeasuredPoint>(&result)) {
+      speed_.add(last_look_, point->time().value());
+    }
     if (speed_.count() % kLooksPerStep == 0) run_next_step();
   }
 
@@ -249,6 +279,12 @@ class Calibrator {
     }
     note_if_any(neighbours_words(profile.points));
     note_if_any(throttled_words(profile.points));
+    if (compute_.expired_holds() > 0) {
+      note(
+          fmt::format("the device did not wait for its queue in {} samples: short kernels of these "
+                      "were timed at the host's launch rate",
+                      compute_.expired_holds()));
+    }
     note_if_any(too_long_);
     Cluster cluster = measured_cluster(slots(), device_, profile);
     if (options_.onto) {
@@ -282,6 +318,7 @@ class Calibrator {
                        fmt::join(profile.not_measured, ", ")));
     }
     profile.notes = notes_;
+    profile.dropped = dropped_;
     profile.machine.details = device_.details;
     const std::string nvls = reduction_in_switch(profile.points);
     if (!nvls.empty()) profile.machine.details.emplace_back("nvls", nvls);
@@ -297,7 +334,7 @@ class Calibrator {
   std::vector<GroupShape> shapes_;
   PointMeasurer measurer_;
   RankTimes rank_times_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, dropped_;
   double start_ = 0.0;
   std::string too_long_;
   SpeedTrack speed_;

@@ -31,6 +31,13 @@ std::vector<GemmVariant> general_gemms(DeviceKind kind) {
   return gemms;
 }
 
+std::vector<Product> overlapped_products(DeviceKind kind, Precision precision) {
+  if (kind == DeviceKind::cpu) return {{precision, {.shape = {1, 512, 512, 512}}}};
+  return {{precision, {.shape = {1, 4096, 4096, 4096}}},
+          {precision, {.shape = {1, 512, 4096, 4096}}},
+          {precision, {.shape = {1, 2048, 2048, 16384}}}};
+}
+
 std::vector<Bytes> payloads(Bytes largest) {
   std::vector<Bytes> sizes;
   for (Bytes size = kibibytes(1); size <= largest; size *= 2.0) sizes.push_back(size);

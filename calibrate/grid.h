@@ -5,12 +5,17 @@
 #include <vector>
 
 #include "calibrate/bench/gemm_bench.h"
+#include "calibrate/measure/points.h"
 #include "sim/hardware/device.h"
 
 namespace meshwright::calibrate {
 
 // Shapes from vectors to large squares. A GPU gets larger ones.
 std::vector<GemmVariant> general_gemms(DeviceKind kind);
+
+// Products beside which transfers are timed, the usual one first. Of a GPU also one whose blocks do
+// not fill it, and one that sums long and writes little, as gradients of weights do.
+std::vector<Product> overlapped_products(DeviceKind kind, Precision precision);
 
 // 1 KiB to `largest` in powers of two.
 std::vector<Bytes> payloads(Bytes largest);

@@ -16,6 +16,18 @@ namespace meshwright::calibrate {
 namespace {
 
 constexpr double kGpuSample = 3e-3, kSustainedSeconds = 1.0;
+// NCCL keeps its own queues, shorter than CUDA's. A larger message takes longer than its launch.
+constexpr Bytes kLargestHeldMessage = kibibytes(64);
+constexpr int kMostHeldMessages = 32;
+// The fastest algorithm's time is a remark to the point's own.
+constexpr double kShareOfFastest = 0.25;
+
+// A GPU may be held until the point's work is in its queue: the bench waits for nothing.
+bool only_queues(const MeasuredPoint& task) {
+  if (task.is<timed::CollectiveCall>()) return task.amount <= kLargestHeldMessage;
+  return task.is<timed::Gemm>() || task.is<timed::Kernel>() || task.is<timed::MemoryCopy>() ||
+         task.is<timed::KernelLaunch>();
+}
 
 Operation measured_operation(const MeasuredPoint& task) {
   const Product* product = product_of(task.subject);
@@ -73,10 +85,23 @@ MeasureOptions PointMeasurer::limited(Patience patience) const {
 }
 
 MeasureOptions PointMeasurer::options_for(const MeasuredPoint& task, Patience patience) const {
-  if (!task.is<timed::SustainedGemm>()) return limited(patience);
-  MeasureOptions options = limited({kSustainedSeconds, patience.target_error});
-  options.warmup_seconds = kSustainedSeconds;
+  MeasureOptions options = limited(patience);
+  if (task.is<timed::SustainedGemm>()) {
+    options = limited({kSustainedSeconds, patience.target_error});
+    options.warmup_seconds = kSustainedSeconds;
+  }
+  const bool held = is_gpu_ && only_queues(task);
+  if (held || task.is<timed::HostLaunch>()) options.most_repetitions = kMostHeldCalls;
+  if (held && task.is<timed::CollectiveCall>()) options.most_repetitions = kMostHeldMessages;
   return options;
+}
+
+// An engine's step is the host's, and its recorder forgets the device's marks.
+Timer PointMeasurer::timer_for(const MeasuredPoint& task) const {
+  if (task.is<timed::EngineStep>()) return host_timer(steady_clock_seconds);
+  if (task.is<timed::HostLaunch>()) return queueing_timer(compute_);
+  const bool held = is_gpu_ && only_queues(task);
+  return held ? held_device_timer(compute_, world_) : device_timer(compute_);
 }
 
 // State of all ranks' devices while they work: the lowest clock, the highest power, all reasons.
@@ -90,57 +115,104 @@ DeviceState PointMeasurer::state_at_work(Bench* bench, int repetitions) {
   return combined(all);
 }
 
-// Collective, as what is made has to be.
-bool PointMeasurer::have_memory_for(const MeasuredPoint& task, std::unique_ptr<Bench>& bench) {
-  double lacking = 0.0;
-  try {
-    bench = bench_for(task);
-  } catch (const OutOfMemory&) {
-    lacking = 1.0;
-  }
-  return world_.host_max(lacking) == 0.0;
+// The text of this rank, to all.
+std::string PointMeasurer::told_by(int rank, std::string text) {
+  std::size_t length = text.size();
+  world_.host_broadcast(&length, sizeof length, rank);
+  text.resize(length);
+  world_.host_broadcast(text.data(), length, rank);
+  return text;
 }
 
-std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, Patience patience,
-                                                     RankTimes& rank_times) {
-  if (task.is<timed::Overlap>()) return measured_overlap(task, patience);
-  MeasuredPoint point = task;
+std::optional<Unmeasured> PointMeasurer::obstacle(const std::function<std::string()>& step) {
+  std::string fault;
+  double lacks_memory = 0.0;
+  try {
+    fault = step();
+    if (!fault.empty()) fault = "wrong result: " + fault;
+  } catch (const OutOfMemory&) {
+    lacks_memory = 1.0;
+  } catch (const UnsupportedCall& refusal) {
+    fault = refusal.what();
+  }
+  const double faulty = world_.host_max(fault.empty() ? -1.0 : world_.rank());
+  if (faulty >= 0.0) return Unmeasured{told_by(static_cast<int>(faulty), fault), true};
+  if (world_.host_max(lacks_memory) == 0.0) return std::nullopt;
+  return Unmeasured{"a device has not enough free memory"};
+}
+
+std::variant<MeasuredPoint, Unmeasured> PointMeasurer::measured(const MeasuredPoint& task,
+                                                                Patience patience,
+                                                                RankTimes& rank_times) {
   const Operation operation = measured_operation(task);
   begin_operation(operation);
+  if (task.is<timed::Overlap>() || task.is<timed::CopyOverlap>()) {
+    return measured_overlap(task, patience);
+  }
   std::unique_ptr<Bench> bench;
-  if (!have_memory_for(task, bench)) return std::nullopt;
+  const auto make = [&] {
+    bench = bench_for(task);
+    return std::string();
+  };
+  if (auto lacking = obstacle(make)) return *lacking;
   begin_operation(operation);
-  check(bench.get());
+  if (auto wrong = obstacle([&] { return bench ? bench->check() : ""; })) return *wrong;
+  world_.barrier();
+  MeasuredPoint point = timed_point(task, patience, bench.get(), rank_times);
+  if (auto* gemm = std::get_if<timed::Gemm>(&point.subject)) {
+    gemm->fastest = fastest_algorithm(task, patience, bench.get());
+  }
+  return point;
+}
+
+MeasuredPoint PointMeasurer::timed_point(const MeasuredPoint& task, Patience patience, Bench* bench,
+                                         RankTimes& rank_times) {
+  MeasuredPoint point = task;
+  const Operation operation = measured_operation(task);
   const auto work = [&](int repetitions) {
     begin_operation(operation);
-    if (bench) bench->start(repetitions);
+    if (bench != nullptr) bench->start(repetitions);
   };
-  // An engine's step is the host's, and its recorder forgets the device's marks.
-  const Timer timer =
-      task.is<timed::EngineStep>() ? host_timer(steady_clock_seconds) : device_timer(compute_);
-  point.measurement = measure(world_, timer, work, options_for(task, patience));
-  point.state = state_at_work(bench.get(), point.measurement.repetitions);
+  point.measurement = measure(world_, timer_for(task), work, options_for(task, patience));
+  point.state = state_at_work(bench, point.measurement.repetitions);
   point.in_cache = bench != nullptr && bench->is_warm();
-  scale(point.measurement, bench ? 1.0 / bench->units() : 1.0);
+  scale(point.measurement, bench != nullptr ? 1.0 / bench->units() : 1.0);
   rank_times.add(point, gathered(world_, point.measurement.own_median.value()));
   point.measurement.rank_mean = seconds(world_.host_max(point.measurement.rank_mean.value()));
-  if (auto* collective = std::get_if<timed::CollectiveCall>(&point.subject); collective && bench) {
+  auto* collective = std::get_if<timed::CollectiveCall>(&point.subject);
+  if (collective != nullptr && bench != nullptr) {
     collective->call.algorithm = group_of(shape_of(task))->chosen_algorithm();
   }
   return point;
 }
 
-MeasuredPoint PointMeasurer::measured_overlap(const MeasuredPoint& task, Patience patience) {
-  Communicator* group = group_of(shape_of(task));
-  invariant(group != nullptr, "an overlap over groups in which a rank waits");
-  return measure_overlap(compute_, world_, *group, task, limited(patience));
+// Zero where the library has no choice, or where its fastest algorithm computes something wrong.
+Seconds PointMeasurer::fastest_algorithm(const MeasuredPoint& task, Patience patience,
+                                         Bench* bench) {
+  if (!compute_.chooses_algorithms()) return {};
+  bench->use_fastest_algorithm();
+  if (obstacle([&] { return bench->check(); })) return {};
+  patience.seconds *= kShareOfFastest;
+  const Operation operation = measured_operation(task);
+  const auto work = [&](int repetitions) {
+    begin_operation(operation);
+    bench->start(repetitions);
+  };
+  return measure(world_, timer_for(task), work, options_for(task, patience)).summary.median;
 }
 
-// Every rank learns of a wrong result, so that all of them end.
-void PointMeasurer::check(Bench* bench) {
-  const std::string wrong = bench == nullptr ? "" : bench->check();
-  if (!wrong.empty()) throw SystemError("wrong result: " + wrong);
-  world_.barrier();
+std::variant<MeasuredPoint, Unmeasured> PointMeasurer::measured_overlap(const MeasuredPoint& task,
+                                                                        Patience patience) {
+  Communicator* group = task.is<timed::Overlap>() ? group_of(shape_of(task)) : nullptr;
+  std::unique_ptr<OverlapBench> bench;
+  const auto make = [&] {
+    bench = group != nullptr ? make_overlap_bench(compute_, world_, *group, task)
+                             : make_copy_overlap_bench(compute_, world_, task);
+    return std::string();
+  };
+  if (auto lacking = obstacle(make)) return *lacking;
+  if (auto wrong = obstacle([&] { return bench->check(); })) return *wrong;
+  return bench->measured(task, limited(patience));
 }
 
 }  // namespace meshwright::calibrate

@@ -3,12 +3,16 @@
 // the check of its result, its samples, and the state of the devices at work.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "calibrate/bench/bench.h"
 #include "calibrate/measure/group_shapes.h"
+#include "calibrate/measure/measurement.h"
 #include "calibrate/measure/rank_times.h"
 
 namespace meshwright::calibrate {
@@ -17,6 +21,13 @@ namespace meshwright::calibrate {
 struct Patience {
   double seconds = 0.5;
   double target_error = 0.01;
+};
+
+// Why a point has no time. A fault is a product that the library lacks, or a wrong result; a device
+// without enough memory is none.
+struct Unmeasured {
+  std::string reason;
+  bool is_fault = false;
 };
 
 class PointMeasurer {
@@ -32,10 +43,10 @@ class PointMeasurer {
         groups_(shapes.size()),
         is_made_(shapes.size()) {}
 
-  // Collective. Each rank's own time goes to `rank_times`. Empty, on
-  // all ranks, where one of them has not the memory. Throws SystemError where a result is wrong.
-  std::optional<MeasuredPoint> measured(const MeasuredPoint& task, Patience patience,
-                                        RankTimes& rank_times);
+  // Collective. Each rank's own time goes to `rank_times`. What one rank cannot do no rank
+  // measures, and all get the same reason.
+  std::variant<MeasuredPoint, Unmeasured> measured(const MeasuredPoint& task, Patience patience,
+                                                   RankTimes& rank_times);
 
  private:
   [[nodiscard]] Communicator* group_of(std::size_t shape);
@@ -43,10 +54,17 @@ class PointMeasurer {
   [[nodiscard]] std::unique_ptr<Bench> bench_for(const MeasuredPoint& task);
   [[nodiscard]] MeasureOptions limited(Patience patience) const;
   [[nodiscard]] MeasureOptions options_for(const MeasuredPoint& task, Patience patience) const;
+  [[nodiscard]] Timer timer_for(const MeasuredPoint& task) const;
   [[nodiscard]] DeviceState state_at_work(Bench* bench, int repetitions);
-  [[nodiscard]] MeasuredPoint measured_overlap(const MeasuredPoint& task, Patience patience);
-  [[nodiscard]] bool have_memory_for(const MeasuredPoint& task, std::unique_ptr<Bench>& bench);
-  void check(Bench* bench);
+  [[nodiscard]] MeasuredPoint timed_point(const MeasuredPoint& task, Patience patience,
+                                          Bench* bench, RankTimes& rank_times);
+  [[nodiscard]] Seconds fastest_algorithm(const MeasuredPoint& task, Patience patience,
+                                          Bench* bench);
+  [[nodiscard]] std::variant<MeasuredPoint, Unmeasured> measured_overlap(const MeasuredPoint& task,
+                                                                         Patience patience);
+  // Collective. Runs `step`, which returns what is wrong with a result, on this rank.
+  [[nodiscard]] std::optional<Unmeasured> obstacle(const std::function<std::string()>& step);
+  [[nodiscard]] std::string told_by(int rank, std::string text);
 
   Compute& compute_;
   Communicator& world_;

@@ -33,6 +33,9 @@ constexpr std::array kCollectiveOrder{Collective::all_reduce, Collective::send_r
                                       Collective::all_gather, Collective::reduce_scatter,
                                       Collective::all_to_all, Collective::broadcast};
 
+constexpr std::array kOverlappedCollectives{Collective::all_reduce, Collective::reduce_scatter,
+                                            Collective::all_gather, Collective::all_to_all};
+
 // Only to order points of different kinds: what a core, or a GPU with its links, roughly reaches.
 struct NominalRates {
   FlopsPerSecond products;
@@ -128,6 +131,8 @@ class SweepPlanner {
                                         kSmallestCopy, kLargeCopy);
     const Bytes size = std::min(affordable, limits_.memory * (kBenchMemoryShare / 2.0));
     add(point_of(timed::KernelLaunch{}, bytes(12)));
+    // A core runs what it launches.
+    if (limits_.device == DeviceKind::gpu) add(point_of(timed::HostLaunch{}, bytes(12)));
     add(point_of(timed::MemoryCopy{}, size * 2.0));
     for (const HostDirection direction :
          {HostDirection::to_device, HostDirection::to_host, HostDirection::both}) {
@@ -279,28 +284,43 @@ class SweepPlanner {
     }
   }
 
-  // One product beside what a step runs beside products: all-reduces, reduce-scatters and
-  // all-gathers of gradients and weights over all ranks, and those of tensor ranks inside a node.
+  // Products beside what a step runs beside products: all-reduces, reduce-scatters and all-gathers
+  // of gradients and weights over all ranks, those of tensor ranks inside a node, the all-to-alls
+  // of experts, and copies of what is offloaded. A core moves its own messages whatever it
+  // multiplies: one product beside one collective says it all.
   void add_overlaps() {
     const bool gpu = limits_.device == DeviceKind::gpu;
     const Precision precision = gpu ? Precision::bf16 : Precision::fp32;
     if (!limits_.supports(precision)) return;
+    const std::vector<Product> products = overlapped_products(limits_.device, precision);
     const auto payloads =
         gpu ? std::array{mebibytes(16), mebibytes(128)} : std::array{kibibytes(256), mebibytes(2)};
     for (const GroupShape* shape : working_shapes()) {
-      for (const Collective collective :
-           {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather}) {
+      for (const Collective collective : kOverlappedCollectives) {
         if (!gpu && collective != Collective::all_reduce) break;
-        for (const Bytes payload : payloads) add_overlap(*shape, collective, payload, precision);
+        for (const Bytes payload : payloads) {
+          add_overlap(*shape, collective, payload, products.front());
+        }
+      }
+      for (std::size_t i = 1; i < products.size(); ++i) {
+        add_overlap(*shape, Collective::all_reduce, payloads.front(), products[i]);
+      }
+    }
+    if (gpu) add_copy_overlaps(products);
+  }
+
+  void add_copy_overlaps(const std::vector<Product>& products) {
+    const Bytes copy = std::min(mebibytes(64), limits_.memory * (kBenchMemoryShare / 2.0));
+    for (const HostDirection direction : {HostDirection::to_device, HostDirection::to_host}) {
+      for (const Product& product : products) {
+        add(point_of(timed::CopyOverlap{.product = product, .direction = direction}, copy));
       }
     }
   }
 
   void add_overlap(const GroupShape& shape, Collective collective, Bytes payload,
-                   Precision precision) {
+                   const Product& product) {
     if (payload > limits_.largest_payload) return;
-    const std::int64_t edge = limits_.device == DeviceKind::gpu ? 4096 : 512;
-    const Product product{precision, {.shape = {1, edge, edge, edge}}};
     add(point_of(timed::Overlap{.product = product, .call = call_in(shape, collective)},
                  whole_payload(payload, shape.placement.group_size)));
   }

@@ -3,7 +3,7 @@
 // first, so a short budget omits those that matter least. Pure. The budget decides between the
 // kinds of points (calibrate/budget.h).
 //
-// Order: launch cost, memory, small products of each number format, steps of an inference engine
+// Order: launch costs, memory, small products of each number format, steps of an inference engine
 // and attention over its cache where a service is asked for, kernels; then what the model needs,
 // products and collectives together, by their seconds a step at nominal rates; then the general
 // grid, from coarse to fine: all in the first number format, then products in the others. Of a GPU

@@ -131,6 +131,10 @@ Model shortened(Model model) {
   return model;
 }
 
+Job as_calibrated(const Job& job, DeviceKind kind) {
+  return kind == DeviceKind::cpu ? as_trials_run_it(job) : job;
+}
+
 std::optional<StepDemand> step_alone(const Model& model, const Job& job, int micro_batch_size) {
   StepDemand step{shortened(model), with_precision(job, Precision::fp32), Layout{}};
   step.layout.micro_batch_size = step.job.global_batch_size = micro_batch_size;

@@ -17,6 +17,10 @@ namespace meshwright::calibrate {
 // The job as a trial runs it: attention without a fused kernel.
 Job as_trials_run_it(Job job);
 
+// The job as a calibration of such devices measures it. On cores trials run it. A GPU's job with a
+// fused attention has no products of scores and no softmax: their time is spent on what it has.
+Job as_calibrated(const Job& job, DeviceKind kind);
+
 // The step that ranks run alone beside a calibration: a micro-batch of so many sequences through as
 // few layers as have all kinds, in fp32. None if it takes too long or the trial cannot run it.
 // The model with as few layers as have all of its kinds, and some more: at least four if it has

@@ -63,8 +63,8 @@ void say_devices(const CalibrateOptions& options, int ranks) {
 }
 
 // Returns the work that the model's layouts over these ranks would run.
-calibrate::Workload workload(const Model& model, const Job& job, int ranks) {
-  const Job measured = calibrate::as_trials_run_it(job);
+calibrate::Workload workload(const Model& model, const Job& job, int ranks, DeviceKind kind) {
+  const Job measured = calibrate::as_calibrated(job, kind);
   return calibrate::workload_of(model, measured, planner::candidates(model, measured, ranks));
 }
 
@@ -122,10 +122,11 @@ CalibrationRun describe_calibration(const CalibrateOptions& options, int ranks, 
   if (has_job) next = next.with({"--job", job_name});
   run.next = next.text();
   const Model measured = load_model(model);
-  run.options.workload = workload(measured, job, ranks);
+  const bool cores = options.ranks.backend == "cpu";
+  run.options.workload = workload(measured, job, ranks, cores ? DeviceKind::cpu : DeviceKind::gpu);
   if (engine.empty()) return run;
   const Engine served = load_engine(engine);
-  const double number_bytes = options.ranks.backend == "cpu" ? 4.0 : 2.0;
+  const double number_bytes = cores ? 4.0 : 2.0;
   const std::vector<int> sizes = served_tensor_sizes(measured, ranks);
   calibrate::add_service(run.options.workload, measured, sizes, number_bytes);
   for (const int size : sizes) {
@@ -147,6 +148,7 @@ int start_calibration(const CalibrateOptions& options, int ranks, const Call& ca
       start_ranks(options.ranks, ranks, rank_program(options.ranks, call.arguments), time_limit);
   if (outcome.ok()) return kDone;
   if (!options.check.empty() && outcome.exit_code == kRankSawDrift) return kGateFailed;
+  if (options.check.empty() && outcome.exit_code == kRankDroppedPoints) return kGateFailed;
   return failed_job(
       outcome, "calibration",
       written_since(partial_file(options.out), begin)

@@ -93,6 +93,7 @@ void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
     const std::string missing = fmt::format("{}", fmt::join(profile.not_measured, ", "));
     print("NOT MEASURED: {}\n", missing);
   }
+  for (const std::string& point : profile.dropped) print("DROPPED: {}\n", point);
   print("{} points, {} notes, in {}\nnext: {}\n", profile.points.size(), profile.notes.size(),
         run.out, run.next);
 }
@@ -118,6 +119,10 @@ class Chronicle {
 
   calibrate::CalibrationEvents events() {
     calibrate::CalibrationEvents events;
+    events.begun = [this](const calibrate::MeasuredPoint& point) { journal_->begin(point); };
+    events.dropped = [this](const calibrate::MeasuredPoint& point, const std::string& reason) {
+      journal_->drop(point, reason);
+    };
     events.point = [this](const calibrate::MeasuredPoint& point, double used) {
       keep(point, used);
     };
@@ -147,7 +152,8 @@ class Chronicle {
   SweepProgress progress_;
 };
 
-void calibrate_machine(const CalibrationRun& run, RankMachine& machine) {
+// Tells whether no point was dropped; all ranks know.
+bool calibrate_machine(const CalibrationRun& run, RankMachine& machine) {
   auto& [compute_backend, network, compute, world] = machine;
   const JournalOwner owner{compute.describe().name, run.backend, calibrate::hosts_of(world)};
   calibrate::CalibrationOptions options = run.options;
@@ -158,11 +164,18 @@ void calibrate_machine(const CalibrationRun& run, RankMachine& machine) {
     events = chronicle->events();
     options.known = chronicle->earlier().points;
     options.used_seconds = chronicle->earlier().used_seconds;
+    options.given_up = [&](const calibrate::MeasuredPoint& point) {
+      return chronicle->earlier().given_up(point);
+    };
   }
   calibrate::Profile profile = calibrate::run_calibration(compute, world, options, events);
-  if (world.rank() != 0) return;
-  write_profile(profile, run, compute_backend, network);
-  chronicle->journal().remove();
+  if (world.rank() == 0) {
+    write_profile(profile, run, compute_backend, network);
+    chronicle->journal().remove();
+  }
+  bool is_whole = profile.dropped.empty();
+  world.host_broadcast(&is_whole, sizeof is_whole, 0);
+  return is_whole;
 }
 
 void print_drift(const calibrate::DriftReport& report) {
@@ -205,8 +218,8 @@ std::string partial_file(const std::string& out) {
 int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours) {
   return on_rank_machine(run.backend, place, run.rank_timeout, [&](RankMachine& machine) {
     if (run.check.empty()) {
-      calibrate_machine(run, machine);
-      return kDone;
+      if (calibrate_machine(run, machine)) return kDone;
+      return ours ? kRankDroppedPoints : kGateFailed;
     }
     if (check_machine(run, machine.compute, machine.world)) return kDone;
     return ours ? kRankSawDrift : kGateFailed;

@@ -23,12 +23,14 @@ struct CalibrationRun {
   double max_drift = 0.15;  // relative
 };
 
-// Exit code of a rank whose check found drift. It is not 1, because mpirun itself may exit with 1.
-inline constexpr int kRankSawDrift = 10;
+// Exit codes of a rank whose check found drift, and of one whose calibration dropped points. They
+// are not 1, because mpirun itself may exit with 1.
+inline constexpr int kRankSawDrift = 10, kRankDroppedPoints = 11;
 
 std::string partial_file(const std::string& out);
 
-// Returns the exit code; drift is kGateFailed, or kRankSawDrift where `ours` started the ranks. An
+// Returns the exit code; drift and dropped points are kGateFailed, or the codes above where `ours`
+// started the ranks. An
 // error on one rank ends all of them.
 int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours);
 

@@ -58,6 +58,7 @@ int on_rank_machine(const std::string& backend, const calibrate::RankPlace& plac
   try {
     calibrate::Backend& device = calibrate::open_backend(backend);
     compute = open_device(device, place.local_rank);
+    calibrate::watch_device(compute->describe().device_kind());
     calibrate::Backend& network =
         calibrate::open_backend(calibrate::communication_module(backend, place.size));
     world = open_world(network, *compute, place);

@@ -41,6 +41,10 @@ class Communicator : public HostRanks {
     return split(color, key);
   }
 
+  // A barrier of the hosts alone: unlike barrier(), it does not wait for a device, whose queue may
+  // be held.
+  virtual void host_barrier() { host_max(0.0); }
+
   // In place. Numbers of 16 bits are only summed, and rounded after each addition.
   virtual void all_reduce(Numbers data, std::int64_t count, Reduction op) = 0;
   virtual void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) = 0;

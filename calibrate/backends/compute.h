@@ -38,8 +38,17 @@ struct DeviceDescription {
       details;  // driver, libraries, clocks, instruction sets
 };
 
+// A held device goes on by itself after so many seconds (Compute::hold).
+inline constexpr double kLongestHold = 1.0;
+
 // A device's memory is full, which may be an answer.
 class OutOfMemory : public SystemError {
+ public:
+  using SystemError::SystemError;
+};
+
+// A library has no kernel for what it was asked. The device is as it was before.
+class UnsupportedCall : public SystemError {
  public:
   using SystemError::SystemError;
 };
@@ -55,6 +64,9 @@ struct GemmCall {
   // fp8 sums in the tensor cores' own registers, with some 14 bits, as Transformer Engine does in
   // forward; else they are moved to fp32 in between.
   bool fast_accumulation = false;
+  // The fastest of the algorithms that the library names for this shape, found by trial; else its
+  // first choice, which PyTorch and Transformer Engine take unseen.
+  bool fastest_algorithm = false;
   float alpha = 1.0F, beta = 0.0F;
   const void* a = nullptr;
   const void* b = nullptr;
@@ -106,6 +118,14 @@ class Compute {
   // Marks so far mean nothing any more.
   virtual void forget_marks() { marks_.clear(); }
 
+  // Keeps the device from what is asked next until let_go(), so that a whole queue runs at the
+  // device's own pace and not at the host's. A GPU queues about a thousand calls; the device
+  // goes on by itself after kLongestHold.
+  virtual void hold() {}
+  virtual void let_go() {}
+  // Number of holds that the device ended by itself, so far.
+  [[nodiscard]] virtual int expired_holds() const { return 0; }
+
   // Its clock and power now; zeros where nobody says.
   [[nodiscard]] virtual DeviceState state() { return {}; }
 
@@ -130,7 +150,20 @@ class Compute {
     download(t.to_host, t.from_device, t.bytes);
   }
 
+  // Copies of pinned memory that run while the device does what else it is asked;
+  // wait_copies_beside() waits for them.
+  virtual void start_upload_beside(void* device, const void* host, std::size_t bytes) {
+    upload(device, host, bytes);
+  }
+  virtual void start_download_beside(void* host, const void* device, std::size_t bytes) {
+    download(host, device, bytes);
+  }
+  virtual void wait_copies_beside() {}
+
+  // Throws UnsupportedCall where the library has no such product.
   virtual void gemm(const GemmCall& call) = 0;
+  // The library names several algorithms for one shape (see GemmCall::fastest_algorithm).
+  [[nodiscard]] virtual bool chooses_algorithms() const { return false; }
   // fp32 values to `precision`, for bf16/fp16 operands.
   virtual void convert(void* to, Precision precision, const float* from, std::int64_t count) = 0;
   // And back from fp32, bf16 or fp16; exact. `to` and `from` do not overlap.

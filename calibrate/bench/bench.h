@@ -32,6 +32,10 @@ class Bench {
   // or the device's memory is.
   [[nodiscard]] virtual bool is_warm() const { return false; }
 
+  // From now on with the fastest of the algorithms that the library has, where there are several
+  // (Compute::chooses_algorithms).
+  virtual void use_fastest_algorithm() {}
+
  protected:
   Compute& compute_;
 };

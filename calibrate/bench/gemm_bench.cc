@@ -65,9 +65,9 @@ class GemmBench : public Bench {
   }
 
   std::string check() override {
-    compute_.fill_zero(c_.data(), c_.bytes());
-    next_ = 0;
-    run(1);
+    std::string imprecise = check_precision();
+    if (!imprecise.empty()) return imprecise;
+    run_from_zero();
     const auto results = static_cast<std::size_t>(shape_.batch * shape_.m * shape_.n);
     for (int i = 0; i < kSampledEntries; ++i) {
       // First and last entry and evenly between.
@@ -88,6 +88,8 @@ class GemmBench : public Bench {
       next_ = (next_ + 1) % copies_;
     }
   }
+
+  void use_fastest_algorithm() override { call_.fastest_algorithm = true; }
 
   [[nodiscard]] bool is_warm() const override {
     // Where a step leaves them in the cache they belong there.
@@ -133,23 +135,61 @@ class GemmBench : public Bench {
                    static_cast<double>(shape_.batch * shape_.m * shape_.n));
   }
 
-  // fp8 (e4m3) keeps 3 bits of mantissa: of numbers up to 4, multiples of 1/4 are exact.
   [[nodiscard]] float operand(std::size_t index, unsigned stream) const {
-    const float x = sample_number(index, stream);
-    return precision_ == Precision::fp8 ? std::round(4.0F * x) / 4.0F : x;
+    return precision_ == Precision::fp8 ? fp8_sample_number(index, stream)
+                                        : sample_number(index, stream);
+  }
+
+  [[nodiscard]] std::vector<float> sample_period_of(std::size_t count, unsigned stream) const {
+    std::vector<float> period(std::min(count, sample_period()));
+    for (std::size_t i = 0; i < period.size(); ++i) period[i] = operand(i, stream);
+    return period;
   }
 
   void fill(const DeviceArray& to, std::size_t count, unsigned stream) {
-    std::vector<float> period(std::min(count, sample_period()));
-    for (std::size_t i = 0; i < period.size(); ++i) period[i] = operand(i, stream);
-    const DeviceArray numbers(compute_, count * sizeof(float));
-    fill_repeated(compute_, numbers.floats(), count, period);
-    compute_.convert(to.data(), precision_, numbers.floats(), static_cast<std::int64_t>(count));
+    fill_first(to, count, sample_period_of(count, stream));
     const std::size_t one = aligned(bytes_per_element(precision_) * static_cast<double>(count));
     for (std::size_t i = 1; i < to.bytes() / one; ++i) {
       compute_.copy(static_cast<char*>(to.data()) + i * one, to.data(), one);
     }
     compute_.synchronize();
+  }
+
+  // The first copy alone.
+  void fill_first(const DeviceArray& to, std::size_t count, const std::vector<float>& period) {
+    const DeviceArray numbers(compute_, count * sizeof(float));
+    fill_repeated(compute_, numbers.floats(), count, period);
+    compute_.convert(to.data(), precision_, numbers.floats(), static_cast<std::int64_t>(count));
+    compute_.synchronize();
+  }
+
+  void run_from_zero() {
+    compute_.fill_zero(c_.data(), c_.bytes());
+    next_ = 0;
+    run(1);
+  }
+
+  // Of fp8 alone, whose operands both have k as their fastest index.
+  [[nodiscard]] std::string check_precision() {
+    const bool tells = precision_ == Precision::fp8 && !call_.fast_accumulation &&
+                       shape_.k >= shortest_telling_sum(result_);
+    if (!tells) return "";
+    std::vector<float> first, second;
+    for (std::int64_t k = 0; k < shape_.k; ++k) {
+      first.push_back(static_cast<float>(telling_operand(false, k)));
+      second.push_back(static_cast<float>(telling_operand(true, k)));
+    }
+    fill_first(a_, a_count(), first);
+    fill_first(b_, b_count(), second);
+    run_from_zero();
+    const double is = result_entry(0), expected = telling_sum(shape_.k);
+    fill_first(a_, a_count(), sample_period_of(a_count(), kStreamA));
+    fill_first(b_, b_count(), sample_period_of(b_count(), kStreamB));
+    if (std::abs(is - expected) <= telling_tolerance(shape_.k, result_)) return "";
+    return fmt::format(
+        "{} GEMM {} x {} x {} x {}: a sum is {}, {} was expected; precise sums were asked for, and "
+        "these lose bits as fast ones do",
+        name_of(precision_), shape_.batch, shape_.m, shape_.n, shape_.k, is, expected);
   }
 
   [[nodiscard]] std::string check_entry(std::size_t at) {
@@ -168,7 +208,8 @@ class GemmBench : public Bench {
       magnitude += std::abs(product);
     }
     const double is = result_entry(at);
-    const double allowed = gemm_tolerance(call_.fast_accumulation, result_).of(expected, magnitude);
+    const double allowed =
+        gemm_tolerance(precision_, call_.fast_accumulation, result_).of(expected, magnitude);
     if (std::abs(is - expected) <= allowed) return "";
     return fmt::format("{} GEMM {} x {} x {} x {}: entry ({}, {}) is {}, {} was expected",
                        name_of(precision_), shape_.batch, shape_.m, shape_.n, shape_.k, row, col,
@@ -200,12 +241,30 @@ bool accumulates_fast(const GemmVariant& variant, Precision precision) {
   return precision == Precision::fp8 && is_forward;
 }
 
-GemmTolerance gemm_tolerance(bool fast_accumulation, Precision result) {
+GemmTolerance gemm_tolerance(Precision operands, bool fast_accumulation, Precision result) {
   GemmTolerance tolerance;
-  if (fast_accumulation) tolerance.of_magnitude = 0x1p-9;
+  if (operands == Precision::fp8) tolerance.of_magnitude = fast_accumulation ? 0x1p-9 : 0x1p-10;
   if (result == Precision::bf16) tolerance.of_value = 0x1p-8;
   if (result == Precision::fp16) tolerance.of_value = 0x1p-11;
   return tolerance;
+}
+
+double telling_operand(bool second, std::int64_t k) {
+  return second && k % 32 < 25 ? 1.0 : 9.0 / 8.0;
+}
+
+double telling_sum(std::int64_t k) {
+  const std::int64_t ones = k / 32 * 25 + std::min<std::int64_t>(k % 32, 25);
+  return (72.0 * static_cast<double>(ones) + 81.0 * static_cast<double>(k - ones)) / 64.0;
+}
+
+double telling_tolerance(std::int64_t k, Precision result) {
+  const double half_unit = gemm_tolerance(Precision::fp8, false, result).of_value;
+  return (0x1p-10 + half_unit) * telling_sum(k);
+}
+
+std::int64_t shortest_telling_sum(Precision result) {
+  return result == Precision::fp32 ? 4096 : 8192;
 }
 
 // x W, dy W^T and x^T dy of a weight; of two activations q k^T, dS k and dS^T q, or P v, dP = dy

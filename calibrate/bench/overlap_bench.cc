@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <future>
+#include <utility>
 #include <vector>
 
 #include "calibrate/bench/bench.h"
@@ -15,122 +17,215 @@ namespace {
 
 constexpr int kMostCalls = 1000;
 
-class Overlap {
+// What runs next to the products.
+class Transfers {
  public:
-  Overlap(Compute& compute, Communicator& world, Communicator& group, const timed::Overlap& task,
-          Bytes amount)
-      : compute_(compute),
-        world_(world),
-        group_(group),
-        collective_(task.call.collective),
-        product_(make_gemm_bench(compute, task.product.variant, task.product.precision)),
+  Transfers() = default;
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+  virtual ~Transfers() = default;
+
+  virtual void begin_beside() {}
+  virtual void end_beside() {}
+  virtual void start(int calls) = 0;
+  virtual void wait() = 0;
+  // start() returns when the transfers are over.
+  [[nodiscard]] virtual bool blocks() const = 0;
+};
+
+class Collectives final : public Transfers {
+ public:
+  Collectives(Compute& compute, Communicator& group, Collective collective, Bytes amount)
+      : group_(group),
+        collective_(collective),
         count_(static_cast<std::int64_t>(amount.value()) / 4),
         message_(compute, static_cast<std::size_t>(count_) * sizeof(float)),
         result_(compute, static_cast<std::size_t>(count_) * sizeof(float)) {
-    const std::string wrong = product_->check();
-    if (!wrong.empty()) throw SystemError("wrong result: " + wrong);
-    compute_.fill_zero(message_.data(), message_.bytes());
-    compute_.synchronize();
-    group_.run_beside_compute(true);
+    compute.fill_zero(message_.data(), message_.bytes());
+    compute.synchronize();
   }
-  Overlap(const Overlap&) = delete;
-  Overlap& operator=(const Overlap&) = delete;
-  ~Overlap() {
-    try {
-      group_.run_beside_compute(false);
-    } catch (const SystemError&) {  // the error that brought us here says more
-    }
+  void begin_beside() override { group_.run_beside_compute(true); }
+  void end_beside() override { group_.run_beside_compute(false); }
+  void start(int calls) override {
+    for (int i = 0; i < calls; ++i) once();
   }
-
-  MeasuredPoint measured(MeasuredPoint point, const MeasureOptions& options) {
-    const auto time = [&](const std::function<void(int)>& run) {
-      return measure(world_, host_timer(steady_clock_seconds), run, options);
-    };
-    const Seconds product = time([this](int n) { product_->run(n); }).summary.median;
-    const Seconds collective = time([this](int n) { communicate(n); }).summary.median;
-    // The same numbers on all ranks: times are the slowest rank's.
-    const OverlapCalls calls = overlap_calls(product, collective, options.shortest_sample);
-    products_ = calls.products;
-    calls_ = calls.collectives;
-    point.measurement = time([this](int n) {
-      for (int i = 0; i < n; ++i) run_both();
-    });
-    auto& times = std::get<timed::Overlap>(point.subject);
-    times.product_alone = product * products_;
-    times.collective_alone = collective * calls_;
-    times.product_beside = summarise(product_ends_).median;
-    times.collective_beside = summarise(collective_ends_).median;
-    return point;
-  }
+  void wait() override { group_.wait_beside_compute(); }
+  [[nodiscard]] bool blocks() const override { return group_.calls_block(); }
 
  private:
-  void start_collective() {
+  void once() {
     const std::int64_t part = count_ / group_.size();
     switch (collective_) {
       case Collective::all_gather:
         return group_.all_gather(message_.floats(), result_.floats(), part);
       case Collective::reduce_scatter:
         return group_.reduce_scatter(message_.floats(), result_.floats(), part);
+      case Collective::all_to_all:
+        return group_.all_to_all(message_.floats(), result_.floats(), part);
       default:
         return group_.all_reduce(message_.floats(), count_, Reduction::sum);
     }
   }
 
-  void start_collectives(int calls) {
-    for (int i = 0; i < calls; ++i) start_collective();
+  Communicator& group_;
+  Collective collective_;
+  std::int64_t count_;
+  DeviceArray message_, result_;
+};
+
+class Copies final : public Transfers {
+ public:
+  Copies(Compute& compute, HostDirection direction, Bytes amount)
+      : compute_(compute),
+        direction_(direction),
+        host_(compute, static_cast<std::size_t>(amount.value())),
+        device_(compute, host_.bytes()) {
+    std::fill_n(static_cast<char*>(host_.data()), host_.bytes(), '\0');
+    compute.fill_zero(device_.data(), device_.bytes());
+    compute.synchronize();
+  }
+  void start(int calls) override {
+    for (int i = 0; i < calls; ++i) {
+      if (direction_ == HostDirection::to_device) {
+        compute_.start_upload_beside(device_.data(), host_.data(), host_.bytes());
+      } else {
+        compute_.start_download_beside(host_.data(), device_.data(), host_.bytes());
+      }
+    }
+  }
+  void wait() override { compute_.wait_copies_beside(); }
+  [[nodiscard]] bool blocks() const override { return false; }
+
+ private:
+  Compute& compute_;
+  HostDirection direction_;
+  HostArray host_;
+  DeviceArray device_;
+};
+
+// Transfers are next to compute while this lives.
+class Beside {
+ public:
+  explicit Beside(Transfers& transfers) : transfers_(transfers) { transfers_.begin_beside(); }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+  ~Beside() {
+    try {
+      transfers_.end_beside();
+    } catch (const SystemError&) {  // the error that brought us here says more
+    }
   }
 
-  void communicate(int calls) {
-    start_collectives(calls);
-    group_.wait_beside_compute();
+ private:
+  Transfers& transfers_;
+};
+
+struct Times {
+  Seconds product_alone, transfer_alone, product_beside, transfer_beside;
+};
+
+void keep(MeasuredPoint& point, const Times& t) {
+  if (auto* messages = std::get_if<timed::Overlap>(&point.subject)) {
+    messages->product_alone = t.product_alone;
+    messages->collective_alone = t.transfer_alone;
+    messages->product_beside = t.product_beside;
+    messages->collective_beside = t.transfer_beside;
+  }
+  if (auto* copies = std::get_if<timed::CopyOverlap>(&point.subject)) {
+    copies->product_alone = t.product_alone;
+    copies->copy_alone = t.transfer_alone;
+    copies->product_beside = t.product_beside;
+    copies->copy_beside = t.transfer_beside;
+  }
+}
+
+class ProductsBeside final : public OverlapBench {
+ public:
+  ProductsBeside(Compute& compute, Communicator& world, const Product& product,
+                 std::unique_ptr<Transfers> transfers)
+      : world_(world),
+        product_(make_gemm_bench(compute, product.variant, product.precision)),
+        transfers_(std::move(transfers)) {}
+
+  std::string check() override { return product_->check(); }
+
+  MeasuredPoint measured(MeasuredPoint point, const MeasureOptions& options) override {
+    const Beside beside(*transfers_);
+    const auto time = [&](const std::function<void(int)>& run) {
+      return measure(world_, host_timer(steady_clock_seconds), run, options);
+    };
+    const Seconds product = time([this](int n) { product_->run(n); }).summary.median;
+    const Seconds transfer = time([this](int n) { move(n); }).summary.median;
+    // The same numbers on all ranks: times are the slowest rank's.
+    calls_ = overlap_calls(product, transfer, options.shortest_sample);
+    point.measurement = time([this](int n) {
+      for (int i = 0; i < n; ++i) run_both();
+    });
+    keep(point, {.product_alone = product * calls_.products,
+                 .transfer_alone = transfer * calls_.transfers,
+                 .product_beside = summarise(product_ends_).median,
+                 .transfer_beside = summarise(transfer_ends_).median});
+    return point;
+  }
+
+ private:
+  void move(int calls) {
+    transfers_->start(calls);
+    transfers_->wait();
   }
 
   void run_both() {
     const double start = steady_clock_seconds();
     const auto multiply = [&] {
-      product_->run(products_);
+      product_->run(calls_.products);
       product_ends_.push_back(steady_clock_seconds() - start);
     };
-    if (group_.calls_block()) {
+    if (transfers_->blocks()) {
       // Messages stay on this thread: MPI was told that only the main thread calls it.
       std::future<void> product = std::async(std::launch::async, multiply);
-      communicate(calls_);
-      collective_ends_.push_back(steady_clock_seconds() - start);
+      move(calls_.transfers);
+      transfer_ends_.push_back(steady_clock_seconds() - start);
       product.get();
     } else {
-      start_collectives(calls_);
+      transfers_->start(calls_.transfers);
       multiply();
-      group_.wait_beside_compute();
-      collective_ends_.push_back(steady_clock_seconds() - start);
+      transfers_->wait();
+      transfer_ends_.push_back(steady_clock_seconds() - start);
     }
   }
 
-  Compute& compute_;
   Communicator& world_;
-  Communicator& group_;
-  Collective collective_;
   std::unique_ptr<Bench> product_;
-  std::int64_t count_;
-  DeviceArray message_, result_;
-  int products_ = 1, calls_ = 1;  // of each, when together
-  std::vector<double> product_ends_, collective_ends_;
+  std::unique_ptr<Transfers> transfers_;
+  OverlapCalls calls_;  // when together
+  std::vector<double> product_ends_, transfer_ends_;
 };
 
 }  // namespace
 
-OverlapCalls overlap_calls(Seconds product, Seconds collective, double shortest_sample) {
-  const double longest = std::max({product.value(), collective.value(), shortest_sample});
+OverlapCalls overlap_calls(Seconds product, Seconds transfer, double shortest_sample) {
+  const double longest = std::max({product.value(), transfer.value(), shortest_sample});
   const auto calls = [&](Seconds one) {
     return std::clamp(static_cast<int>(std::lround(longest / std::max(1e-9, one.value()))), 1,
                       kMostCalls);
   };
-  return {.products = calls(product), .collectives = calls(collective)};
+  return {.products = calls(product), .transfers = calls(transfer)};
 }
 
-MeasuredPoint measure_overlap(Compute& compute, Communicator& world, Communicator& group,
-                              MeasuredPoint point, const MeasureOptions& options) {
-  Overlap overlap(compute, world, group, std::get<timed::Overlap>(point.subject), point.amount);
-  return overlap.measured(std::move(point), options);
+std::unique_ptr<OverlapBench> make_overlap_bench(Compute& compute, Communicator& world,
+                                                 Communicator& group, const MeasuredPoint& point) {
+  const auto& task = std::get<timed::Overlap>(point.subject);
+  return std::make_unique<ProductsBeside>(
+      compute, world, task.product,
+      std::make_unique<Collectives>(compute, group, task.call.collective, point.amount));
+}
+
+std::unique_ptr<OverlapBench> make_copy_overlap_bench(Compute& compute, Communicator& world,
+                                                      const MeasuredPoint& point) {
+  const auto& task = std::get<timed::CopyOverlap>(point.subject);
+  return std::make_unique<ProductsBeside>(
+      compute, world, task.product,
+      std::make_unique<Copies>(compute, task.direction, point.amount));
 }
 
 }  // namespace meshwright::calibrate

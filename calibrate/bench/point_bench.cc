@@ -37,12 +37,14 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
             return make_host_link_bench(compute, point.amount, s.direction);
           },
           [&](const timed::KernelLaunch&) { return make_launch_bench(compute); },
+          [&](const timed::HostLaunch&) { return make_launch_bench(compute); },
           [&](const timed::CollectiveCall& s) {
             return make_collective_bench(compute, group, s.call.collective, point.amount,
                                          s.call.cold);
           },
-          [](const timed::Overlap&) { return Made(); },    // measure_overlap times it
-          [](const timed::Attention&) { return Made(); },  // can_be_timed refuses these
+          [](const timed::Overlap&) { return Made(); },      // measure_overlap times it
+          [](const timed::CopyOverlap&) { return Made(); },  // measure_copy_overlap times it
+          [](const timed::Attention&) { return Made(); },    // can_be_timed refuses these
           [](const timed::StepPass&) { return Made(); },
           [](const timed::PagedAttention&) { return Made(); },  // make_serving_bench
           [](const timed::EngineStep&) { return Made(); },

@@ -13,17 +13,35 @@ namespace {
 constexpr std::size_t kTableSize = 65'537;
 constexpr std::size_t kStreamsApart = 7919;
 
+constexpr double kLargestE4m3 = 448.0;
+constexpr int kSmallestExponent = -6;  // of a normal number; subnormals have its unit
+constexpr int kMantissaBits = 3;
+constexpr double kDeviation = kLargestE4m3 / 4.3;
+
+// Normal numbers of deviation 1, each as `rounded` makes it.
+std::vector<float> made_table(float (*rounded)(double)) {
+  std::mt19937_64 generator(20'240'601);
+  std::normal_distribution<double> normal;
+  std::vector<float> result(kTableSize);
+  for (float& x : result) x = rounded(normal(generator));
+  return result;
+}
+
 const std::vector<float>& table() {
-  static const std::vector<float> numbers = [] {
-    std::mt19937_64 generator(20'240'601);
-    std::normal_distribution<double> normal;
-    std::vector<float> result(kTableSize);
-    for (float& x : result) {
-      x = static_cast<float>(std::clamp(std::round(normal(generator) * 64.0) / 64.0, -4.0, 4.0));
-    }
-    return result;
-  }();
+  static const std::vector<float> numbers = made_table([](double x) {
+    return static_cast<float>(std::clamp(std::round(x * 64.0) / 64.0, -4.0, 4.0));
+  });
   return numbers;
+}
+
+const std::vector<float>& fp8_table() {
+  static const std::vector<float> numbers =
+      made_table([](double x) { return nearest_e4m3(kDeviation * x); });
+  return numbers;
+}
+
+std::size_t place(std::size_t index, unsigned stream) {
+  return (static_cast<std::size_t>(stream) * kStreamsApart + index) % kTableSize;
 }
 
 }  // namespace
@@ -31,7 +49,7 @@ const std::vector<float>& table() {
 std::vector<float> sample_numbers(std::size_t count, unsigned stream) {
   const std::vector<float>& source = table();
   std::vector<float> result(count);
-  std::size_t from = (static_cast<std::size_t>(stream) * kStreamsApart) % kTableSize;
+  std::size_t from = place(0, stream);
   for (std::size_t done = 0; done < count;) {
     const std::size_t part = std::min(count - done, kTableSize - from);
     std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from), part,
@@ -42,8 +60,18 @@ std::vector<float> sample_numbers(std::size_t count, unsigned stream) {
   return result;
 }
 
-float sample_number(std::size_t index, unsigned stream) {
-  return table()[(static_cast<std::size_t>(stream) * kStreamsApart + index) % kTableSize];
+float sample_number(std::size_t index, unsigned stream) { return table()[place(index, stream)]; }
+
+float fp8_sample_number(std::size_t index, unsigned stream) {
+  return fp8_table()[place(index, stream)];
+}
+
+float nearest_e4m3(double x) {
+  const double size = std::abs(x);
+  if (size >= kLargestE4m3) return static_cast<float>(std::copysign(kLargestE4m3, x));
+  const int exponent = size > 0.0 ? std::max(std::ilogb(size), kSmallestExponent) : 0;
+  const double unit = std::ldexp(1.0, exponent - kMantissaBits);
+  return static_cast<float>(std::copysign(std::nearbyint(size / unit) * unit, x));
 }
 
 std::size_t sample_period() { return kTableSize; }

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <thread>
 
+#include "calibrate/launch/allowances.h"
 #include "calibrate/launch/launch.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_hosts.h"
@@ -30,6 +31,7 @@ struct Current {
   std::atomic<const char*> name{"start"};
   std::atomic<double> amount{0.0}, slow{0.0};
   std::atomic<bool> waits{false}, is_over{false};
+  std::atomic<DeviceKind> device{DeviceKind::cpu};
 };
 Current current;
 
@@ -83,14 +85,16 @@ class Reporter {
 
   void end_if_stuck() {
     const auto now = std::chrono::steady_clock::now();
-    if (current.count != count_ || current.waits) {
+    if (current.count != count_) {
       count_ = current.count;
       since_ = now;
     }
-    if (std::chrono::duration<double>(now - since_).count() < timeout_ + current.slow) return;
+    const Seconds longest =
+        longest_alone(seconds(timeout_), seconds(current.slow), current.waits, current.device);
+    if (std::chrono::duration<double>(now - since_).count() < longest.value()) return;
     print_line(rank_failure_line(rank_, host_,
                                  fmt::format("no progress for {:.0f} s; last operation: {}",
-                                             timeout_ + current.slow, operation_text())));
+                                             longest.value(), operation_text())));
     _exit(kSystemFailure);
   }
 
@@ -114,11 +118,11 @@ void begin_operation(const Operation& operation) {
   current.count.fetch_add(1, std::memory_order_release);
 }
 
-// One core without vector units.
-Seconds slow_product(Flops flops) { return flops / teraflops_per_second(0.002); }
+void watch_device(DeviceKind kind) { current.device.store(kind, std::memory_order_relaxed); }
 
-// A tenth of fast Ethernet.
-Seconds slow_transfer(Bytes bytes) { return bytes / gigabytes_per_second(0.001); }
+Seconds slow_product(Flops flops) { return slow_product(flops, current.device); }
+
+Seconds slow_transfer(Bytes bytes) { return slow_transfer(bytes, current.device); }
 
 void report_progress(const RankPlace& place, Seconds timeout) {
   const bool ours = started_by_us(process_environment());

@@ -4,6 +4,7 @@
 
 #include "calibrate/launch/rank_place.h"
 #include "sim/base/units.h"
+#include "sim/hardware/device.h"
 
 namespace meshwright::calibrate {
 
@@ -18,14 +19,18 @@ struct Operation {
 // The operation before it has ended. A few nanoseconds: every collective and product calls it.
 void begin_operation(const Operation& operation);
 
-// Slow machines: what an operation of this size may take before it counts as hanging.
+// The kind of device that this rank has; a core until it is told.
+void watch_device(DeviceKind kind);
+
+// What an operation of this size may take on a slow device of this rank's kind before it counts as
+// hanging (calibrate/launch/allowances.h).
 Seconds slow_product(Flops flops);
 Seconds slow_transfer(Bytes bytes);
 
 // From now on until the process ends, from a thread: reports, where launch_ranks started this rank;
 // and then the rank dies with its mpirun. Under somebody else's launcher nobody reads reports: the
-// rank ends itself, with exit code 3, when it has been `timeout` in one operation that is no
-// transfer.
+// rank ends itself, with exit code 3, when it has been in one operation for longer than
+// longest_alone() allows.
 void report_progress(const RankPlace& place, Seconds timeout);
 
 }  // namespace meshwright::calibrate

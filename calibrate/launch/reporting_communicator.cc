@@ -45,6 +45,10 @@ class ReportingCommunicator : public Communicator {
     const TransferScope scope("barrier");
     inner_->barrier();
   }
+  void host_barrier() override {
+    const TransferScope scope("barrier");
+    inner_->host_barrier();
+  }
   void all_reduce(Numbers data, std::int64_t count, Reduction op) override {
     const TransferScope scope("all_reduce", payload_of(count, data.format));
     inner_->all_reduce(data, count, op);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "sim/base/error.h"
@@ -12,8 +13,19 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr double kMostRepetitions = 10'000;
 constexpr double kLeastSample = 1e-6;  // seconds, so that any warm-up ends
+
+// The device begins at the end of this at the latest, also while an error is on its way.
+class HeldDevice {
+ public:
+  explicit HeldDevice(Compute& compute) : compute_(compute) { compute_.hold(); }
+  HeldDevice(const HeldDevice&) = delete;
+  HeldDevice& operator=(const HeldDevice&) = delete;
+  ~HeldDevice() { compute_.let_go(); }
+
+ private:
+  Compute& compute_;
+};
 
 class Attempt {
  public:
@@ -64,7 +76,7 @@ class Attempt {
 
   [[nodiscard]] int repetitions_for(double once) const {
     const double wanted = std::ceil(options_.shortest_sample / std::max(once, 1e-9));
-    return static_cast<int>(std::clamp(wanted, 1.0, kMostRepetitions));
+    return static_cast<int>(std::clamp(wanted, 1.0, 1.0 * options_.most_repetitions));
   }
 
   StopReason decide(const std::vector<double>& samples, double elapsed) {
@@ -123,6 +135,33 @@ Timer device_timer(Compute& compute) {
             work();
             return compute.seconds_between(begin, compute.mark());
           }};
+}
+
+Timer held_device_timer(Compute& compute, Communicator& ranks) {
+  const int expired = compute.expired_holds();
+  return {steady_clock_seconds, [&compute, &ranks, expired](const std::function<void()>& work) {
+            compute.forget_marks();
+            std::optional<HeldDevice> held;
+            if (compute.expired_holds() == expired) held.emplace(compute);
+            const Compute::Mark begin = compute.mark();
+            work();
+            const Compute::Mark end = compute.mark();
+            ranks.host_barrier();
+            held.reset();
+            return compute.seconds_between(begin, end);
+          }};
+}
+
+Timer queueing_timer(Compute& compute, Clock clock) {
+  auto seconds_of = [&compute, clock](const std::function<void()>& work) {
+    compute.synchronize();
+    const double start = clock();
+    work();
+    const double taken = clock() - start;
+    compute.synchronize();
+    return taken;
+  };
+  return {std::move(clock), std::move(seconds_of)};
 }
 
 Measurement measure(Communicator& ranks, const Timer& timer, const std::function<void(int)>& run,

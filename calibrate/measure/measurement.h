@@ -38,12 +38,24 @@ struct Timer {
 Timer host_timer(Clock clock);  // for work that is over when its call returns
 // Times by marks on the device, without the host's way to it and back.
 Timer device_timer(Compute& compute);
+// The same of work that the device begins when all of it is in its queue, on all `ranks` at once:
+// short kernels are then timed at the device's pace, not at the rate at which the host launches
+// them (as nvbench's blocking kernel does). `work` must not wait for the device, and has at most
+// kMostHeldCalls calls. After a hold that expired this timer holds no more.
+Timer held_device_timer(Compute& compute, Communicator& ranks);
+// The host's own time until the work is in the queue.
+Timer queueing_timer(Compute& compute, Clock clock = steady_clock_seconds);
+
+// A call is up to some seven launches, and CUDA queues about 1,024 of them: a host that has to wait
+// for a held device would wait until the hold expires.
+inline constexpr int kMostHeldCalls = 128;
 
 struct MeasureOptions {
   StopOptions stop{};
   int warmup = 2;                  // calls before the first sample
   double warmup_seconds = 0.0;     // and at least as long, samples of full length without a pause
   double shortest_sample = 50e-6;  // seconds; what is shorter is repeated within a sample
+  int most_repetitions = 10'000;   // within a sample
   double noisy_above = 0.15;       // relative spread that is measured again, and flagged
 };
 

@@ -48,6 +48,10 @@ template <typename T>
 bool same_timed(const T& a, const T& b) {
   return a == b;
 }
+bool same_timed(const timed::Gemm& a, const timed::Gemm& b) { return a.product == b.product; }
+bool same_timed(const timed::CopyOverlap& a, const timed::CopyOverlap& b) {
+  return a.product == b.product && a.direction == b.direction;
+}
 bool same_timed(const timed::Kernel& a, const timed::Kernel& b) {
   return a.name == b.name && a.sizes == b.sizes;
 }
@@ -88,6 +92,7 @@ std::string MeasuredPoint::label() const {
             return fmt::format("host_link {} {}", name_of(s.direction), size);
           },
           [&](const timed::KernelLaunch& s) { return plain(s); },
+          [](const timed::HostLaunch& s) { return std::string(s.kName); },
           [&](const timed::CollectiveCall& s) {
             return fmt::format("{} {} over {} ranks{}", name_of(s.call.collective), size,
                                s.call.group_size, slots_text(s.call));
@@ -97,6 +102,12 @@ std::string MeasuredPoint::label() const {
             return fmt::format("gemm {} ({} x {} x {}) beside {} {} over {} ranks",
                                name_of(s.product.precision), shape.m, shape.n, shape.k,
                                name_of(s.call.collective), size, s.call.group_size);
+          },
+          [&](const timed::CopyOverlap& s) {
+            const GemmShape& shape = s.product.variant.shape;
+            return fmt::format("gemm {} ({} x {} x {}) overlapped with host_link {} {}",
+                               name_of(s.product.precision), shape.m, shape.n, shape.k,
+                               name_of(s.direction), size);
           },
           [](const timed::StepPass& s) {
             return fmt::format("{} of {} layers of {}, {} tokens", name_of(s.pass), s.layers,
@@ -144,6 +155,10 @@ bool same_subject(const MeasuredPoint& a, const MeasuredPoint& b) {
 
 double timed::Overlap::slowdown(Seconds both) const {
   return std::clamp((both - product_alone) / collective_alone, 0.0, 1.0);
+}
+
+double timed::CopyOverlap::slowdown(Seconds both) const {
+  return std::clamp((both - product_alone) / copy_alone, 0.0, 1.0);
 }
 
 }  // namespace meshwright::calibrate

@@ -47,9 +47,11 @@ struct GroupCall {
 // Subjects of a timing: one struct for each kind of point, with the kind's name.
 namespace timed {
 
+// The time is of the algorithm that the library names first, as frameworks run it.
 struct Gemm {
   static constexpr std::string_view kName = "gemm";
   Product product{};
+  Seconds fastest{};  // of the fastest of its algorithms; 0: not known, or there is no choice
   bool operator==(const Gemm&) const = default;
 };
 // A product after it has run for a second, when clocks have settled.
@@ -78,6 +80,11 @@ struct KernelLaunch {
   static constexpr std::string_view kName = "kernel_launch";
   bool operator==(const KernelLaunch&) const = default;
 };
+// The host's time to put one kernel into the device's queue.
+struct HostLaunch {
+  static constexpr std::string_view kName = "host_launch";
+  bool operator==(const HostLaunch&) const = default;
+};
 struct CollectiveCall {
   static constexpr std::string_view kName = "collective";
   GroupCall call{};
@@ -93,6 +100,16 @@ struct Overlap {
   // (both - product alone) / collective alone, within 0 and 1.
   [[nodiscard]] double slowdown(Seconds both) const;
   bool operator==(const Overlap&) const = default;
+};
+// Products and copies between host and device, likewise. The amount is that of one copy.
+struct CopyOverlap {
+  static constexpr std::string_view kName = "copy_overlap";
+  Product product{};
+  HostDirection direction = HostDirection::to_device;  // one way
+  Seconds product_alone{}, copy_alone{}, product_beside{}, copy_beside{};
+  // (both - product alone) / copy alone, within 0 and 1.
+  [[nodiscard]] double slowdown(Seconds both) const;
+  bool operator==(const CopyOverlap&) const = default;
 };
 // One pass of a model's step that each rank runs alone, beside the predicted sum of its operators.
 struct StepPass {
@@ -143,7 +160,7 @@ using Subject =
     std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
                  timed::KernelLaunch, timed::CollectiveCall, timed::Overlap, timed::SustainedGemm,
                  timed::Attention, timed::StepPass, timed::PagedAttention, timed::EngineStep,
-                 timed::CacheCopy, timed::ServedStep>;
+                 timed::CacheCopy, timed::HostLaunch, timed::CopyOverlap, timed::ServedStep>;
 
 struct MeasuredPoint {
   Subject subject{};

@@ -29,7 +29,9 @@ std::string subject_of(const MeasuredPoint& p) {
             return fmt::format("{} {}", name_of(s.call.collective),
                                across ? "between nodes" : "inside a node");
           },
+          [](const timed::HostLaunch& s) { return std::string(s.kName); },
           [](const timed::Overlap&) { return std::string("GEMMs overlapped with messages"); },
+          [](const timed::CopyOverlap&) { return std::string("GEMMs overlapped with copies"); },
           [](const timed::Attention&) { return std::string("fused attention"); },
           [](const timed::StepPass&) { return std::string("a whole step"); },
           [](const timed::PagedAttention&) { return std::string("attention over a paged cache"); },

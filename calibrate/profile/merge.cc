@@ -139,6 +139,7 @@ Profile merged(const std::vector<Profile>& profiles) {
     add_ranks(result, p);
     result.not_measured.insert(result.not_measured.end(), p.not_measured.begin(),
                                p.not_measured.end());
+    result.dropped.insert(result.dropped.end(), p.dropped.begin(), p.dropped.end());
     result.notes.insert(result.notes.end(), p.notes.begin(), p.notes.end());
   }
   result.notes.push_back(fmt::format("merged: {}", fmt::join(parts, " and ")));

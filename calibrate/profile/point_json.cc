@@ -231,14 +231,32 @@ void add_product_rows(Record<MeasuredPoint>& r) {
   });
 }
 
+void add_algorithm_row(Record<MeasuredPoint>& r) {
+  const auto gemm = kTimed<timed::Gemm>;
+  part_row(r, gemm, &timed::Gemm::fastest, "fastest_algorithm_seconds", rounded_seconds(),
+           "Time of the fastest of the library's algorithms, where the median is that of the one "
+           "which it names first.");
+  r.written_if([=](const MeasuredPoint& p) {
+    const auto* timed = gemm(p);
+    return timed != nullptr && timed->fastest.value() > 0.0;
+  });
+}
+
 void add_kernel_rows(Record<MeasuredPoint>& r) {
   using K = timed::Kernel;
   part_row(r, kTimed<K>, &K::name, "kernel", kind::text(), "Name of the kernel.").required();
   part_row(r, kTimed<K>, &K::launches, "launches", kind::integer(),
            "Launches that the model charges.");
   part_row(r, kTimed<K>, &K::sizes, "sizes", kind::optional(kind::object(sizes_record)), "");
-  part_row(r, kTimed<timed::HostLink>, &timed::HostLink::direction, "direction",
-           kind::choice(kHostDirectionNames), "Way to or from the host.");
+  const auto direction = [](auto& p) {
+    auto* link = std::get_if<timed::HostLink>(&p.subject);
+    auto* copy = std::get_if<timed::CopyOverlap>(&p.subject);
+    return link != nullptr ? &link->direction : copy != nullptr ? &copy->direction : nullptr;
+  };
+  r.row_at<HostDirection>(
+      [=](auto& p) -> auto& { return *direction(p); }, "direction",
+      kind::choice(kHostDirectionNames), "Way to or from the host.");
+  r.only_if([=](const MeasuredPoint& p) { return direction(p) != nullptr; });
   part_row(r, kTimed<timed::Attention>, &timed::Attention::shape, "attention",
            kind::object(attention_shape_record), "");
   r.required();
@@ -349,17 +367,41 @@ void add_state_rows(Record<MeasuredPoint>& r) {
   add_call_row(r, &GroupCall::algorithm, "algorithm", kind::text(), "What the library chose.");
 }
 
+// What both kinds of overlap have.
+void add_product_time(Record<MeasuredPoint>& r, Seconds timed::Overlap::*beside_messages,
+                      Seconds timed::CopyOverlap::*beside_copies, const char* key,
+                      const char* about) {
+  const auto time = [=](auto& p) {
+    auto* messages = kTimed<timed::Overlap>(p);
+    auto* copies = kTimed<timed::CopyOverlap>(p);
+    return messages != nullptr ? &(messages->*beside_messages)
+           : copies != nullptr ? &(copies->*beside_copies)
+                               : nullptr;
+  };
+  r.row_at<Seconds>(
+      [=](auto& p) -> auto& { return *time(p); }, key, rounded_seconds(kNotNegative), about);
+  r.only_if([=](const MeasuredPoint& p) { return time(p) != nullptr; }).required();
+}
+
 void add_overlap_rows(Record<MeasuredPoint>& r) {
   using O = timed::Overlap;
-  const auto time = [&r](Seconds O::*member, const char* key, NumberRange range,
-                         const char* about) {
-    part_row(r, kTimed<O>, member, key, rounded_seconds(range), about).required();
-  };
-  time(&O::product_alone, "product_alone_seconds", kNotNegative, "GEMMs alone.");
-  time(&O::collective_alone, "collective_alone_seconds", kAboveZero, "Collectives alone.");
-  time(&O::product_beside, "product_beside_seconds", kNotNegative, "GEMMs with the others.");
-  time(&O::collective_beside, "collective_beside_seconds", kNotNegative,
-       "Collectives with the others.");
+  using C = timed::CopyOverlap;
+  add_product_time(r, &O::product_alone, &C::product_alone, "product_alone_seconds",
+                   "GEMMs alone.");
+  part_row(r, kTimed<O>, &O::collective_alone, "collective_alone_seconds",
+           rounded_seconds(kAboveZero), "Collectives alone.")
+      .required();
+  part_row(r, kTimed<C>, &C::copy_alone, "copy_alone_seconds", rounded_seconds(kAboveZero),
+           "Copies alone.")
+      .required();
+  add_product_time(r, &O::product_beside, &C::product_beside, "product_beside_seconds",
+                   "GEMMs with the others.");
+  part_row(r, kTimed<O>, &O::collective_beside, "collective_beside_seconds", rounded_seconds(),
+           "Collectives with the others.")
+      .required();
+  part_row(r, kTimed<C>, &C::copy_beside, "copy_beside_seconds", rounded_seconds(),
+           "Copies with the others.")
+      .required();
 }
 
 void add_step_pass_rows(Record<MeasuredPoint>& r) {
@@ -380,6 +422,7 @@ Record<MeasuredPoint> make_point_record() {
   Record<MeasuredPoint> r("A measured point.");
   r.row(&MeasuredPoint::subject, "kind", alternative(Subject{}), "What was timed.").required();
   add_product_rows(r);
+  add_algorithm_row(r);
   add_kernel_rows(r);
   add_collective_rows(r);
   add_time_rows(r);

@@ -52,6 +52,10 @@ void set_memory(Device& device, const std::vector<MeasuredPoint>& points) {
   if (const MeasuredPoint* launch = first_of<timed::KernelLaunch>(points)) {
     device.kernel_launch = launch->time();
   }
+  // Below what a framework's own launch takes: a higher number that the cluster states stays.
+  if (const MeasuredPoint* host = first_of<timed::HostLaunch>(points)) {
+    device.host_launch = std::max(device.host_launch, host->time());
+  }
   if (const MeasuredPoint* copy = first_of<timed::MemoryCopy>(points)) {
     const BytesPerSecond rate = copy->amount / copy->time();
     // Faster than stated, it was no datasheet's.

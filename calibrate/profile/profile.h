@@ -24,6 +24,7 @@ struct Profile {
   std::vector<MeasuredPoint> points;  // in the order of measurement
   std::vector<Fit> fits;
   std::vector<std::string> not_measured;  // and so modelled or unknown: "products in bf16"
+  std::vector<std::string> dropped{};     // points that a library refused, or computed wrong
   std::vector<std::string> notes;         // points left out or noisy, a loaded machine
   std::vector<RankSpeed> ranks;           // every rank beside the median one
   std::vector<Straggler> stragglers;

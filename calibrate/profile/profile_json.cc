@@ -160,6 +160,10 @@ Record<Profile> make_profile_record() {
   r.omitted_at_default();
   r.row(&F::fits, "fits", kind::list(fit_record), "What was fitted.");
   r.row(&F::not_measured, "not_measured", kind::texts(), "What is modelled or unknown therefore.");
+  r.row(&F::dropped, "dropped", kind::texts(),
+        "Points without a time, each with the reason: a library refused them, a result was wrong, "
+        "or measuring them ended the calibration twice.");
+  r.omitted_at_default();
   r.row(&F::notes, "notes", kind::texts(), "Points left out or noisy, a loaded machine.");
   r.row(&F::ranks, "ranks", kind::list(rank_record), "Speed of the ranks.");
   r.row(&F::stragglers, "stragglers", kind::list(straggler_record), "Slow ranks and links.");

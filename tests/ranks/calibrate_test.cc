@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "tests/paths.h"
@@ -21,9 +23,14 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-std::size_t lines_of(const std::string& path) {
-  const std::string text = content_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+// Lines of a journal that hold a point; others say which one is begun.
+std::size_t points_in(const std::string& path) {
+  std::istringstream text(content_of(path));
+  std::size_t count = 0;
+  for (std::string line; std::getline(text, line);) {
+    count += line.find("\"used_seconds\"") != std::string::npos ? 1U : 0U;
+  }
+  return count;
 }
 
 ProgramResult calibrate_for(const std::string& profile, const std::string& budget) {
@@ -36,7 +43,7 @@ TEST(Calibrate, AKilledRunGoesOnWhereItStopped) {
   const std::string journal = profile + ".partial.jsonl";
   std::future<ProgramResult> first =
       std::async(std::launch::async, [&] { return calibrate_for(profile, "90s"); });
-  for (int i = 0; i < 3000 && lines_of(journal) < 6; ++i) std::this_thread::sleep_for(20ms);
+  for (int i = 0; i < 3000 && points_in(journal) < 5; ++i) std::this_thread::sleep_for(20ms);
   const int rank_one = rank_one_of(profile);
   ASSERT_NE(rank_one, 0);
   ASSERT_EQ(::kill(rank_one, SIGKILL), 0);
@@ -44,13 +51,56 @@ TEST(Calibrate, AKilledRunGoesOnWhereItStopped) {
   EXPECT_EQ(killed.exit_code, 3);
   EXPECT_THAT(killed.err, HasSubstr("points measured so far are in"));
   ASSERT_FALSE(std::filesystem::exists(profile));
-  const std::size_t kept = lines_of(journal) - 1;  // the first line says whose it is
+  const std::size_t kept = points_in(journal);
   ASSERT_GE(kept, 5U);
 
   const ProgramResult second = calibrate_for(profile, "5s");
   ASSERT_EQ(second.exit_code, 0) << second.err;
   EXPECT_THAT(second.err, HasSubstr("continuing after " + std::to_string(kept) + " points"));
   EXPECT_GE(json_of(profile)["measurements"].size(), kept);
+  EXPECT_FALSE(std::filesystem::exists(journal));
+}
+
+// The first GEMM that a calibration begins, as its journal names it.
+nlohmann::json first_begun_gemm(const std::string& journal) {
+  std::istringstream text(content_of(journal));
+  for (std::string line; std::getline(text, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("note_on")) continue;
+    if (json["note_on"].get<std::string>().starts_with("gemm ")) return json;
+  }
+  return nullptr;
+}
+
+// Its journal says that two calibrations ended at one GEMM: a third one leaves it out, measures the
+// others, lists it, and exits with 1.
+TEST(Calibrate, APointThatEndedTwoRunsIsDroppedAndTheOthersAreMeasured) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json");
+  const std::string journal = profile + ".partial.jsonl";
+  std::future<ProgramResult> first =
+      std::async(std::launch::async, [&] { return calibrate_for(profile, "90s"); });
+  for (int i = 0; i < 3000 && first_begun_gemm(journal).is_null(); ++i) {
+    std::this_thread::sleep_for(20ms);
+  }
+  const std::string owner = content_of(journal).substr(0, content_of(journal).find('\n') + 1);
+  auto note = first_begun_gemm(journal);
+  ASSERT_FALSE(note.is_null());
+  const int rank_one = rank_one_of(profile);
+  ASSERT_NE(rank_one, 0);
+  ASSERT_EQ(::kill(rank_one, SIGKILL), 0);
+  first.get();
+  note["ended"] = 2;
+  folder.write("profile.json.partial.jsonl", owner + note.dump() + '\n');
+
+  const ProgramResult second = calibrate_for(profile, "5s");
+  EXPECT_EQ(second.exit_code, 1) << second.err;
+  const std::string label = note["note_on"];
+  EXPECT_THAT(second.err, HasSubstr("not measured: " + label + ": 2 calibrations ended while"));
+  EXPECT_THAT(second.out, HasSubstr("DROPPED: " + label));
+  const auto json = json_of(profile);
+  ASSERT_EQ(json["dropped"].size(), 1U);
+  EXPECT_GE(json["measurements"].size(), 5U);
   EXPECT_FALSE(std::filesystem::exists(journal));
 }
 
@@ -61,7 +111,7 @@ TEST(Calibrate, AStoppedRankEndsTheJobWithExitCode3AndItsName) {
     return run_program(
         {"calibrate", "--budget", "90s", "--ranks", "2", "--rank-timeout", "2s", "--out", profile});
   });
-  for (int i = 0; i < 3000 && lines_of(profile + ".partial.jsonl") < 3; ++i)
+  for (int i = 0; i < 3000 && points_in(profile + ".partial.jsonl") < 2; ++i)
     std::this_thread::sleep_for(20ms);
   const int rank_one = rank_one_of(profile);
   ASSERT_NE(rank_one, 0);

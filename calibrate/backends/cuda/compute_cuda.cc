@@ -9,6 +9,8 @@
 #include "calibrate/backends/cuda/device.h"
 #include "calibrate/backends/cuda/device_memory.h"
 #include "calibrate/backends/cuda/gemm.h"
+#include "calibrate/backends/cuda/hold.h"
+#include "calibrate/backends/cuda/host_node.h"
 #include "calibrate/backends/cuda/kernels.h"
 #include "calibrate/backends/cuda/marks.h"
 #include "calibrate/backends/cuda/nvml.h"
@@ -22,12 +24,14 @@ class CudaCompute final : public CudaKernels {
  public:
   explicit CudaCompute(int local_rank)
       : device_(select_device(local_rank)),
+        node_(node_of_device(pci_bus_id(device_))),
         gemm_(compute_capability(device_)),
         nvml_(pci_bus_id(device_)) {}
 
   [[nodiscard]] DeviceDescription describe() const override {
     if (description_.name.empty()) {
       description_ = describe_device(device_);
+      description_.details.emplace_back("pinned_memory", pinned_memory_words(node_));
       for (auto& detail : nvml_.details()) description_.details.push_back(std::move(detail));
     }
     DeviceDescription description = description_;
@@ -81,9 +85,19 @@ class CudaCompute final : public CudaKernels {
     return marks_.seconds_between(from, to);
   }
   void forget_marks() override { marks_.forget(); }
+  void hold() override {
+    if (!hold_) hold_ = std::make_unique<Hold>();
+    hold_->hold();
+  }
+  void let_go() override {
+    if (hold_) hold_->let_go();
+  }
+  [[nodiscard]] int expired_holds() const override { return hold_ ? hold_->expired() : 0; }
   [[nodiscard]] DeviceState state() override { return nvml_.state(); }
 
+  // On the NUMA node next to the device: from another one, every copy crosses the sockets' link.
   void* allocate_host(std::size_t size) override {
+    const CoresOfNode here(node_);
     void* pointer = nullptr;
     CUDA_CHECK(cudaHostAlloc(&pointer, std::max<std::size_t>(size, 1), cudaHostAllocDefault));
     return pointer;
@@ -98,7 +112,16 @@ class CudaCompute final : public CudaKernels {
     two_way_copy_->run(transfers);
   }
 
+  void start_upload_beside(void* device, const void* host, std::size_t size) override {
+    copies_beside().upload(device, host, size);
+  }
+  void start_download_beside(void* host, const void* device, std::size_t size) override {
+    copies_beside().download(host, device, size);
+  }
+  void wait_copies_beside() override { copies_beside().wait(); }
+
   void gemm(const GemmCall& call) override { gemm_.run(call); }
+  [[nodiscard]] bool chooses_algorithms() const override { return true; }
   void copy_rows(float* to, std::int64_t to_stride, const float* from, std::int64_t from_stride,
                  std::int64_t rows, std::int64_t cols) override {
     if (rows == 0 || cols == 0) return;
@@ -111,13 +134,21 @@ class CudaCompute final : public CudaKernels {
   }
 
  private:
+  CopiesBeside& copies_beside() {
+    if (!copies_beside_) copies_beside_ = std::make_unique<CopiesBeside>();
+    return *copies_beside_;
+  }
+
   int device_;
+  int node_;
   Gemm gemm_;
   Marks marks_;
   DeviceMemory counter_;
   NvmlDevice nvml_;
   mutable DeviceDescription description_;  // asked once; only the free memory changes
   std::unique_ptr<TwoWayCopy> two_way_copy_;
+  std::unique_ptr<CopiesBeside> copies_beside_;
+  std::unique_ptr<Hold> hold_;
 };
 
 }  // namespace

@@ -53,6 +53,16 @@ std::string words(const GemmCall& c) {
                      c.transpose_b ? ", b transposed" : "");
 }
 
+[[noreturn]] void refuse(const GemmCall& call, cublasStatus_t status) {
+  throw UnsupportedCall(
+      fmt::format("cuBLASLt has no {}: {}", words(call), cublasLtGetStatusString(status)));
+}
+
+void check(const GemmCall& call, cublasStatus_t status, const char* function) {
+  if (is_refusal(status)) refuse(call, status);
+  if (status != CUBLAS_STATUS_SUCCESS) throw_cublas_error(status, function, __FILE__, __LINE__);
+}
+
 std::size_t result_bytes(const GemmCall& c) {
   const std::int64_t between = c.batch == 1 ? 0 : (c.batch - 1) * c.stride_c;
   const double width = bytes_per_element(c.result);
@@ -80,52 +90,71 @@ bool Gemm::supports(Precision precision) const {
   return false;
 }
 
+// What cuBLASLt says is possible, the likely fastest first.
+struct Gemm::Candidates {
+  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> list{};
+  std::size_t count = 0;
+};
+
 void Gemm::run(const GemmCall& asked) {
   invariant(supports(asked.precision), "this precision was not asked for with supports()");
   if (asked.batch * asked.m * asked.n * asked.k == 0) return;
   const GemmCall call = with_fp8_operands_in_order(asked);
-  CUBLAS_CHECK(multiply(call, plan_for(call), call.c));
+  check(call, multiply(call, plan_for(call), call.c), "cublasLtMatmul");
 }
 
 const Gemm::Plan& Gemm::plan_for(const GemmCall& call) {
   const GemmKey key = key_of(call);
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
-  return plans_.emplace(key, search(call)).first->second;
+  return plans_.emplace(key, plan(call)).first->second;
 }
 
-// Candidates write where it does no harm: over c when c's old value does not count, else into
-// memory of their own, and where there is none the heuristic's first choice is believed.
-Gemm::Plan Gemm::search(const GemmCall& call) {
+Gemm::Plan Gemm::plan(const GemmCall& call) {
   Plan plan{GemmProblem(call)};
-  const GemmProblem& p = plan.problem;
+  const Candidates possible = candidates(call, plan.problem);
+  plan.algorithm = possible.list.front().algo;
+  plan.workspace = possible.list.front().workspaceSize;
+  if (call.fastest_algorithm) keep_fastest(call, possible, plan);
+  return plan;
+}
+
+// At least one. Entries whose state is another than success say nothing.
+Gemm::Candidates Gemm::candidates(const GemmCall& call, const GemmProblem& p) {
   const auto preference = make_preference(call);
-  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> candidates{};
+  Candidates possible;
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle_.get(), p.operation.get(), p.first.get(), p.second.get(), p.result.get(),
-      p.result.get(), preference.get(), kCandidates, candidates.data(), &found);
-  if (status != CUBLAS_STATUS_SUCCESS || found == 0) {
-    throw SystemError(
-        fmt::format("cuBLASLt has no {}: {}", words(call), cublasLtGetStatusString(status)));
-  }
+      p.result.get(), preference.get(), kCandidates, possible.list.data(), &found);
+  check(call, status, "cublasLtMatmulAlgoGetHeuristic");
+  const auto end = std::remove_if(
+      possible.list.begin(), possible.list.begin() + found,
+      [](const cublasLtMatmulHeuristicResult_t& c) { return c.state != CUBLAS_STATUS_SUCCESS; });
+  possible.count = static_cast<std::size_t>(end - possible.list.begin());
+  if (possible.count == 0) refuse(call, CUBLAS_STATUS_NOT_SUPPORTED);
+  return possible;
+}
+
+// Candidates write where it does no harm: over c when c's old value does not count, else into
+// memory of their own, and where there is none the first choice stays.
+void Gemm::keep_fastest(const GemmCall& call, const Candidates& candidates, Plan& plan) {
   DeviceMemory aside;
   const bool harmless = call.beta == 0.0F || aside.try_reserve(result_bytes(call));
+  if (!harmless) return;
   void* result = call.beta == 0.0F ? call.c : aside.data();
-  const int timed = harmless ? found : 1;
   float best = std::numeric_limits<float>::infinity();
   std::size_t chosen = 0;
-  for (std::size_t i = 0; timed > 1 && i < static_cast<std::size_t>(timed); ++i) {
-    plan.algorithm = candidates[i].algo;
-    plan.workspace = candidates[i].workspaceSize;
+  for (std::size_t i = 0; i < candidates.count; ++i) {
+    plan.algorithm = candidates.list[i].algo;
+    plan.workspace = candidates.list[i].workspaceSize;
     const float time = milliseconds(call, plan, result);
     if (time >= best) continue;
     best = time;
     chosen = i;
   }
-  plan.algorithm = candidates[chosen].algo;
-  plan.workspace = candidates[chosen].workspaceSize;
-  return plan;
+  plan.algorithm = candidates.list[chosen].algo;
+  plan.workspace = candidates.list[chosen].workspaceSize;
 }
 
 // Milliseconds of the fastest of kTimedRuns after one warm-up run; infinite if the algorithm
@@ -154,7 +183,8 @@ cublasStatus_t Gemm::multiply(const GemmCall& call, const Plan& plan, void* resu
 GemmCall Gemm::with_fp8_operands_in_order(const GemmCall& call) {
   if (call.precision != Precision::fp8) return call;
   if (call.m % kFp8Multiple != 0 || call.n % kFp8Multiple != 0 || call.k % kFp8Multiple != 0) {
-    throw SystemError(fmt::format("{}: edges must be multiples of {}", words(call), kFp8Multiple));
+    throw UnsupportedCall(
+        fmt::format("{}: edges must be multiples of {}", words(call), kFp8Multiple));
   }
   const bool any_order = capability_.major == 10;  // data-centre Blackwell
   GemmCall ordered = call;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products by cuBLASLt. For each new shape its heuristic names a few algorithms, each of
-// which is timed once on the real operands; the fastest is kept and used from then on.
+// Matrix products by cuBLASLt. For each new shape its heuristic names a few algorithms, the one
+// first that it expects to be fastest. Frameworks run that one unseen, and so does this. Where
+// GemmCall::fastest_algorithm asks for it, each is timed once on the real operands, and the fastest
+// is used from then on.
 //
 // fp8 is e4m3 with scale 1. Hopper and Ada multiply it only with op(a) = a and op(b) = b'
 // (cuBLASLt's "TN"); other operands are transposed first, which is no part of the product: what
@@ -20,6 +22,7 @@ class Gemm {
   explicit Gemm(ComputeCapability capability);
 
   [[nodiscard]] bool supports(Precision precision) const;
+  // Throws UnsupportedCall where cuBLASLt has no such product.
   void run(const GemmCall& call);
 
  private:
@@ -29,8 +32,12 @@ class Gemm {
     std::size_t workspace = 0;
   };
 
+  struct Candidates;
+
   const Plan& plan_for(const GemmCall& call);
-  Plan search(const GemmCall& call);
+  Plan plan(const GemmCall& call);
+  Candidates candidates(const GemmCall& call, const GemmProblem& problem);
+  void keep_fastest(const GemmCall& call, const Candidates& candidates, Plan& plan);
   cublasStatus_t multiply(const GemmCall& call, const Plan& plan, void* result);
   float milliseconds(const GemmCall& call, const Plan& plan, void* result);
   GemmCall with_fp8_operands_in_order(const GemmCall& call);

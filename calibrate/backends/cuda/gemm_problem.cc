@@ -90,6 +90,7 @@ GemmKey key_of(const GemmCall& c) {
           c.precision,
           c.result,
           c.fast_accumulation,
+          c.fastest_algorithm,
           c.beta != 0.0F,
           c.stride_a,
           c.stride_b,
@@ -97,6 +98,11 @@ GemmKey key_of(const GemmCall& c) {
           alignment_of(c.a),
           alignment_of(c.b),
           alignment_of(c.c)};
+}
+
+bool is_refusal(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_INVALID_VALUE || status == CUBLAS_STATUS_NOT_SUPPORTED ||
+         status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
 GemmProblem::GemmProblem(const GemmCall& c)

@@ -28,12 +28,16 @@ using CublasObject = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyCubla
 // pointers into the middle of an array may have less.
 unsigned alignment_of(const void* pointer);
 
-// Key of the best algorithm: the call, with the alignments of its pointers in place of the
+// Key of the chosen algorithm: the call, with the alignments of its pointers in place of the
 // pointers.
 using GemmKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
-                           Precision, Precision, bool, bool, std::int64_t, std::int64_t,
+                           Precision, Precision, bool, bool, bool, std::int64_t, std::int64_t,
                            std::int64_t, unsigned, unsigned, unsigned>;
 GemmKey key_of(const GemmCall& call);
+
+// The library cannot do what it was asked, and nothing has happened (cublasLt.h, cublasLtMatmul:
+// parameters in an impossible configuration, or not supported on this device).
+bool is_refusal(cublasStatus_t status);
 
 struct GemmProblem {
   explicit GemmProblem(const GemmCall& call);

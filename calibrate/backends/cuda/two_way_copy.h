@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy to the device and one from it at once: each on a stream of its own, both after what the
-// rank's stream was asked before and before what it is asked next.
+// Copies between host and device on streams of their own: one each way at once, both after what the
+// rank's stream was asked before and before what it is asked next; or beside the rank's stream.
 #pragma once
 
 #include "calibrate/backends/compute.h"
@@ -40,6 +40,24 @@ class TwoWayCopy {
  private:
   SideStream up_, down_;
   Event before_, up_done_, down_done_;
+};
+
+// Neither waits for the rank's stream nor it for them.
+class CopiesBeside {
+ public:
+  void upload(void* device, const void* host, std::size_t bytes) {
+    CUDA_CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, up_.get()));
+  }
+  void download(void* host, const void* device, std::size_t bytes) {
+    CUDA_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, down_.get()));
+  }
+  void wait() {
+    CUDA_CHECK(cudaStreamSynchronize(up_.get()));
+    CUDA_CHECK(cudaStreamSynchronize(down_.get()));
+  }
+
+ private:
+  SideStream up_, down_;
 };
 
 }  // namespace meshwright::calibrate::cuda

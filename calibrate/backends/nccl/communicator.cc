@@ -78,6 +78,8 @@ void NcclCommunicator::barrier() {
   host_->barrier();
 }
 
+void NcclCommunicator::host_barrier() { host_->barrier(); }
+
 void NcclCommunicator::all_reduce(Numbers data, std::int64_t count, Reduction op) {
   forget_choice();
   start_noted();

@@ -28,6 +28,7 @@ class NcclCommunicator : public QueuedCommunicator {
   [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key) override;
 
   void barrier() override;
+  void host_barrier() override;
   void all_reduce(Numbers data, std::int64_t count, Reduction op) override;
   void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override;
   void reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override;

@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "calibrate/backends/nccl/socket_barrier.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
@@ -193,6 +194,11 @@ Socket::~Socket() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+SocketRanks::SocketRanks(int rank, int size, std::string address, std::string first)
+    : rank_(rank), size_(size), address_(std::move(address)), first_(std::move(first)) {}
+
+SocketRanks::~SocketRanks() = default;
+
 std::unique_ptr<SocketRanks> SocketRanks::meet(int rank, int size, const MeetingPoint& point) {
   return rank == 0 ? listen_for(open_listener(point.port), size, point)
                    : connect_to(rank, size, point);
@@ -303,7 +309,20 @@ double SocketRanks::host_max(double value) {
   return *std::max_element(all.begin(), all.end());
 }
 
-void SocketRanks::barrier() { host_max(0.0); }
+// Ranks that left one after the other would begin a sample one after the other.
+void SocketRanks::barrier() {
+  constexpr int kFewRanks = 4;
+  constexpr std::chrono::seconds kPatience{10};
+  if (size_ > kFewRanks && !asked_for_barrier_) {
+    asked_for_barrier_ = true;
+    barrier_ = SocketBarrier::connect(*this, address_, kPatience);
+  }
+  if (barrier_) {
+    barrier_->wait();
+  } else {
+    host_max(0.0);
+  }
+}
 
 // The others see that the connection is closed, in their next exchange.
 void SocketRanks::abort(int exit_code) { std::_Exit(exit_code); }

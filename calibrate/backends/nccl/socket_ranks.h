@@ -3,7 +3,7 @@
 // number in the environment, and that is all that NCCL's start needs.
 //
 // Rank 0 of a group listens, the others connect to it, and every exchange is a gather through it:
-// small values, seldom.
+// small values, seldom. Barriers of many ranks go directly from rank to rank (socket_barrier.h).
 //
 // Addresses: a host's own name may resolve to 127.0.1.1 on it (Debian, Ubuntu), where no other host
 // gets to. A rank therefore offers the address from which it reached rank 0. Where that is a
@@ -22,6 +22,8 @@
 #include "calibrate/backends/host_ranks.h"
 
 namespace meshwright::calibrate {
+
+class SocketBarrier;
 
 // An open file descriptor of a socket.
 class Socket {
@@ -62,6 +64,8 @@ class SocketRanks final : public HostRanks {
   // Waits until all `size` ranks have come. Throws SystemError when they do not in time.
   static std::unique_ptr<SocketRanks> meet(int rank, int size, const MeetingPoint& point);
 
+  ~SocketRanks() override;
+
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] std::string host() const override { return host_name(); }
@@ -73,8 +77,7 @@ class SocketRanks final : public HostRanks {
   [[noreturn]] void abort(int exit_code) override;
 
  private:
-  SocketRanks(int rank, int size, std::string address, std::string first)
-      : rank_(rank), size_(size), address_(std::move(address)), first_(std::move(first)) {}
+  SocketRanks(int rank, int size, std::string address, std::string first);
   static std::unique_ptr<SocketRanks> listen_for(const Socket& listener, int size,
                                                  const MeetingPoint& point);
   static std::unique_ptr<SocketRanks> connect_to(int rank, int size, const MeetingPoint& point);
@@ -83,6 +86,8 @@ class SocketRanks final : public HostRanks {
   std::string address_;        // of this rank, as it sees itself
   std::string first_;          // of rank 0, as this rank reached it
   std::vector<Socket> peers_;  // of rank 0: by rank, its own unused; else: rank 0 alone
+  bool asked_for_barrier_ = false;
+  std::unique_ptr<SocketBarrier> barrier_;  // of many ranks that reach each other
 };
 
 // Connects the ranks by torchrun's variables RANK, WORLD_SIZE and MASTER_ADDR. torchrun itself

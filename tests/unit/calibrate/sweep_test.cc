@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -148,22 +150,50 @@ TEST(Sweep, LargeMessagesAreMetInMemory) {
   EXPECT_GT(warm, 0);
 }
 
-// Four GPUs: beside products run collectives of all four, and of two pairs at once.
-TEST(Sweep, OverlapIsMeasuredForTensorGroupsAndForEachCollectiveOfGradients) {
+template <typename T>
+std::vector<MeasuredPoint> planned_on_four_gpus() {
   std::vector<MeasuredPoint> points = planned_points({}, group_shapes({0, 0, 0, 0}), one_gpu());
-  std::erase_if(points, [](const MeasuredPoint& p) { return !p.is<timed::Overlap>(); });
+  std::erase_if(points, [](const MeasuredPoint& p) { return !p.is<T>(); });
+  return points;
+}
+
+// Four GPUs: beside products run collectives of all four, and of two pairs at once.
+TEST(Sweep, OverlapIsMeasuredForTensorGroupsAndForEachCollectiveOfGradientsAndExperts) {
+  const auto points = planned_on_four_gpus<timed::Overlap>();
   const auto count = [&](int size, Collective collective) {
     return std::count_if(points.begin(), points.end(), [&](const MeasuredPoint& p) {
       const GroupCall& call = *call_of(p.subject);
       return call.group_size == size && call.collective == collective;
     });
   };
-  for (const Collective c :
-       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather}) {
-    EXPECT_GE(count(4, c), 1) << name_of(c);
-    EXPECT_GE(count(2, c), 1) << name_of(c);
+  for (const Collective c : {Collective::all_reduce, Collective::reduce_scatter,
+                             Collective::all_gather, Collective::all_to_all}) {
+    EXPECT_GE(count(4, c), 2) << name_of(c);
+    EXPECT_GE(count(2, c), 2) << name_of(c);
   }
-  EXPECT_EQ(count(2, Collective::all_to_all), 0);
+  EXPECT_EQ(count(4, Collective::broadcast), 0);
+}
+
+// 4096^3, one of few rows, and one with long sums; copies each way beside each of them.
+TEST(Sweep, OverlapIsMeasuredBesideSeveralProductsAndForCopiesToo) {
+  std::set<std::int64_t> rows;
+  for (const MeasuredPoint& p : planned_on_four_gpus<timed::Overlap>()) {
+    if (call_of(p.subject)->group_size == 4) rows.insert(product_of(p.subject)->variant.shape.m);
+  }
+  EXPECT_THAT(rows, ElementsAre(512, 2048, 4096));
+  std::set<std::int64_t> up, down;
+  for (const MeasuredPoint& p : planned_on_four_gpus<timed::CopyOverlap>()) {
+    const bool to_device = p.as<timed::CopyOverlap>()->direction == HostDirection::to_device;
+    (to_device ? up : down).insert(product_of(p.subject)->variant.shape.m);
+  }
+  EXPECT_EQ(up, rows);
+  EXPECT_EQ(down, rows);
+  EXPECT_TRUE(planned<timed::CopyOverlap>(one_core()).empty());
+}
+
+TEST(Sweep, OnlyAGpusHostLaunchesAheadOfItsDevice) {
+  EXPECT_EQ(planned<timed::HostLaunch>(one_gpu()).size(), 1U);
+  EXPECT_TRUE(planned<timed::HostLaunch>(one_core()).empty());
 }
 
 TEST(Sweep, EachPointIsPlannedOnce) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "tests/unit/calibrate/two_layers.h"
 
 namespace meshwright::calibrate {
@@ -31,6 +34,25 @@ TEST(Workload, TheJobsNumberFormatComesFirst) {
   Job job;
   job.precision = Precision::bf16;
   EXPECT_EQ(workload_of(two_layers(), job, {}).precisions.front(), Precision::bf16);
+}
+
+// Products of scores and values are batches over 4 heads; those of weights are no batches.
+TEST(Workload, AJobWithAFusedAttentionSpendsNothingOnProductsOfScoresOnAGpu) {
+  Job job;
+  job.seq_length = 128;
+  job.global_batch_size = 8;
+  job.attention_kernel = AttentionKernel::flash;
+  const auto batched = [&](DeviceKind kind) {
+    const Workload w =
+        workload_of(two_layers(), as_calibrated(job, kind), {{Layout{}, {Layout{}}}});
+    const auto of_heads = [](const GemmDemand& d) { return d.variant.shape.batch > 1; };
+    const auto count = std::count_if(w.gemms.begin(), w.gemms.end(), of_heads);
+    return std::pair(count > 0, w.kernel_names.contains("softmax"));
+  };
+  EXPECT_EQ(batched(DeviceKind::gpu), std::pair(false, false));
+  EXPECT_EQ(batched(DeviceKind::cpu), std::pair(true, true));  // as trials run it
+  job.attention_kernel = AttentionKernel::unfused;
+  EXPECT_EQ(batched(DeviceKind::gpu), std::pair(true, true));
 }
 
 }  // namespace

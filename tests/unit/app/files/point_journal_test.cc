@@ -81,6 +81,50 @@ TEST_F(PointJournalTest, ARunThatGoesOnKeepsTheEarlierPoints) {
   EXPECT_THAT(folder_.names(), testing::ElementsAre("p.json.partial.jsonl"));
 }
 
+// A planned point has no times, one that was measured has.
+calibrate::MeasuredPoint planned(std::int64_t m) {
+  calibrate::MeasuredPoint point = product(m);
+  point.measurement = {};
+  return point;
+}
+
+// Run 1 measures product 1 and is killed at 2. Run 2 is killed there, too. The third leaves it out.
+TEST_F(PointJournalTest, APointThatEndsTwoRunsIsGivenUp) {
+  for (int run = 1; run <= 2; ++run) {
+    PointJournal journal(path_, kTwoRanks, read(kTwoRanks));
+    journal.begin(planned(1));
+    EXPECT_EQ(journal.add(product(1), 1.5), "");
+    journal.begin(planned(2));
+    EXPECT_EQ(read(kTwoRanks).given_up(planned(2)).empty(), run == 1);
+  }
+  const JournalContent content = read(kTwoRanks);
+  EXPECT_THAT(content.given_up(planned(2)), HasSubstr("2 calibrations ended"));
+  EXPECT_EQ(content.given_up(planned(1)), "");
+  EXPECT_EQ(content.given_up(planned(3)), "");
+  EXPECT_EQ(content.points.size(), 2U);
+}
+
+// The device had not the memory for product 1: the next one was begun, so 1 has ended nothing.
+TEST_F(PointJournalTest, APointAfterWhichAnotherIsBegunHasEndedNothing) {
+  for (int run = 1; run <= 2; ++run) {
+    PointJournal journal(path_, kTwoRanks, read(kTwoRanks));
+    journal.begin(planned(1));
+    journal.begin(planned(2));
+    EXPECT_EQ(journal.add(product(2), 1.5), "");
+  }
+  EXPECT_EQ(read(kTwoRanks).given_up(planned(1)), "");
+}
+
+TEST_F(PointJournalTest, ADroppedPointIsNotTriedAgainInAnyLaterRun) {
+  for (int run = 1; run <= 3; ++run) {
+    PointJournal journal(path_, kTwoRanks, read(kTwoRanks));
+    if (run > 1) continue;
+    journal.begin(planned(1));
+    journal.drop(planned(1), "cuBLASLt has no such product");
+  }
+  EXPECT_EQ(read(kTwoRanks).given_up(planned(1)), "cuBLASLt has no such product");
+}
+
 TEST_F(PointJournalTest, OtherRanksDoNotTakeItOver) {
   write_two_points();
   EXPECT_TRUE(read({"a core", "cpu", {"here"}}).points.empty());

@@ -10,14 +10,14 @@ namespace {
 TEST(OverlapCalls, BothTakeAboutAsLongAndAtLeastASample) {
   const OverlapCalls calls = overlap_calls(microseconds(200), microseconds(50), 3e-3);
   EXPECT_EQ(calls.products, 15);
-  EXPECT_EQ(calls.collectives, 60);
+  EXPECT_EQ(calls.transfers, 60);
 }
 
 // 10 ms beside 1 ms: one product and ten collectives, whatever a sample asks for.
 TEST(OverlapCalls, TheLongerOneRunsOnceWhereItIsLongEnough) {
   const OverlapCalls calls = overlap_calls(seconds(10e-3), seconds(1e-3), 50e-6);
   EXPECT_EQ(calls.products, 1);
-  EXPECT_EQ(calls.collectives, 10);
+  EXPECT_EQ(calls.transfers, 10);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/calibrate/alone.h"
 #include "tests/unit/calibrate/idle_compute.h"
 
@@ -177,6 +179,122 @@ TEST(Measurement, APointThatIsNoisyTwiceIsFlagged) {
   const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), five_samples());
   EXPECT_TRUE(m.repeated);
   EXPECT_TRUE(m.noisy);
+}
+
+// A host that takes 4 us to launch what the device does in 1 us. Launched work runs when the device
+// is free and not held; a mark comes when all before it is done.
+class LaunchBound : public IdleCompute {
+ public:
+  double host_now = 0.0;
+  int held = 0, let_go_calls = 0;
+
+  void gemm(const GemmCall&) override {
+    host_now += 4e-6;
+    queue(1e-6);
+  }
+  void hold() override {
+    is_held_ = true;
+    ++held;
+  }
+  void let_go() override {
+    ++let_go_calls;
+    is_held_ = false;
+    device_now = std::max(device_now, host_now);
+    for (const double work : queue_) {
+      device_now += work;
+      if (work == 0.0) times_.push_back(device_now);
+    }
+    queue_.clear();
+  }
+  Mark mark() override {
+    queue(0.0);
+    return marks_++;
+  }
+  [[nodiscard]] double seconds_between(Mark from, Mark to) override {
+    return times_.at(to) - times_.at(from);
+  }
+  void forget_marks() override {
+    times_.clear();
+    marks_ = 0;
+  }
+
+ private:
+  // A mark is work of no length.
+  void queue(double work) {
+    queue_.push_back(work);
+    if (!is_held_) let_go();
+  }
+
+  bool is_held_ = false;
+  std::vector<double> queue_;
+  std::vector<double> times_;
+  std::size_t marks_ = 0;
+};
+
+std::function<void(int)> products_on(LaunchBound& compute) {
+  return [&compute](int repetitions) {
+    for (int i = 0; i < repetitions; ++i) compute.gemm({});
+  };
+}
+
+MeasureOptions of_held_work() {
+  MeasureOptions options;
+  options.shortest_sample = 3e-3;
+  options.most_repetitions = kMostHeldCalls;
+  options.stop.max_samples = 5;
+  return options;
+}
+
+// Products end 4 us after each other, and the mark before them is as late as the one after them.
+TEST(Measurement, ShortWorkOfADeviceThatIsNotHeldTakesWhatItsLaunchTakes) {
+  Alone ranks;
+  LaunchBound compute;
+  const Measurement m = measure(ranks, device_timer(compute), products_on(compute), of_held_work());
+  EXPECT_EQ(m.repetitions, kMostHeldCalls);
+  EXPECT_NEAR(m.summary.median.value(), 4e-6, 1e-12);
+}
+
+TEST(Measurement, AHeldDeviceRunsItsWholeQueueAtItsOwnPace) {
+  Alone ranks;
+  LaunchBound compute;
+  const Measurement m =
+      measure(ranks, held_device_timer(compute, ranks), products_on(compute), of_held_work());
+  EXPECT_EQ(m.repetitions, kMostHeldCalls);
+  EXPECT_NEAR(m.summary.median.value(), 1e-6, 1e-12);
+  EXPECT_GT(compute.held, 5);
+  EXPECT_GE(compute.let_go_calls, compute.held);
+}
+
+TEST(Measurement, AnErrorLetsTheDeviceGo) {
+  Alone ranks;
+  LaunchBound compute;
+  const auto fails = [](int) { throw UnsupportedCall("no such product"); };
+  EXPECT_THROW(measure(ranks, held_device_timer(compute, ranks), fails, {}), UnsupportedCall);
+  EXPECT_EQ(compute.held, 1);
+  EXPECT_EQ(compute.let_go_calls, 1);
+}
+
+// The host had to wait for the device, until that went on by itself.
+class Impatient : public LaunchBound {
+ public:
+  [[nodiscard]] int expired_holds() const override { return held; }
+};
+
+TEST(Measurement, ADeviceWhoseHoldExpiredIsNotHeldAgain) {
+  Alone ranks;
+  Impatient compute;
+  const Measurement m =
+      measure(ranks, held_device_timer(compute, ranks), products_on(compute), of_held_work());
+  EXPECT_EQ(compute.held, 1);
+  EXPECT_NEAR(m.summary.median.value(), 4e-6, 1e-12);
+}
+
+TEST(Measurement, TheHostsLaunchIsTimedByTheHost) {
+  Alone ranks;
+  LaunchBound compute;
+  const Timer timer = queueing_timer(compute, [&] { return compute.host_now; });
+  const Measurement m = measure(ranks, timer, products_on(compute), of_held_work());
+  EXPECT_NEAR(m.summary.median.value(), 4e-6, 1e-12);
 }
 
 }  // namespace

@@ -114,6 +114,56 @@ TEST(Profile, AbsentLinksStayAbsentInTheFile) {
   EXPECT_EQ(again.not_measured, profile.not_measured);
 }
 
+// New kinds of points and the fastest algorithm's time are read as they were written; a point
+// without the latter, as older profiles have it, has none.
+TEST(Profile, KeepsTheHostsLaunchOverlapsOfCopiesAndTheFastestAlgorithm) {
+  Profile profile;
+  profile.machine.cores = 2;
+  profile.points = known_points();
+  MeasuredPoint chosen = gemm({1, 64, 64, 64}, 2e-6);
+  std::get<timed::Gemm>(chosen.subject).fastest = seconds(1.5e-6);
+  timed::CopyOverlap copies{.direction = HostDirection::to_host};
+  copies.product = {Precision::bf16, {.shape = {1, 64, 64, 64}}};
+  copies.product_alone = copies.copy_alone = seconds(1e-3);
+  copies.product_beside = seconds(1.1e-3);
+  copies.copy_beside = seconds(1.2e-3);
+  profile.points.push_back(chosen);
+  profile.points.push_back(point(timed::HostLaunch{}, bytes(12), 2.5e-6));
+  profile.points.push_back(point(copies, bytes(1e6), 1.25e-3));
+  profile.dropped = {"gemm fp8 (16 x 16 x 16): cuBLASLt has no fp8 GEMM"};
+  profile.cluster = assemble(profile.points, two_cores()).cluster;
+  EXPECT_EQ(profile.cluster.device.host_launch, seconds(2.5e-6));
+  const Json json = to_json(profile);
+  const Profile again = profile_from_json(json, "p.json");
+  ASSERT_EQ(again.points.size(), profile.points.size());
+  for (std::size_t i = known_points().size(); i < again.points.size(); ++i) {
+    EXPECT_EQ(again.points[i], profile.points[i]) << again.points[i].label();
+  }
+  EXPECT_EQ(again.dropped, profile.dropped);
+  EXPECT_DOUBLE_EQ(copies.slowdown(seconds(1.25e-3)), 0.25);  // (1.25 - 1) / 1
+  for (const Json& p : json["measurements"]) {
+    EXPECT_EQ(p.contains("fastest_algorithm_seconds"), p["median_seconds"] == 2e-6) << p;
+  }
+}
+
+// The price of a shape is that of the library's first algorithm.
+TEST(Profile, TheFastestAlgorithmChangesNoPrice) {
+  std::vector<MeasuredPoint> points = known_points();
+  const Cluster before = assemble(points, two_cores()).cluster;
+  for (MeasuredPoint& p : points) {
+    if (auto* gemm = std::get_if<timed::Gemm>(&p.subject)) gemm->fastest = p.time() * 0.5;
+  }
+  EXPECT_EQ(assemble(points, two_cores()).cluster, before);
+}
+
+// What a cluster states of a framework's launch is more than the bare call takes, and stays.
+TEST(Profile, AHigherHostLaunchOfTheClusterStays) {
+  Cluster cluster = two_cores();
+  cluster.device.host_launch = microseconds(5);
+  const auto points = std::vector{point(timed::HostLaunch{}, bytes(12), 2.5e-6)};
+  EXPECT_EQ(assemble(points, cluster).cluster.device.host_launch, microseconds(5));
+}
+
 TEST(Profile, KeepsTheRatesOfTheTrialsEngine) {
   std::vector<MeasuredPoint> points = known_points();
   for (const std::int64_t sequences : {1, 8}) {

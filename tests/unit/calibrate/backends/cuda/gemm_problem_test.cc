@@ -110,6 +110,19 @@ TEST(GemmProblem, TheKeyIgnoresWhereOperandsLieAndAlphaButNotAlignmentOrAccumula
   call.result = Precision::fp32;
   call.fast_accumulation = true;
   EXPECT_NE(key_of(call), key);
+  call.fast_accumulation = false;
+  call.fastest_algorithm = true;
+  EXPECT_NE(key_of(call), key);
+}
+
+// A call that did nothing costs its point; after an execution that failed no device goes on.
+TEST(GemmProblem, ARefusalIsToldFromAFailure) {
+  EXPECT_TRUE(is_refusal(CUBLAS_STATUS_NOT_SUPPORTED));
+  EXPECT_TRUE(is_refusal(CUBLAS_STATUS_INVALID_VALUE));
+  EXPECT_TRUE(is_refusal(CUBLAS_STATUS_ARCH_MISMATCH));
+  EXPECT_FALSE(is_refusal(CUBLAS_STATUS_SUCCESS));
+  EXPECT_FALSE(is_refusal(CUBLAS_STATUS_EXECUTION_FAILED));
+  EXPECT_FALSE(is_refusal(CUBLAS_STATUS_ALLOC_FAILED));
 }
 
 }  // namespace
