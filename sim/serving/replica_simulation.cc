@@ -567,7 +567,7 @@ void ReplicaSimulation::advance(Seconds limit) {
       one = step_duration(replica_, slowest_, mean_);
     }
   }
-  end_steps({start_ + one.duration * steps, steps, one.duration, one.prompt_delay});
+  end_steps({start_ + one.duration * steps, steps, one.duration, one.prompt_delay}, 0);
 }
 
 }  // namespace meshwright
