@@ -67,6 +67,8 @@ struct AdamStep {
   int step = 1;  // 1-based, for bias correction
 };
 
+class LibraryKernels;  // calibrate/backends/library_kernels.h
+
 class Compute {
  public:
   Compute() = default;
@@ -129,6 +131,9 @@ class Compute {
     upload(t.to_device, t.from_host, t.bytes);
     download(t.to_host, t.from_device, t.bytes);
   }
+
+  // Kernels of libraries that not every device has; null: it has none. They live as long as this.
+  [[nodiscard]] virtual LibraryKernels* library_kernels() { return nullptr; }
 
   virtual void gemm(const GemmCall& call) = 0;
   // fp32 values to `precision`, for bf16/fp16 operands.

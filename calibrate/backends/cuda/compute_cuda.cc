@@ -8,8 +8,10 @@
 #include "calibrate/backends/cuda/check.h"
 #include "calibrate/backends/cuda/device.h"
 #include "calibrate/backends/cuda/device_memory.h"
+#include "calibrate/backends/cuda/fused_attention.h"
 #include "calibrate/backends/cuda/gemm.h"
 #include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/library_kernels_cuda.h"
 #include "calibrate/backends/cuda/marks.h"
 #include "calibrate/backends/cuda/nvml.h"
 #include "calibrate/backends/cuda/stream.h"
@@ -29,6 +31,7 @@ class CudaCompute final : public CudaKernels {
     if (description_.name.empty()) {
       description_ = describe_device(device_);
       for (auto& detail : nvml_.details()) description_.details.push_back(std::move(detail));
+      if (!cudnn_version().empty()) description_.details.emplace_back("cudnn", cudnn_version());
     }
     DeviceDescription description = description_;
     description.free_memory = free_memory();
@@ -98,6 +101,11 @@ class CudaCompute final : public CudaKernels {
     two_way_copy_->run(transfers);
   }
 
+  [[nodiscard]] LibraryKernels* library_kernels() override {
+    if (!library_kernels_) library_kernels_ = make_library_kernels(compute_capability(device_));
+    return library_kernels_.get();
+  }
+
   void gemm(const GemmCall& call) override { gemm_.run(call); }
   void copy_rows(float* to, std::int64_t to_stride, const float* from, std::int64_t from_stride,
                  std::int64_t rows, std::int64_t cols) override {
@@ -118,6 +126,7 @@ class CudaCompute final : public CudaKernels {
   NvmlDevice nvml_;
   mutable DeviceDescription description_;  // asked once; only the free memory changes
   std::unique_ptr<TwoWayCopy> two_way_copy_;
+  std::unique_ptr<LibraryKernels> library_kernels_;
 };
 
 }  // namespace
