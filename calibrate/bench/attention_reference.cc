@@ -78,9 +78,17 @@ AttentionReference::Row AttentionReference::row(std::int64_t batch, std::int64_t
                                                 std::int64_t query) const {
   Row row{.probability = probabilities(batch, head, query), .gradient = {}, .gradient_error = {}};
   const std::int64_t from = query_at(batch, head, query);
+  // One pass over the values: a row has as many keys as the sequence has tokens.
+  std::vector<double> of_query(static_cast<std::size_t>(call_.head_dim), 0.0);
+  for (std::size_t key = 0; key < row.probability.size(); ++key) {
+    const std::int64_t at = key_at(batch, group_of(head), static_cast<std::int64_t>(key));
+    for (std::size_t d = 0; d < of_query.size(); ++d) {
+      of_query[d] += row.probability[key] * v_(at + static_cast<std::int64_t>(d));
+    }
+  }
   double row_sum = 0.0, magnitude = 0.0;
-  for (std::int64_t d = 0; d < call_.head_dim; ++d) {
-    const double term = d_o_(from + d) * output(batch, head, query, d).value;
+  for (std::size_t d = 0; d < of_query.size(); ++d) {
+    const double term = d_o_(from + static_cast<std::int64_t>(d)) * of_query[d];
     row_sum += term;
     magnitude += std::abs(term);
   }
