@@ -37,6 +37,7 @@ std::size_t tier_index(const MeasuredPoint& point) {
 BudgetKind budget_kind(const MeasuredPoint& point) {
   return std::visit(Overloaded{[](const timed::Gemm&) { return BudgetKind::product; },
                                [](const timed::SustainedGemm&) { return BudgetKind::product; },
+                               [](const timed::GroupedGemm&) { return BudgetKind::product; },
                                [](const timed::Kernel&) { return BudgetKind::kernel; },
                                [](const timed::Attention&) { return BudgetKind::kernel; },
                                [](const timed::Overlap&) { return BudgetKind::other_collective; },

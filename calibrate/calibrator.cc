@@ -214,7 +214,8 @@ class Calibrator {
          .device = device_.device_kind(),
          .budget_seconds = options_.budget_seconds,
          .largest_payload = std::min(options_.largest_payload, device_.free_memory * kMemoryShare),
-         .supports = [this](Precision precision) { return compute_.supports(precision); }});
+         .supports = [this](Precision precision) { return compute_.supports(precision); },
+         .library = library_abilities(compute_, world_)});
   }
 
   // Rank 0's clock, and what it knows, decide for all.

@@ -33,9 +33,12 @@ Operation measured_operation(const MeasuredPoint& task) {
   const Product* product = product_of(task.subject);
   const Seconds multiplying =
       product == nullptr ? Seconds{} : slow_product(gemm_flops(product->variant.shape));
+  const auto* attention = task.as<timed::Attention>();
+  const Seconds attending =
+      attention == nullptr ? Seconds{} : slow_product(flops(attention_flops(attention->shape)));
   return {.name = task.kind().data(),
           .amount = task.amount,
-          .slow = slow_transfer(task.amount) + multiplying};
+          .slow = slow_transfer(task.amount) + multiplying + attending};
 }
 
 }  // namespace

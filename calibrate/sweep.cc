@@ -102,6 +102,7 @@ class SweepPlanner {
     add_gemm({.shape = {1, 512, 512, 512}}, all);
     add_serving();
     add_kernels();
+    for (const MeasuredPoint& point : library_points(workload_, limits_)) add(point);
     add_model_and_grid(all.first(std::min<std::size_t>(1, all.size())));
     add_sustained(all);
     add_collectives(1);

@@ -17,6 +17,7 @@
 
 #include "calibrate/bench/gemm_bench.h"
 #include "calibrate/grid.h"
+#include "calibrate/library_points.h"
 #include "calibrate/measure/group_shapes.h"
 #include "calibrate/measure/kernel_sizes.h"
 #include "calibrate/measure/points.h"
@@ -65,6 +66,8 @@ struct Workload {
   std::vector<CacheCopyShape> cache_copies{};  // where there is more than one rank
   std::vector<StepDemand> steps{};             // of cores: each size of a micro-batch, ascending
   std::vector<ServiceDemand> services{};       // of cores
+  std::vector<AttentionShape> attentions{};    // fused, forward
+  std::vector<GemmVariant> grouped_gemms{};    // forward products of experts
 };
 
 // Limits of this machine.
@@ -74,6 +77,7 @@ struct SweepLimits {
   double budget_seconds = 60.0;  // time for the whole calibration
   Bytes largest_payload = mebibytes(64);
   std::function<bool(Precision)> supports = [](Precision) { return true; };
+  LibraryAbilities library{};
 };
 
 // Without measurements, each once; at most kMostPoints, so that a profile stays below a megabyte.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "calibrate/library_points.h"
 #include "calibrate/trial/trial.h"
 #include "sim/model/parameters.h"
 #include "sim/operators/operators.h"
@@ -22,6 +23,10 @@ void add_operators(Workload& workload, const std::vector<Operator>& operators, d
   for (const Operator& op : operators) {
     if (op.kind == OperatorKind::memory_bound) workload.kernel_names.emplace(op.kernel);
     if (op.kind != OperatorKind::gemm) continue;
+    if (op.of_expert && op.batch > 1) {
+      workload.grouped_gemms.push_back(
+          {.shape = {op.batch, op.m, op.n, op.k}, .fresh = {.a = true}});
+    }
     for (const GemmVariant& variant :
          training_variants({op.batch, op.m, op.n, op.k}, second_operand(op))) {
       workload.gemms.push_back({variant, calls});
@@ -159,6 +164,7 @@ Workload workload_of(const Model& model, const Job& job, const std::vector<Layou
   std::set<int> micro_batch_sizes;
   for (const auto& [ranks, sequences] : sizes) {
     workload.kernels.push_back(kernel_sizes(model, job, ranks, sequences));
+    add_attention_demand(workload, model, job, ranks, sequences);
     micro_batch_sizes.insert(sequences);
   }
   workload.steps = steps_of(model, job, micro_batch_sizes);

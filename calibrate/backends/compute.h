@@ -79,6 +79,8 @@ struct AdamStep {
   int step = 1;  // 1-based, for bias correction
 };
 
+class LibraryKernels;  // calibrate/backends/library_kernels.h
+
 class Compute {
  public:
   Compute() = default;
@@ -159,6 +161,10 @@ class Compute {
     download(host, device, bytes);
   }
   virtual void wait_copies_beside() {}
+
+
+  // Kernels of libraries that not every device has; null: it has none. They live as long as this.
+  [[nodiscard]] virtual LibraryKernels* library_kernels() { return nullptr; }
 
   // Throws UnsupportedCall where the library has no such product.
   virtual void gemm(const GemmCall& call) = 0;

@@ -89,6 +89,36 @@ constexpr std::array<Entry, 10> kEntries{{
      1, adam_bench},
 }};
 
+// Touches of 4 bytes, a number: casts read 2 bytes and write 1 or 2, a transpose moves 1 + 1, the
+// largest magnitude reads 2.
+constexpr std::array<Entry, 4> kNarrowEntries{{
+    {narrow_kernel::kCast, activations, 3.0 / kFloat, 1, cast_bench},
+    {narrow_kernel::kCastTranspose, activations, 4.0 / kFloat, 1, cast_transpose_bench},
+    {narrow_kernel::kTranspose, activations, 2.0 / kFloat, 1, narrow_transpose_bench},
+    {narrow_kernel::kLargest, activations, 2.0 / kFloat, 1, largest_bench},
+}};
+
+template <std::size_t kCount>
+std::vector<KernelCase> cases_of(const std::array<Entry, kCount>& entries,
+                                 const KernelSizes& sizes) {
+  std::vector<KernelCase> cases;
+  for (const Entry& entry : entries) {
+    cases.push_back(
+        {.kernel = entry.kernel, .traffic = traffic_of(entry, sizes), .launches = entry.launches});
+  }
+  return cases;
+}
+
+const Entry* entry_of(std::string_view kernel) {
+  for (const Entry& entry : kEntries) {
+    if (entry.kernel == kernel) return &entry;
+  }
+  for (const Entry& entry : kNarrowEntries) {
+    if (entry.kernel == kernel) return &entry;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string compare_kernel(std::string_view what, double is, double expected) {
@@ -97,23 +127,16 @@ std::string compare_kernel(std::string_view what, double is, double expected) {
   return fmt::format("kernel {}: {} where {} was expected", what, is, expected);
 }
 
-std::vector<KernelCase> kernel_cases(const KernelSizes& sizes) {
-  std::vector<KernelCase> cases;
-  for (const Entry& entry : kEntries) {
-    cases.push_back(
-        {.kernel = entry.kernel, .traffic = traffic_of(entry, sizes), .launches = entry.launches});
-  }
-  return cases;
+std::vector<KernelCase> kernel_cases(const KernelSizes& sizes) { return cases_of(kEntries, sizes); }
+std::vector<KernelCase> narrow_kernel_cases(const KernelSizes& sizes) {
+  return cases_of(kNarrowEntries, sizes);
 }
 
 std::unique_ptr<Bench> make_kernel_bench(Compute& compute, std::string_view kernel,
                                          const KernelSizes& sizes) {
-  for (const Entry& entry : kEntries) {
-    if (entry.kernel != kernel) continue;
-    return std::make_unique<ColdBench>(compute, entry.make, sizes);
-  }
-  invariant(false, "a kernel that no bench knows");
-  return nullptr;
+  const Entry* entry = entry_of(kernel);
+  invariant(entry != nullptr, "a kernel that no bench knows");
+  return std::make_unique<ColdBench>(compute, entry->make, sizes);
 }
 
 }  // namespace meshwright::calibrate

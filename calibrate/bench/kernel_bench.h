@@ -22,6 +22,9 @@ struct KernelCase {
 
 // Kernels that can be measured at these sizes.
 std::vector<KernelCase> kernel_cases(const KernelSizes& sizes);
+// Casts of a layer's activations to fp8 (narrow_kernel), for devices that have it. Traffic: bytes
+// of 16-bit numbers read and of fp8 numbers read and written.
+std::vector<KernelCase> narrow_kernel_cases(const KernelSizes& sizes);
 
 std::unique_ptr<Bench> make_kernel_bench(Compute& compute, std::string_view kernel,
                                          const KernelSizes& sizes);

@@ -25,6 +25,17 @@ std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& size
 std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes,
                                              FreshArrays& fresh);
 
+// Casts to fp8, where the device has fp8. Rows and columns are whole tiles
+// (LibraryKernels::kFp8Tile) where a cast transposes.
+std::unique_ptr<KernelBench> cast_bench(Compute& compute, const KernelSizes& sizes,
+                                        FreshArrays& fresh);
+std::unique_ptr<KernelBench> cast_transpose_bench(Compute& compute, const KernelSizes& sizes,
+                                                  FreshArrays& fresh);
+std::unique_ptr<KernelBench> narrow_transpose_bench(Compute& compute, const KernelSizes& sizes,
+                                                    FreshArrays& fresh);
+std::unique_ptr<KernelBench> largest_bench(Compute& compute, const KernelSizes& sizes,
+                                           FreshArrays& fresh);
+
 // Kernels of the vocabulary and of the optimizer.
 std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes& sizes,
                                              FreshArrays& fresh);

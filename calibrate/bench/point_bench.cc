@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/bench/point_bench.h"
 
+#include "calibrate/bench/attention_bench.h"
 #include "calibrate/bench/collective_bench.h"
 #include "calibrate/bench/gemm_bench.h"
+#include "calibrate/bench/grouped_gemm_bench.h"
 #include "calibrate/bench/kernel_bench.h"
 #include "calibrate/bench/memory_bench.h"
 #include "sim/base/error.h"
@@ -12,8 +14,7 @@ namespace meshwright::calibrate {
 
 bool can_be_timed(const MeasuredPoint& point) {
   if (const auto* kernel = point.as<timed::Kernel>()) return kernel->sizes.has_value();
-  if (!point.source.empty()) return false;         // by somebody else, perhaps elsewhere
-  if (point.is<timed::Attention>()) return false;  // other tools' kernels
+  if (!point.source.empty()) return false;  // by somebody else, perhaps elsewhere
   // StepCheck and ServiceCheck time whole steps.
   if (point.is<timed::StepPass>() || point.is<timed::ServedStep>()) return false;
   const GroupCall* call = call_of(point.subject);
@@ -44,8 +45,13 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
           },
           [](const timed::Overlap&) { return Made(); },      // measure_overlap times it
           [](const timed::CopyOverlap&) { return Made(); },  // measure_copy_overlap times it
-          [](const timed::Attention&) { return Made(); },    // can_be_timed refuses these
-          [](const timed::StepPass&) { return Made(); },
+          [&](const timed::Attention& s) {
+            return make_attention_bench(compute, s.shape, s.precision);
+          },
+          [&](const timed::GroupedGemm& s) {
+            return make_grouped_gemm_bench(compute, s.product.variant, s.product.precision);
+          },
+          [](const timed::StepPass&) { return Made(); },        // can_be_timed refuses these
           [](const timed::PagedAttention&) { return Made(); },  // make_serving_bench
           [](const timed::EngineStep&) { return Made(); },
           [](const timed::CacheCopy&) { return Made(); },

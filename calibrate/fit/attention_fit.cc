@@ -137,6 +137,15 @@ Fit fit_one(Device& device, int head_dim, int version, const OfOneKernel& times)
           .points = static_cast<int>(times.forward.size() + times.backward.size())};
 }
 
+// Kernels that frameworks run, whose times are imported, say more than a library's beside them.
+bool has_imported_time(const std::vector<MeasuredPoint>& points, const AttentionShape& shape) {
+  return std::any_of(points.begin(), points.end(), [&](const MeasuredPoint& p) {
+    const auto* other = p.as<timed::Attention>();
+    return other != nullptr && !p.source.empty() && other->shape.head_dim == shape.head_dim &&
+           other->shape.version == shape.version && other->shape.backward == shape.backward;
+  });
+}
+
 }  // namespace
 
 std::vector<Fit> fit_attention(Device& device, const std::vector<MeasuredPoint>& points) {
@@ -145,6 +154,7 @@ std::vector<Fit> fit_attention(Device& device, const std::vector<MeasuredPoint>&
     const auto* attention = p.as<timed::Attention>();
     if (attention == nullptr) continue;
     const AttentionShape& shape = attention->shape;
+    if (p.source.empty() && has_imported_time(points, shape)) continue;
     OfOneKernel& times = kernels[{static_cast<int>(shape.head_dim), shape.version}];
     (shape.backward ? times.backward : times.forward).push_back(&p);
   }

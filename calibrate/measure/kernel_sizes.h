@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace meshwright::calibrate {
 
@@ -14,5 +15,16 @@ struct KernelSizes {
   [[nodiscard]] std::int64_t rows() const { return positions * batch; }
   bool operator==(const KernelSizes&) const = default;
 };
+
+// Casts to fp8, each a point of its own. The model prices all of them as the kernel before the dot.
+namespace narrow_kernel {
+inline constexpr std::string_view kCast = "quantize.cast";
+inline constexpr std::string_view kCastTranspose = "quantize.cast_transpose";
+inline constexpr std::string_view kTranspose = "quantize.transpose";
+inline constexpr std::string_view kLargest = "quantize.largest";
+}  // namespace narrow_kernel
+constexpr std::string_view priced_kernel(std::string_view timed) {
+  return timed.substr(0, timed.find('.'));
+}
 
 }  // namespace meshwright::calibrate

@@ -86,6 +86,7 @@ std::string MeasuredPoint::label() const {
       Overloaded{
           [](const timed::Gemm& s) { return product_label(s.kName, s.product); },
           [](const timed::SustainedGemm& s) { return product_label(s.kName, s.product); },
+          [](const timed::GroupedGemm& s) { return product_label(s.kName, s.product); },
           [&](const timed::Kernel& s) { return fmt::format("kernel {} {}", s.name, size); },
           [&](const timed::MemoryCopy& s) { return plain(s); },
           [&](const timed::HostLink& s) {

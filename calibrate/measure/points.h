@@ -121,7 +121,7 @@ struct StepPass {
   Seconds operators{};      // their sum as this profile's other points predict it
   bool operator==(const StepPass&) const = default;
 };
-// One fused kernel, timed by another tool.
+// One fused kernel: of another tool, or of a library of the device.
 struct Attention {
   static constexpr std::string_view kName = "attention";
   Precision precision = Precision::fp32;
@@ -154,13 +154,21 @@ struct CacheCopy {
   bool operator==(const CacheCopy&) const = default;
 };
 
+// The forward products of a layer's experts in one call: as many as the shape's batch.
+struct GroupedGemm {
+  static constexpr std::string_view kName = "grouped_gemm";
+  Product product{};
+  bool operator==(const GroupedGemm&) const = default;
+};
+
 }  // namespace timed
 
 using Subject =
     std::variant<timed::Gemm, timed::Kernel, timed::MemoryCopy, timed::HostLink,
                  timed::KernelLaunch, timed::CollectiveCall, timed::Overlap, timed::SustainedGemm,
                  timed::Attention, timed::StepPass, timed::PagedAttention, timed::EngineStep,
-                 timed::CacheCopy, timed::HostLaunch, timed::CopyOverlap, timed::ServedStep>;
+                 timed::CacheCopy, timed::HostLaunch, timed::CopyOverlap, timed::ServedStep,
+                 timed::GroupedGemm>;
 
 struct MeasuredPoint {
   Subject subject{};

@@ -17,6 +17,7 @@ std::string subject_of(const MeasuredPoint& p) {
             return fmt::format("products in {}", name_of(s.product.precision));
           },
           [](const timed::SustainedGemm&) { return std::string("sustained products"); },
+          [](const timed::GroupedGemm&) { return std::string("grouped products of experts"); },
           [](const timed::Kernel& s) { return fmt::format("kernel {}", s.name); },
           [](const timed::MemoryCopy& s) { return std::string(s.kName); },
           [](const timed::HostLink& s) {

@@ -17,6 +17,7 @@
 #include "sim/base/statistics.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device.h"
+#include "sim/kernel_time/compute.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -152,6 +153,29 @@ void set_gemms(Device& device, const std::vector<MeasuredPoint>& points, std::ve
   }
 }
 
+// What a cluster file may state.
+constexpr double kLeastGroupedFactor = 0.01, kMostGroupedFactor = 100.0;
+// Of each format the geometric mean over the sizes, in place of an older one.
+void set_grouped_gemms(Device& device, const std::vector<MeasuredPoint>& points) {
+  std::map<Precision, std::vector<double>> logs;
+  for (const MeasuredPoint& p : points) {
+    const auto* grouped = p.as<timed::GroupedGemm>();
+    if (grouped == nullptr) continue;
+    const Precision precision = grouped->product.precision;
+    const Cost batched = gemm_cost(grouped->product.variant.shape, precision, device);
+    if (batched.time > seconds(0)) logs[precision].push_back(std::log(p.time() / batched.time));
+  }
+  for (const auto& [precision, of_format] : logs) {
+    const GroupedGemmRate rate{
+        .precision = precision,
+        .time_factor =
+            std::clamp(std::exp(mean(of_format)), kLeastGroupedFactor, kMostGroupedFactor),
+        .relative_spread = std::max(kLeastSpread, standard_deviation(of_format))};
+    const auto same = [&rate](const GroupedGemmRate& r) { return r.precision == rate.precision; };
+    found_or_added(device.grouped_gemm, same, rate) = rate;
+  }
+}
+
 // A GPU's kernels here work on fp32 with plain loads, and no two of a step's are fused. Frameworks'
 // own, of 16 bits, move at least as many bytes a second: a bound, which a cluster's higher rate
 // beats.
@@ -190,7 +214,9 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
   std::map<std::string, std::vector<KernelPoint>> by_kernel;
   for (const MeasuredPoint& p : points) {
     const auto* kernel = p.as<timed::Kernel>();
-    if (kernel != nullptr) by_kernel[kernel->name].push_back(kernel_point(p, *kernel, device));
+    if (kernel == nullptr) continue;
+    const std::string priced(priced_kernel(kernel->name));
+    by_kernel[priced].push_back(kernel_point(p, *kernel, device));
   }
   const bool cores = device.kind == DeviceKind::cpu;
   for (auto& [kernel, sizes] : by_kernel) {
@@ -326,6 +352,7 @@ Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster) 
   set_memory(device, points);
   set_gemms(device, points, result.fits);
   add_stand_ins(device);
+  set_grouped_gemms(device, points);
   for (Fit& fit : fit_attention(device, points)) result.fits.push_back(std::move(fit));
   result.inference = fit_serving(device, points, result.fits);
   set_kernels(device, points);

@@ -101,6 +101,15 @@ struct AttentionRate {
   bool operator==(const AttentionRate&) const = default;
 };
 
+// The products of a layer's experts in one call (cublasGemmGroupedBatchedEx and its like), over the
+// one batched product of the same sizes that the device's GemmModel knows.
+struct GroupedGemmRate {
+  Precision precision = Precision::bf16;
+  double time_factor = 1.0;
+  double relative_spread = 0.0;  // of the factor over the measured sizes
+  bool operator==(const GroupedGemmRate&) const = default;
+};
+
 enum class ComputePass { forward, backward, optimizer };
 inline constexpr std::array kComputePassNames{EnumName{ComputePass::forward, "forward"},
                                               EnumName{ComputePass::backward, "backward"},
@@ -150,6 +159,7 @@ struct Device {
   // Products scale blocks of 32 or 16 numbers (MXFP8, NVFP4) and take fp8 operands by rows and by
   // columns: Blackwell. Without, per-tensor fp8 needs a transposed copy of every operand.
   bool block_scaling = false;
+  std::vector<GroupedGemmRate> grouped_gemm;  // measured ones
   std::vector<AttentionRate> attention;
   std::vector<KernelRate> kernels;
   std::vector<StepRemainder> step_remainders;  // tokens of a pass ascend

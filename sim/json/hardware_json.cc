@@ -78,6 +78,21 @@ const Record<GemmModel>& gemm_record() {
   return record;
 }
 
+const Record<GroupedGemmRate>& grouped_gemm_record() {
+  static const Record<GroupedGemmRate> record = [] {
+    using G = GroupedGemmRate;
+    Record<G> r("How fast the products of a layer's experts run in one call.");
+    r.row(&G::precision, "precision", kind::choice(kPrecisionNames), "Number format.").required();
+    r.row(&G::time_factor, "time_factor", kind::number({0.01, 100.0}),
+          "Their time over that of one batched product of the same sizes.");
+    r.required();
+    r.row(&G::relative_spread, "relative_spread", kind::number(),
+          "Error of the factor, one standard deviation.");
+    return r;
+  }();
+  return record;
+}
+
 const Record<AttentionRate>& attention_record() {
   static const Record<AttentionRate> record = [] {
     using A = AttentionRate;
@@ -228,6 +243,9 @@ Record<Device> make_device_record() {
   });
   r.row(&D::block_scaling, "block_scaling", kind::flag(),
         "GEMMs scale blocks of numbers (MXFP8, NVFP4).");
+  r.row(&D::grouped_gemm, "grouped_gemm", kind::list(grouped_gemm_record),
+        "Products of experts in one call, one entry a number format that was measured.");
+  r.omitted_at_default();
   r.row(&D::attention, "attention", kind::list(attention_record),
         "Rates of fused attention by width of a head.");
   r.omitted_at_default();

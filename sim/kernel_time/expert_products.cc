@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/quadrature.h"
 #include "sim/kernel_time/gemm_model.h"
 
 namespace meshwright {
@@ -12,6 +13,16 @@ Seconds with_more_traffic(Seconds time, Seconds traffic, Seconds more) {
   const auto cube = [](Seconds t) { return t.value() * t.value() * t.value(); };
   const double compute = std::max(0.0, cube(time) - cube(traffic));
   return seconds(std::cbrt(compute + cube(traffic + more)));
+}
+
+Cost as_grouped(Cost batched, Precision precision, const Device& device) {
+  for (const GroupedGemmRate& rate : device.grouped_gemm) {
+    if (rate.precision != precision) continue;
+    Cost grouped = times(batched, rate.time_factor);
+    grouped.relative_spread = in_quadrature(grouped.relative_spread, rate.relative_spread);
+    return grouped;
+  }
+  return batched;
 }
 
 Cost gradient_cost(GemmShape shape, Precision precision, double gradient_bytes,

@@ -33,6 +33,11 @@ constexpr ProductRounds rounds_on_streams(GemmShape shape) {
 // memory^3: what it takes where `more` passes as well.
 Seconds with_more_traffic(Seconds time, Seconds traffic, Seconds more);
 
+// The products of several experts in one call: `batched`, one batched product of the same sizes,
+// times what grouping costs on this device in this format (GroupedGemmRate). Where that was not
+// measured, `batched` itself.
+Cost as_grouped(Cost batched, Precision precision, const Device& device);
+
 // A weight gradient of this shape that its product adds to a buffer of `gradient_bytes` a number
 // (Megatron-LM gradient_accumulation_fusion): these are read and written, where a product alone
 // writes an activation's. A device with measured points was timed so: its times stand.

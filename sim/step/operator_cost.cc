@@ -63,10 +63,16 @@ OperatorCost product_of_experts(const Operator& op, Precision precision, const U
   const ProductRounds forward = rounds(op.m, op.n, op.k), input = rounds(op.m, op.k, op.n),
                       weight = rounds(op.k, op.n, op.m);
   const double buffer = bytes_per_element(unit.scenario.job.gradient_precision);
-  OperatorCost cost{times(gemm_cost(forward.shape, precision, device), forward.count),
-                    times(gemm_cost(input.shape, precision, device), input.count), Cost{}};
+  // One call for all, unless they run one each; a single expert's is a product like any other.
+  const auto grouped = [&](const Cost& batched) {
+    const bool one_call = op.batch > 1 && !runs_one_each(op, unit);
+    return one_call ? as_grouped(batched, precision, device) : batched;
+  };
+  OperatorCost cost{grouped(times(gemm_cost(forward.shape, precision, device), forward.count)),
+                    grouped(times(gemm_cost(input.shape, precision, device), input.count)), Cost{}};
   if (trains_weight(op)) {
-    cost.weight = times(gradient_cost(weight.shape, precision, buffer, device), weight.count);
+    cost.weight =
+        grouped(times(gradient_cost(weight.shape, precision, buffer, device), weight.count));
   }
   return cost;
 }

@@ -8,10 +8,12 @@
 #include "calibrate/backends/cuda/check.h"
 #include "calibrate/backends/cuda/device.h"
 #include "calibrate/backends/cuda/device_memory.h"
+#include "calibrate/backends/cuda/fused_attention.h"
 #include "calibrate/backends/cuda/gemm.h"
 #include "calibrate/backends/cuda/hold.h"
 #include "calibrate/backends/cuda/host_node.h"
 #include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/library_kernels_cuda.h"
 #include "calibrate/backends/cuda/marks.h"
 #include "calibrate/backends/cuda/nvml.h"
 #include "calibrate/backends/cuda/stream.h"
@@ -33,6 +35,7 @@ class CudaCompute final : public CudaKernels {
       description_ = describe_device(device_);
       description_.details.emplace_back("pinned_memory", pinned_memory_words(node_));
       for (auto& detail : nvml_.details()) description_.details.push_back(std::move(detail));
+      if (!cudnn_version().empty()) description_.details.emplace_back("cudnn", cudnn_version());
     }
     DeviceDescription description = description_;
     description.free_memory = free_memory();
@@ -119,6 +122,10 @@ class CudaCompute final : public CudaKernels {
     copies_beside().download(host, device, size);
   }
   void wait_copies_beside() override { copies_beside().wait(); }
+  [[nodiscard]] LibraryKernels* library_kernels() override {
+    if (!library_kernels_) library_kernels_ = make_library_kernels(compute_capability(device_));
+    return library_kernels_.get();
+  }
 
   void gemm(const GemmCall& call) override { gemm_.run(call); }
   [[nodiscard]] bool chooses_algorithms() const override { return true; }
@@ -149,6 +156,7 @@ class CudaCompute final : public CudaKernels {
   std::unique_ptr<TwoWayCopy> two_way_copy_;
   std::unique_ptr<CopiesBeside> copies_beside_;
   std::unique_ptr<Hold> hold_;
+  std::unique_ptr<LibraryKernels> library_kernels_;
 };
 
 }  // namespace

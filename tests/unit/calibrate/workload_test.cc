@@ -30,6 +30,22 @@ TEST(Workload, CallsAreTheMeanOverTheLayouts) {
   EXPECT_EQ(a.kernels.size(), 1U);  // of one tensor size
 }
 
+// A layout's own attention: its micro-batch of 2 and the job's tokens. A dense model has no grouped
+// products.
+TEST(Workload, HasTheModelsAttentionAsOneKernel) {
+  Job job;
+  job.seq_length = 128;
+  job.global_batch_size = 8;
+  Layout two;
+  two.micro_batch_size = 2;
+  const Workload workload = workload_of(two_layers(), job, {{two, {two}}});
+  ASSERT_EQ(workload.attentions.size(), 1U);
+  EXPECT_EQ(workload.attentions[0].batch, 2);
+  EXPECT_EQ(workload.attentions[0].positions, 128);
+  EXPECT_EQ(workload.attentions[0].heads, two_layers().num_attention_heads);
+  EXPECT_TRUE(workload.grouped_gemms.empty());
+}
+
 TEST(Workload, TheJobsNumberFormatComesFirst) {
   Job job;
   job.precision = Precision::bf16;

@@ -255,6 +255,26 @@ TEST(LayerWork, CountsTheLaunchesOfExperts) {
   EXPECT_EQ(work.backward_launches, 31 + 8 + 30 + 3 * 7 + 3 * 2);
 }
 
+// All experts of a rank in one call take the device's factor, in each pass; one call each does not.
+TEST(LayerWork, GroupedProductsOfExpertsTakeTheirMeasuredFactor) {
+  const auto work = [](double factor, bool each) {
+    Cluster cluster = eight_nodes();
+    cluster.framework.experts.launches_each = each;
+    cluster.device.grouped_gemm = {
+        {.precision = small_job().precision, .time_factor = factor, .relative_spread = 0.0}};
+    return layer_cost({volume_test::small_experts(), cluster, small_job()}, {}, {true, false},
+                      false);
+  };
+  const UnitCost one = work(1.0, false), two = work(2.0, false), three = work(3.0, false);
+  for (const auto pass :
+       {&UnitCost::forward, &UnitCost::backward_input, &UnitCost::backward_weight}) {
+    const double experts = ((two.*pass).time - (one.*pass).time).value();
+    EXPECT_GT(experts, 0.0);
+    EXPECT_NEAR(((three.*pass).time - (one.*pass).time).value(), 2.0 * experts, 1e-12);
+  }
+  EXPECT_EQ(work(1.0, true).forward.time, work(3.0, true).forward.time);
+}
+
 // Graphs of attention, router and half of what dispatch launches; of the whole step.
 TEST(LayerWork, GraphsTakeLaunchesAway) {
   Layout layout;
