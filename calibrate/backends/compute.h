@@ -162,7 +162,6 @@ class Compute {
   }
   virtual void wait_copies_beside() {}
 
-
   // Kernels of libraries that not every device has; null: it has none. They live as long as this.
   [[nodiscard]] virtual LibraryKernels* library_kernels() { return nullptr; }
 
