@@ -16,7 +16,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
       job_(job),
       layout_(layout),
       compute_(compute),
-      arena_(compute, options.poison_memory),
+      arena_(compute, options.poison_memory, options.memory_limit),
       recorder_(compute),
       groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_, layout_, compute_, arena_, recorder_, groups_, job_.seq_length},

@@ -33,6 +33,9 @@ struct TrialOptions {
   std::optional<Precision> precision{};
   // Megatron-LM --moe-router-force-load-balancing: as what is predicted; else as the router says.
   bool moe_router_force_load_balancing = true;
+  // Device memory that this rank takes at most; none: what the device has. A layout that needs more
+  // on some rank is recorded as out of memory.
+  std::optional<Bytes> memory_limit{};
   // Run before the first timed step and after each one; empty: the host's speed is not looked at.
   MakeSpeedReference speed_reference{};
 };
@@ -68,6 +71,10 @@ RunnableLayout runnable_inference_layout(const Model& model, const Job& job, con
 // weights. A job of 16 bits adds the copies of the largest GEMM's operands, or of the largest
 // message.
 Bytes trial_memory(const Model& model, const Job& job, const Layout& layout);
+
+// Why a run of `needed` bytes does not fit on the rank with the least free memory; empty: it does,
+// or the device is a core. Collective.
+std::string lacks_memory(Bytes needed, const Compute& compute, HostRanks& ranks);
 
 // Why the trial cannot run this model or layout at all; empty when it can.
 std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout);

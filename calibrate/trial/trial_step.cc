@@ -24,14 +24,19 @@ std::vector<StageProgram> stage_programs(const Layout& layout, const Job& job) {
 
 TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
                      Communicator& ranks, const StepOptions& options)
+    : TrialStep(model, job, layout, compute, ranks, GroupCommunicators(layout, ranks), options) {}
+
+TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
+                     const Communicator& ranks, const GroupCommunicators& made,
+                     const StepOptions& options)
     : model_(model),
       job_(job),
       layout_(layout),
       compute_(compute),
-      arena_(compute, options.poison_memory),
+      arena_(compute, options.poison_memory, options.memory_limit),
       recorder_(compute),
       host_(compute, arena_, recorder_),
-      groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
+      groups_(layout_, ranks.rank(), made, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_,      layout_, compute_,
                arena_, recorder_, groups_, job_.seq_length / layout_.context_parallel_size},
       deferred_(arena_),
