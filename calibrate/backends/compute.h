@@ -67,6 +67,12 @@ struct AdamStep {
   int step = 1;  // 1-based, for bias correction
 };
 
+// Tokens, and the experts that a router chooses topk of for each.
+struct RouterShape {
+  std::int64_t tokens = 0, experts = 0, topk = 0;
+  std::int64_t groups = 0, group_topk = 0;  // of experts, of which only the best are open; 0: none
+};
+
 class Compute {
  public:
   Compute() = default;
@@ -266,6 +272,29 @@ class Compute {
   virtual void cross_entropy_backward(float* logits, const float* sum_exp,
                                       const std::int32_t* targets, float scale, std::int64_t rows,
                                       std::int64_t cols, std::int64_t first) = 0;
+
+  // *loss += share * the sum over the rows of log(sum_exp) - target.
+  virtual void add_cross_entropy(const float* sum_exp, const float* target, float* loss,
+                                 float share, std::int64_t rows) = 0;
+
+  // Routing of tokens (Megatron-LM moe_utils.py, topk_routing_with_score_function, with the softmax
+  // after the choice). logits: tokens x experts; the other arrays: tokens x topk.
+  //
+  // Of each token the experts with the largest logits, the largest first, of equals the first.
+  // Groups are open whose max(1, topk / group_topk) best experts have the largest sums.
+  virtual void top_k(const float* logits, std::int32_t* chosen, const RouterShape& shape) = 0;
+  // Softmax over the logits that a token chose.
+  virtual void chosen_softmax(const float* logits, const std::int32_t* chosen, float* probabilities,
+                              const RouterShape& shape) = 0;
+  // dlogits (overwritten) = p (dp - sum of p dp) at the chosen experts, 0 elsewhere.
+  virtual void chosen_softmax_backward(const std::int32_t* chosen, const float* probabilities,
+                                       const float* dprobabilities, float* dlogits,
+                                       const RouterShape& shape) = 0;
+  // The copies of tokens by expert, those of one in the tokens' order. order: of each its place in
+  // `chosen`; tokens: its token; counts (experts): how many each expert gets.
+  virtual void order_by_expert(const std::int32_t* chosen, std::int32_t* order,
+                               std::int32_t* tokens, std::int32_t* counts,
+                               const RouterShape& shape) = 0;
 
   virtual void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
                     std::int64_t count, const AdamStep& step) = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/trial/inference_step.h"
+#include "calibrate/trial/layer/experts.h"
 #include "calibrate/trial/ranks/out_of_memory.h"
 #include "calibrate/trial/samples.h"
 #include "calibrate/trial/trial_step.h"
@@ -159,6 +160,9 @@ Observation run_trial(const Model& model, const Job& asked, const Layout& layout
   if (job.precision != asked.precision) {
     o.not_run.push_back(
         fmt::format("{} ({} was run)", name_of(asked.precision), name_of(job.precision)));
+  }
+  if (trains && !on_cores(compute) && model.moe && host_routes_tokens(model, o.run_layout)) {
+    o.not_run.emplace_back("routing of tokens on the device (the host routes them)");
   }
   o.complete = o.not_run.empty();
   o.mode = options.mode;

@@ -43,6 +43,7 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
       options_(options) {
   context_.deferred = &deferred_;
   context_.host = &host_;
+  context_.balanced = &balanced_;
   make_chunks();
   context_.force_load_balancing = options_.moe_router_force_load_balancing;
   store_.allocate(arena_, compute_, kept_states(), options_.seed);

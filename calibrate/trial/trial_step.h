@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/trial/layer/routing.h"
 #include "calibrate/trial/layer/weight_gradient_store.h"
 #include "calibrate/trial/ranks/context.h"
 #include "calibrate/trial/stage/stage_exchange.h"
@@ -92,6 +93,7 @@ class TrialStep {
   Recorder recorder_;
   HostStore host_;
   RankGroups groups_;
+  BalancedRoutes balanced_;
   TrialContext context_;
   ParameterStore store_;
   std::optional<ShardedStates> states_;

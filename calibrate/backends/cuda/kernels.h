@@ -83,6 +83,16 @@ class CudaKernels : public Compute {
   void cross_entropy_backward(float* logits, const float* sum_exp, const std::int32_t* targets,
                               float scale, std::int64_t rows, std::int64_t cols,
                               std::int64_t first) override;
+  void add_cross_entropy(const float* sum_exp, const float* target, float* loss, float share,
+                         std::int64_t rows) override;
+  void top_k(const float* logits, std::int32_t* chosen, const RouterShape& shape) override;
+  void chosen_softmax(const float* logits, const std::int32_t* chosen, float* probabilities,
+                      const RouterShape& shape) override;
+  void chosen_softmax_backward(const std::int32_t* chosen, const float* probabilities,
+                               const float* dprobabilities, float* dlogits,
+                               const RouterShape& shape) override;
+  void order_by_expert(const std::int32_t* chosen, std::int32_t* order, std::int32_t* tokens,
+                       std::int32_t* counts, const RouterShape& shape) override;
 };
 
 // Adds to *found how many of a's numbers are not b's.

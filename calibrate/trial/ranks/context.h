@@ -19,6 +19,7 @@ class HostStore;
 class ShardedStates;
 class WholeStates;
 class WeightGradientStore;
+struct BalancedRoutes;
 
 struct TrialContext {
   const Model& model;
@@ -37,6 +38,7 @@ struct TrialContext {
   WholeStates* whole_states = nullptr;  // else this
   WeightGradientStore* deferred = nullptr;  // of passes that leave weight gradients for later
   bool force_load_balancing = true;         // tokens are dealt out to experts in turn
+  BalancedRoutes* balanced = nullptr;       // then, where passes may keep what they found
   HostStore* host = nullptr;                // where activations or an optimizer's states go there
 
   // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/stage/head.h"
 
-#include <cmath>
 #include <utility>
-#include <vector>
 
 #include "calibrate/trial/layer/product.h"
 #include "calibrate/trial/stage/embedding.h"
@@ -36,7 +34,8 @@ Tensor LanguageModelHead::gathered_logits(const Tensor& x) const {
   return all;
 }
 
-double LanguageModelHead::forward(const Tensor& x, const Tensor& targets, HeadSaved& saved) const {
+void LanguageModelHead::forward(const Tensor& x, const Tensor& targets, LossSum loss,
+                                HeadSaved& saved) const {
   Compute& compute = context_.compute;
   const std::int64_t rows = context_.rows();
   const std::int64_t vocab = words_.local_rows;
@@ -58,13 +57,8 @@ double LanguageModelHead::forward(const Tensor& x, const Tensor& targets, HeadSa
   group.all_reduce(transfer_names::kCrossEntropyAllReduce, Phase::forward, target.data(), rows);
   group.all_reduce(transfer_names::kCrossEntropyAllReduce, Phase::forward, saved.sum_exp.data(),
                    rows);
-  const auto sums = downloaded(context_, saved.sum_exp);
-  const auto target_logits = downloaded(context_, target);
-  double loss = 0.0;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    loss += std::log(static_cast<double>(sums[i])) - static_cast<double>(target_logits[i]);
-  }
-  return loss / static_cast<double>(rows);
+  compute.add_cross_entropy(saved.sum_exp.data(), target.data(), loss.sum,
+                            loss.share / static_cast<float>(rows), rows);
 }
 
 Tensor LanguageModelHead::backward(const Tensor& x, const Tensor& targets, float weight,
@@ -98,7 +92,8 @@ MeanSquareHead::MeanSquareHead(const TrialContext& context)
   context.compute.synchronize();
 }
 
-double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved& saved) const {
+void MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, float* loss,
+                             HeadSaved& saved) const {
   const std::int64_t count = x.count();
   saved.difference = std::move(x);
   const float* own = minus_targets.data() +
@@ -106,14 +101,15 @@ double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved&
   context_.compute.add(saved.difference.data(), own, saved.difference.data(),
                        count);  // the difference
   const Tensor sum = context_.tensor(1);
-  GemmCall dot = product(1, 1, count, saved.difference.data(), saved.difference.data(), sum.data());
+  GemmCall dot =
+      product(1, 1, count, saved.difference.data(), saved.difference.data(), sum.data());
   dot.precision = Precision::fp32;
   dot.alpha = 1.0F / static_cast<float>(context_.rows() * context_.hidden());
   context_.compute.gemm(dot);
   if (context_.layout.sequence_parallel) {
     context_.groups.tensor.all_reduce(kMeanSquareAllReduce, Phase::forward, sum.data(), 1);
   }
-  return static_cast<double>(downloaded(context_, sum)[0]);
+  context_.compute.add(loss, sum.data(), loss, 1);
 }
 
 Tensor MeanSquareHead::backward(float weight, HeadSaved& saved) const {

@@ -125,6 +125,13 @@ class IdleCompute : public Compute {
   void row_max(const F*, F*, I, I) override {}
   void exp_and_target(F*, const F*, const std::int32_t*, F*, F*, I, I, I) override {}
   void cross_entropy_backward(F*, const F*, const std::int32_t*, F, I, I, I) override {}
+  void add_cross_entropy(const F*, const F*, F*, F, I) override {}
+  void top_k(const F*, std::int32_t*, const RouterShape&) override {}
+  void chosen_softmax(const F*, const std::int32_t*, F*, const RouterShape&) override {}
+  void chosen_softmax_backward(const std::int32_t*, const F*, const F*, F*,
+                               const RouterShape&) override {}
+  void order_by_expert(const std::int32_t*, std::int32_t*, std::int32_t*, std::int32_t*,
+                       const RouterShape&) override {}
   void adam(F*, const F*, F*, F*, I, const AdamStep&) override {}
 
  private:
