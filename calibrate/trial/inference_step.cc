@@ -32,7 +32,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
   for (int i = 0; i < model_.num_layers; ++i) layers_.emplace_back(context_, store_, i);
   final_norm_.emplace(context_, store_, "final_norm");
   head_.emplace(context_, store_, &embedding_->words());
-  store_.allocate_weights(arena_, compute_, seed_);
+  store_.allocate_weights(arena_, compute_, seed_, context_.operand_format());
   for (const Layer& layer : layers_) caches_.push_back(layer.make_cache(capacity_));
 }
 

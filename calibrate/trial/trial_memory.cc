@@ -14,16 +14,15 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Bytes for copies of both operands of a GEMM or of one of its gradients, whichever needs most: the
-// two largest of m x k, k x n and m x n. The operands of a batch are first copied into one array.
+// Bytes for copies of operands in 16 bits. Weights and what kernels write for products are there
+// already: a linear's are its input and its output's gradient. Those of a batch are all that
+// attention reads.
 Bytes operand_copies(const Operator& op) {
   const auto batch = static_cast<double>(op.batch);
   const double m = static_cast<double>(op.m), n = static_cast<double>(op.n);
   const double k = static_cast<double>(op.k);
-  const double sides[] = {m * k, k * n, m * n};
-  const double all = sides[0] + sides[1] + sides[2];
-  const double together = op.batch > 1 ? 4.0 * *std::max_element(sides, sides + 3) : 0.0;
-  return bytes(batch * (2.0 * (all - *std::min_element(sides, sides + 3)) + together));
+  const double weight = op.batch > 1 ? 0.0 : k * n;
+  return bytes(2.0 * batch * (m * k + k * n + m * n - weight));
 }
 
 // One product's operands or one message's numbers at a time, what goes and what comes.
@@ -57,6 +56,12 @@ Bytes copies_of_sixteen_bits(const Model& model, const Job& job, const Layout& l
   return most;
 }
 
+// Half of the fp32 weights, and of those that are gathered for a while (ZeRO-3, FSDP).
+Bytes weights_of_sixteen_bits(const StageMemory& held, const Job& job) {
+  if (!has_sixteen_bits(job.precision)) return {};
+  return 0.5 * (held.weights + held.communication_buffers);
+}
+
 }  // namespace
 
 Bytes trial_memory(const Model& model, const Job& job, const Layout& layout) {
@@ -67,7 +72,8 @@ Bytes trial_memory(const Model& model, const Job& job, const Layout& layout) {
   Bytes most;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const int index = static_cast<int>(s);
-    most = std::max(most, stage_memory(model, held, layout, stages[s], index).total() +
+    const StageMemory memory = stage_memory(model, held, layout, stages[s], index);
+    most = std::max(most, memory.total() + weights_of_sixteen_bits(memory, run) +
                               copies_of_sixteen_bits(model, run, layout, index));
   }
   return most;
@@ -78,7 +84,7 @@ std::string lacks_memory(Bytes needed, const Compute& compute, HostRanks& ranks)
   const Bytes free = bytes(-ranks.host_max(-compute.describe().free_memory.value()));
   constexpr double kMargin = 1.1;
   if (compute.describe().device_kind() == DeviceKind::cpu || needed * kMargin <= free) return "";
-  return fmt::format("needs {:.1f} GiB as the trial runs it (held in fp32), {:.1f} GiB are free",
+  return fmt::format("needs {:.1f} GiB as the trial runs it, {:.1f} GiB are free",
                      in_gibibytes(needed), in_gibibytes(free));
 }
 

@@ -64,6 +64,7 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
 KeptStates TrialStep::kept_states() const {
   KeptStates kept;
   kept.moments_on_host = layout_.optimizer_offload;
+  kept.operands = context_.operand_format();
   if (layout_.zero_stage == 0) return kept;
   kept.dense = {groups_.data_shard.size(), groups_.data_shard.rank()};
   kept.expert = {groups_.expert_data_shard.size(), groups_.expert_data_shard.rank()};

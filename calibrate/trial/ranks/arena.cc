@@ -124,18 +124,25 @@ void Arena::give(void* block, std::size_t size) {
   pool_of(BestFit::rounded(size)).give(static_cast<std::byte*>(block));
 }
 
-Tensor::Tensor(Arena& arena, std::int64_t count)
-    : arena_(&arena), block_(arena.take(static_cast<std::size_t>(count) * 4)), count_(count) {}
+Tensor::Tensor(Arena& arena, std::int64_t count, Precision format)
+    : arena_(&arena), block_(arena.take(size_of(count, format))), count_(count), format_(format) {}
+
+float* Tensor::data() const {
+  invariant(format_ == Precision::fp32, "numbers of 16 bits are not read as fp32");
+  return static_cast<float*>(block_);
+}
 
 Tensor::Tensor(Tensor&& other) noexcept
     : arena_(std::exchange(other.arena_, nullptr)),
       block_(std::exchange(other.block_, nullptr)),
-      count_(std::exchange(other.count_, 0)) {}
+      count_(std::exchange(other.count_, 0)),
+      format_(other.format_) {}
 
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
   std::swap(arena_, other.arena_);
   std::swap(block_, other.block_);
   std::swap(count_, other.count_);
+  std::swap(format_, other.format_);
   return *this;
 }
 

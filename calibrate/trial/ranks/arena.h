@@ -16,6 +16,7 @@
 #include <string>
 
 #include "calibrate/backends/compute.h"
+#include "calibrate/backends/numbers.h"
 #include "calibrate/trial/ranks/best_fit.h"
 #include "sim/base/units.h"
 
@@ -79,28 +80,39 @@ class Arena {
   std::string out_of_memory_;
 };
 
-// `count` fp32 (or int32) numbers on the device, given back to the arena at the end of its life.
+// `count` numbers on the device, given back to the arena at the end of its life: fp32 or int32, or
+// of 16 bits where that is said.
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(Arena& arena, std::int64_t count);
+  Tensor(Arena& arena, std::int64_t count, Precision format = Precision::fp32);
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(Tensor&& other) noexcept;
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
   ~Tensor() { release(); }
 
-  [[nodiscard]] float* data() const { return static_cast<float*>(block_); }
+  // Of 32-bit numbers only.
+  [[nodiscard]] float* data() const;
   [[nodiscard]] std::int32_t* integers() const { return static_cast<std::int32_t*>(block_); }
+  [[nodiscard]] Numbers numbers() const { return {block_, format_}; }
+  [[nodiscard]] Precision format() const { return format_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(count_) * 4; }
+  // Bytes, in whole words of 4: two numbers of 16 bits are one.
+  [[nodiscard]] std::size_t size() const { return size_of(count_, format_); }
   [[nodiscard]] bool empty() const { return block_ == nullptr; }
   void release();
 
  private:
+  [[nodiscard]] static std::size_t size_of(std::int64_t count, Precision format) {
+    const std::size_t size = static_cast<std::size_t>(count) * size_of_number(format);
+    return (size + 3) / 4 * 4;
+  }
+
   Arena* arena_ = nullptr;
   void* block_ = nullptr;
   std::int64_t count_ = 0;
+  Precision format_ = Precision::fp32;
 };
 
 }  // namespace meshwright::calibrate

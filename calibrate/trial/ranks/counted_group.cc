@@ -112,10 +112,17 @@ void CountedGroup::all_reduce(std::string_view name, Phase phase, float* data, s
   unpack(name, copy, data, count);
 }
 
-void CountedGroup::all_gather(std::string_view name, Phase phase, const float* in, float* out,
+void CountedGroup::all_gather(std::string_view name, Phase phase, ConstNumbers in, Numbers out,
                               std::int64_t count_per_rank) {
   const std::int64_t whole = count_per_rank * size();
-  run(call(name, phase, Collective::all_gather, whole), {in, count_per_rank}, {out, whole},
+  invariant(in.format == out.format, "what is gathered has the format of its pieces");
+  const Transfer gather = call(name, phase, Collective::all_gather, whole);
+  if (in.format != Precision::fp32) {
+    invariant(in.format == format(name), "a message has its own format");
+    return run(gather, [&] { ranks_->all_gather(in, out, count_per_rank); });
+  }
+  run(gather, {static_cast<const float*>(in.data), count_per_rank},
+      {static_cast<float*>(out.data), whole},
       [&](ConstNumbers own, Numbers all) { ranks_->all_gather(own, all, count_per_rank); });
 }
 

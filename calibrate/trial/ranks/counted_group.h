@@ -48,7 +48,8 @@ class CountedGroup {
   void all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
                   Reduction op = Reduction::sum);
   // The functions below need groups larger than one.
-  void all_gather(std::string_view name, Phase phase, const float* in, float* out,
+  // Numbers of 16 bits have the message's format already, and travel as they are.
+  void all_gather(std::string_view name, Phase phase, ConstNumbers in, Numbers out,
                   std::int64_t count_per_rank);
   void reduce_scatter(std::string_view name, Phase phase, const float* in, float* out,
                       std::int64_t count_per_rank);

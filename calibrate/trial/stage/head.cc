@@ -17,8 +17,8 @@ LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore
                        context, context.model.tied_embeddings ? "embedding.words" : "head"))) {}
 
 void LanguageModelHead::logits(const float* x, float* out) const {
-  GemmCall call =
-      product(context_.rows(), words_.local_rows, context_.hidden(), x, words_.weight, out);
+  MixedGemmCall call =
+      product(context_.rows(), words_.local_rows, context_.hidden(), x, words_.operand(), out);
   call.transpose_b = true;
   multiply(context_, call);
 }
@@ -71,17 +71,17 @@ Tensor LanguageModelHead::backward(const Tensor& x, const Tensor& targets, float
                                           rows, vocab, words_.first_row);
   const float* dlogits = saved.probabilities.data();
   Tensor partial = context_.tensor(rows * h);
-  multiply(context_, product(rows, h, vocab, dlogits, words_.weight, partial.data()));
+  multiply(context_, product(rows, h, vocab, dlogits, words_.operand(), partial.data()));
   Tensor dx = reduce_sequence(context_, std::move(partial), h,
                               context_.layout.sequence_parallel
                                   ? transfer_names::kLogitsGradientReduceScatter
                                   : transfer_names::kLogitsGradientAllReduce,
                               Phase::backward);
-  GemmCall dwords = product(vocab, h, rows, dlogits, x.data(), words_.gradient);
+  MixedGemmCall dwords = product(vocab, h, rows, dlogits, x.data(), words_.gradient);
   dwords.transpose_a = true;
   dwords.beta = 1.0F;
   multiply_for_weight(context_, dwords,
-                      {&GemmCall::b, h, transfer_names::kLogitsInputAllGatherAgain});
+                      {SequencePiece::Operand::b, h, transfer_names::kLogitsInputAllGatherAgain});
   return dx;
 }
 
@@ -101,7 +101,7 @@ void MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, float* loss,
   context_.compute.add(saved.difference.data(), own, saved.difference.data(),
                        count);  // the difference
   const Tensor sum = context_.tensor(1);
-  GemmCall dot =
+  MixedGemmCall dot =
       product(1, 1, count, saved.difference.data(), saved.difference.data(), sum.data());
   dot.precision = Precision::fp32;
   dot.alpha = 1.0F / static_cast<float>(context_.rows() * context_.hidden());
@@ -115,7 +115,7 @@ void MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, float* loss,
 Tensor MeanSquareHead::backward(float weight, HeadSaved& saved) const {
   const std::int64_t count = saved.difference.count();
   Tensor dx = context_.tensor(count);
-  GemmCall scaled = product(count, 1, 1, saved.difference.data(), one_.data(), dx.data());
+  MixedGemmCall scaled = product(count, 1, 1, saved.difference.data(), one_.data(), dx.data());
   scaled.precision = Precision::fp32;
   scaled.alpha = 2.0F * weight / static_cast<float>(context_.rows() * context_.hidden());
   context_.compute.gemm(scaled);
