@@ -16,6 +16,7 @@
 
 #include "calibrate/backends/attention_sinks.h"
 #include "calibrate/backends/device_state.h"
+#include "calibrate/backends/numbers.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
 #include "sim/base/units.h"
@@ -80,6 +81,11 @@ struct AdamStep {
 };
 
 class LibraryKernels;  // calibrate/backends/library_kernels.h
+// Tokens, and the experts that a router chooses topk of for each.
+struct RouterShape {
+  std::int64_t tokens = 0, experts = 0, topk = 0;
+  std::int64_t groups = 0, group_topk = 0;  // of experts, of which only the best are open; 0: none
+};
 
 class Compute {
  public:
@@ -176,47 +182,50 @@ class Compute {
   // In place, to the nearest number that `precision` (bf16, fp16) has, ties to even.
   virtual void round(float* data, Precision precision, std::int64_t count) = 0;
 
+  // Arrays of norms, activations, softmax and rotary positions may have 16 bits each; the
+  // arithmetic is that of fp32, and parameters and statistics are fp32.
+  //
   // y = (x - mean) * rstd * gamma + beta, a row at a time; mean and rstd (rows) are kept for
   // backward.
-  virtual void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
+  virtual void layer_norm_forward(ConstNumbers x, const float* gamma, const float* beta, Numbers y,
                                   float* mean, float* rstd, std::int64_t rows,
                                   std::int64_t cols) = 0;
   // dx = gradient (overwritten); dgamma, dbeta are added to.
-  virtual void layer_norm_backward(const float* dy, const float* x, const float* gamma,
-                                   const float* mean, const float* rstd, float* dx, float* dgamma,
+  virtual void layer_norm_backward(ConstNumbers dy, ConstNumbers x, const float* gamma,
+                                   const float* mean, const float* rstd, Numbers dx, float* dgamma,
                                    float* dbeta, std::int64_t rows, std::int64_t cols) = 0;
 
   // y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon), a row at a time; rstd (rows) is
   // kept for backward.
-  virtual void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
+  virtual void rms_norm_forward(ConstNumbers x, const float* gamma, Numbers y, float* rstd,
                                 std::int64_t rows, std::int64_t cols) = 0;
   // dx = gradient (overwritten); dgamma is added to.
-  virtual void rms_norm_backward(const float* dy, const float* x, const float* gamma,
-                                 const float* rstd, float* dx, float* dgamma, std::int64_t rows,
+  virtual void rms_norm_backward(ConstNumbers dy, ConstNumbers x, const float* gamma,
+                                 const float* rstd, Numbers dx, float* dgamma, std::int64_t rows,
                                  std::int64_t cols) = 0;
 
   // y = gelu(x + bias), bias (cols) may be null; tanh approximation as Megatron's fused kernel.
   // ReLU likewise.
-  virtual void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  virtual void bias_gelu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                  std::int64_t cols) = 0;
   // dx = dy * gelu'(x + bias); dbias (cols, may be null) is added to.
-  virtual void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  virtual void bias_gelu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                   float* dbias, std::int64_t rows, std::int64_t cols) = 0;
-  virtual void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  virtual void bias_relu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                  std::int64_t cols) = 0;
-  virtual void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  virtual void bias_relu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                   float* dbias, std::int64_t rows, std::int64_t cols) = 0;
 
   // Gated: a row of x is `cols` gates and then `cols` values, each with its bias (2 * cols, may be
   // null); y = act(gate) * value. The act of swiglu is silu, of geglu gelu (tanh).
-  virtual void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  virtual void bias_swiglu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                    std::int64_t cols) = 0;
   // dx (rows x 2 * cols) is overwritten; dbias (2 * cols, may be null) is added to.
-  virtual void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  virtual void bias_swiglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                     float* dbias, std::int64_t rows, std::int64_t cols) = 0;
-  virtual void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  virtual void bias_geglu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                   std::int64_t cols) = 0;
-  virtual void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  virtual void bias_geglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                    float* dbias, std::int64_t rows, std::int64_t cols) = 0;
   // y = x + bias, a row's first `cols` numbers (gates) at most `limit`, its last `cols` (values)
   // between -limit and limit (gpt-oss; Megatron-LM --activation-func-clamp-value). y may be x.
@@ -246,18 +255,18 @@ class Compute {
   // sees keys 0..p (causal), of these the last `window` where that is not 0; the other entries are
   // 0. Query i stands at first + i, those of the second half `jump` further. With `sinks`, a row's
   // softmax is that of its scores and its head's sink, whose share is left out. In place allowed.
-  virtual void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
+  virtual void causal_softmax_forward(ConstNumbers x, Numbers y, float scale, std::int64_t matrices,
                                       std::int64_t queries, std::int64_t keys, std::int64_t first,
                                       std::int64_t window = 0, std::int64_t jump = 0,
                                       const AttentionSinks& sinks = {}) = 0;
   // dx = scale * y * (dy - sum(dy * y)), of matrices of queries (0: as many as keys) x keys. In
   // place on dy allowed.
-  virtual void softmax_backward(const float* dy, const float* y, float* dx, float scale,
+  virtual void softmax_backward(ConstNumbers dy, ConstNumbers y, Numbers dx, float scale,
                                 std::int64_t matrices, std::int64_t keys,
                                 std::int64_t queries = 0) = 0;
   // dlogits[head] += the gradient of each head's sink: the sum over its rows of
   // -(1 - sum(y)) * sum(dy * y). Before softmax_backward, where that is in place.
-  virtual void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks,
+  virtual void sinks_backward(ConstNumbers dy, ConstNumbers y, const AttentionSinks& sinks,
                               float* dlogits, std::int64_t matrices, std::int64_t keys,
                               std::int64_t queries) = 0;
 
@@ -265,7 +274,7 @@ class Compute {
   // of `blocks` blocks of `heads` heads of x (positions x width), the first `rotated` heads. With
   // h = width / 2, the pair (x[j], x[j + h]) of position s turns by the angle whose cosine and sine
   // are table[s * width + j] and table[s * width + h + j]; back by it where `inverse`. In place.
-  virtual void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+  virtual void rotary(Numbers x, const float* table, std::int64_t blocks, std::int64_t heads,
                       std::int64_t rotated, std::int64_t positions, std::int64_t width,
                       bool inverse) = 0;
 
@@ -304,6 +313,29 @@ class Compute {
   virtual void cross_entropy_backward(float* logits, const float* sum_exp,
                                       const std::int32_t* targets, float scale, std::int64_t rows,
                                       std::int64_t cols, std::int64_t first) = 0;
+
+  // *loss += share * the sum over the rows of log(sum_exp) - target.
+  virtual void add_cross_entropy(const float* sum_exp, const float* target, float* loss,
+                                 float share, std::int64_t rows) = 0;
+
+  // Routing of tokens (Megatron-LM moe_utils.py, topk_routing_with_score_function, with the softmax
+  // after the choice). logits: tokens x experts; the other arrays: tokens x topk.
+  //
+  // Of each token the experts with the largest logits, the largest first, of equals the first.
+  // Groups are open whose max(1, topk / group_topk) best experts have the largest sums.
+  virtual void top_k(const float* logits, std::int32_t* chosen, const RouterShape& shape) = 0;
+  // Softmax over the logits that a token chose.
+  virtual void chosen_softmax(const float* logits, const std::int32_t* chosen, float* probabilities,
+                              const RouterShape& shape) = 0;
+  // dlogits (overwritten) = p (dp - sum of p dp) at the chosen experts, 0 elsewhere.
+  virtual void chosen_softmax_backward(const std::int32_t* chosen, const float* probabilities,
+                                       const float* dprobabilities, float* dlogits,
+                                       const RouterShape& shape) = 0;
+  // The copies of tokens by expert, those of one in the tokens' order. order: of each its place in
+  // `chosen`; tokens: its token; counts (experts): how many each expert gets.
+  virtual void order_by_expert(const std::int32_t* chosen, std::int32_t* order,
+                               std::int32_t* tokens, std::int32_t* counts,
+                               const RouterShape& shape) = 0;
 
   virtual void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
                     std::int64_t count, const AdamStep& step) = 0;

@@ -113,7 +113,8 @@ class GroupedGemmBench final : public Bench {
     const double is = result(at);
     const Precision format = width_ == sizeof(float) ? Precision::fp32 : call_.precision;
     // tf32 keeps 10 bits of the operands, which hold these numbers exactly.
-    if (std::abs(is - expected) <= gemm_tolerance(false, format).of(expected, magnitude)) return "";
+    const GemmTolerance tolerance = gemm_tolerance(call_.precision, false, format);
+    if (std::abs(is - expected) <= tolerance.of(expected, magnitude)) return "";
     return fmt::format("grouped product {} x ({} x {} x {}): entry {} is {}, {} was expected",
                        shape_.batch, shape_.m, shape_.n, shape_.k, at, is, expected);
   }

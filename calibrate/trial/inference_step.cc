@@ -16,7 +16,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
       job_(job),
       layout_(layout),
       compute_(compute),
-      arena_(compute, options.poison_memory),
+      arena_(compute, options.poison_memory, options.memory_limit),
       recorder_(compute),
       groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_, layout_, compute_, arena_, recorder_, groups_, job_.seq_length},
@@ -32,7 +32,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
   for (int i = 0; i < model_.num_layers; ++i) layers_.emplace_back(context_, store_, i);
   final_norm_.emplace(context_, store_, "final_norm");
   head_.emplace(context_, store_, &embedding_->words());
-  store_.allocate_weights(arena_, compute_, seed_);
+  store_.allocate_weights(arena_, compute_, seed_, context_.operand_format());
   for (const Layer& layer : layers_) caches_.push_back(layer.make_cache(capacity_));
 }
 

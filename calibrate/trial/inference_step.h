@@ -40,6 +40,7 @@ class InferenceStep {
   [[nodiscard]] Recorder& recorder() { return recorder_; }
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
   [[nodiscard]] Bytes peak_memory() const { return arena_.peak(); }
+  [[nodiscard]] const std::string& out_of_memory() const { return arena_.out_of_memory(); }
 
  private:
   void pass(const std::vector<std::int32_t>& tokens, std::int64_t first_position);

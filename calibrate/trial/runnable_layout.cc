@@ -86,7 +86,7 @@ class Cutter {
     }
     if (job_.dropout) say("dropout");
     if (bytes_per_element(job_.precision) < 4.0) {
-      say("16-bit storage (products, messages and what layers hand on are rounded, held in 32)");
+      say("16-bit storage of what products give and layers hand on (rounded, held in 32)");
     }
   }
 

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "calibrate/trial/inference_step.h"
+#include "calibrate/trial/layer/experts.h"
+#include "calibrate/trial/ranks/out_of_memory.h"
 #include "calibrate/trial/samples.h"
 #include "calibrate/trial/trial_step.h"
-#include "sim/layout/stages.h"
-#include "sim/memory/memory.h"
-#include "sim/operators/operators.h"
-#include "sim/volume/volume.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -22,9 +20,10 @@ namespace {
 // Warm-up and timed steps; as many again, and once more, where they show a noisy host. All ranks
 // stop together: the time that decides is the slowest rank's, and all know all ranks' times. A
 // reference, if any, runs around each timed step.
+// Ends with the step in which some rank ran out of memory, which `failure` then says.
 template <typename Step>
 Samples run_steps(Step& step, Communicator& ranks, const TrialOptions& options, bool same_calls,
-                  TermKind at_end, SpeedReference* reference) {
+                  TermKind at_end, SpeedReference* reference, std::string& failure) {
   Samples samples(at_end);
   double spent = 0.0;
   step.recorder().keep_intervals(options.keep_intervals);
@@ -38,6 +37,8 @@ Samples run_steps(Step& step, Communicator& ranks, const TrialOptions& options, 
     if (reference != nullptr && warm && before == 0.0) before = reference->time_ratio();
     ranks.barrier();
     step.run();
+    failure = out_of_memory_of_any(ranks, step.out_of_memory());
+    if (!failure.empty()) return samples;
     spent += ranks.host_max(step.recorder().step_seconds());
     if (warm || spent > options.time_limit_seconds) {
       samples.add(step.recorder(), ranks, same_calls);
@@ -61,7 +62,10 @@ void observe(Step& step, Communicator& ranks, const TrialOptions& options, int p
                           !(shards_by_unit(o.run_layout) && o.run_layout.tensor_parallel_size > 1);
   const bool is_pipeline = o.run_layout.pipeline_parallel_size > 1;
   const TermKind at_end = is_pipeline ? TermKind::pipeline_bubble : TermKind::host;
-  const Samples samples = run_steps(step, ranks, options, same_calls, at_end, reference);
+  o.failure = out_of_memory_of_any(ranks, step.out_of_memory());  // of its weights
+  if (!o.failure.empty()) return;
+  const Samples samples = run_steps(step, ranks, options, same_calls, at_end, reference, o.failure);
+  if (!o.failure.empty()) return;
   samples.describe(o, passes);
   o.counted = samples.counted(step.recorder().transfers(), passes);
   o.peak_memory = bytes(ranks.host_max(step.peak_memory().value()));
@@ -71,15 +75,26 @@ void observe(Step& step, Communicator& ranks, const TrialOptions& options, int p
 StepOptions step_options(const TrialOptions& options) {
   return {.learning_rate = static_cast<float>(options.learning_rate),
           .seed = options.seed,
+          .memory_limit = options.memory_limit.value_or(Arena::no_limit()),
           .moe_router_force_load_balancing = options.moe_router_force_load_balancing};
+}
+
+bool on_cores(const Compute& compute) {
+  return compute.describe().device_kind() == DeviceKind::cpu;
 }
 
 void train_on(Communicator& ranks, const Model& model, const Job& job, Compute& compute,
               const TrialOptions& options, Observation& o) {
-  TrialStep step(model, job, o.run_layout, compute, ranks, step_options(options));
+  const GroupCommunicators groups(o.run_layout, ranks);
+  if (!on_cores(compute)) groups.connect(compute);
+  // Once more: what the groups took is no longer free.
+  o.failure = lacks_memory(trial_memory(model, job, o.run_layout), compute, ranks);
+  if (!o.failure.empty()) return;
+  TrialStep step(model, job, o.run_layout, compute, ranks, groups, step_options(options));
   std::unique_ptr<SpeedReference> reference;
   if (options.speed_reference) reference = options.speed_reference(o.run_layout, compute, ranks);
   observe(step, ranks, options, 1, o, reference.get());
+  if (!o.failure.empty()) return;
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   o.tokens_per_second = tokens / o.step_time.value();
   o.loss = ranks.host_max(step.loss());  // zero away from the last stage and all equal on it
@@ -94,13 +109,10 @@ void infer_on(Communicator& ranks, const Model& model, const Job& job, Compute& 
   InferenceStep step(model, prompt, o.run_layout, compute, ranks, step_options(options),
                      decodes ? options.decode_tokens : 0);
   observe(step, ranks, options, decodes ? options.decode_tokens : 1, o);
+  if (!o.failure.empty()) return;
   const double tokens =
       static_cast<double>(o.run_layout.micro_batch_size) * (decodes ? 1 : job.seq_length);
   o.tokens_per_second = tokens / o.step_time.value();
-}
-
-bool on_cores(const Compute& compute) {
-  return compute.describe().device_kind() == DeviceKind::cpu;
 }
 
 Precision precision_of(const Job& job, const Compute& compute, const TrialOptions& options) {
@@ -127,75 +139,7 @@ std::string unsupported(const Model& model, const Job& job, const Layout& layout
   return inference_unsupported(model, job, layout, decoded);
 }
 
-// Bytes for copies of both operands of a GEMM or of one of its gradients, whichever needs most: the
-// two largest of m x k, k x n and m x n. The operands of a batch are first copied into one array.
-Bytes operand_copies(const Operator& op) {
-  const auto batch = static_cast<double>(op.batch);
-  const double m = static_cast<double>(op.m), n = static_cast<double>(op.n);
-  const double k = static_cast<double>(op.k);
-  const double sides[] = {m * k, k * n, m * n};
-  const double all = sides[0] + sides[1] + sides[2];
-  const double together = op.batch > 1 ? 4.0 * *std::max_element(sides, sides + 3) : 0.0;
-  return bytes(batch * (2.0 * (all - *std::min_element(sides, sides + 3)) + together));
-}
-
-// One product's operands or one message's numbers at a time, what goes and what comes.
-Bytes copies_of_sixteen_bits(const Model& model, const Job& job, const Layout& layout, int stage) {
-  if (!has_sixteen_bits(job.precision)) return {};
-  const Stage whole = pipeline_stages(model, layout)[static_cast<std::size_t>(stage)];
-  Bytes most;
-  for (const Transfer& t : stage_volume(model, job, layout, whole, stage).transfers) {
-    const bool converted = has_sixteen_bits(format_of(t.name, message_formats(job)));
-    if (converted) most = std::max(most, 2.0 * t.payload);
-  }
-  std::vector<Operator> operators;
-  if (whole.has_head()) operators = head_operators(model, job, layout);
-  if (model.mtp_num_layers > 0 && whole.has_mtp()) {
-    for (const auto& part :
-         {mtp_operators(model, job, layout),
-          layer_operators(model, layer_kind(model, model.num_layers - 1), job, layout)}) {
-      operators.insert(operators.end(), part.begin(), part.end());
-    }
-  }
-  for (const Chunk& chunk : whole.chunks) {
-    for (int i = 0; i < chunk.num_layers; ++i) {
-      const auto layer =
-          layer_operators(model, layer_kind(model, chunk.first_layer + i), job, layout);
-      operators.insert(operators.end(), layer.begin(), layer.end());
-    }
-  }
-  for (const Operator& op : operators) {
-    if (op.kind == OperatorKind::gemm) most = std::max(most, operand_copies(op));
-  }
-  return most;
-}
-
-// Checks the rank with the least free memory. A full device would end the job, not only this
-// layout. A trial takes at most a tenth more than the model says
-// (tests/ranks/trial_account_test.cc).
-std::string too_large(Bytes needed, const Compute& compute, Communicator& world) {
-  const Bytes free = bytes(-world.host_max(-compute.describe().free_memory.value()));
-  constexpr double kMargin = 1.1;
-  if (compute.describe().device_kind() == DeviceKind::cpu || needed * kMargin <= free) return "";
-  return fmt::format("needs {:.1f} GiB as the trial runs it (held in fp32), {:.1f} GiB are free",
-                     in_gibibytes(needed), in_gibibytes(free));
-}
-
 }  // namespace
-
-Bytes trial_memory(const Model& model, const Job& job, const Layout& layout) {
-  Job run = job;
-  run.attention_kernel = AttentionKernel::unfused;
-  const Job held = with_precision(run, Precision::fp32);
-  const std::vector<Stage> stages = pipeline_stages(model, layout);
-  Bytes most;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const int index = static_cast<int>(s);
-    most = std::max(most, stage_memory(model, held, layout, stages[s], index).total() +
-                              copies_of_sixteen_bits(model, run, layout, index));
-  }
-  return most;
-}
 
 Observation run_trial(const Model& model, const Job& asked, const Layout& layout, Compute& compute,
                       Communicator& world, const TrialOptions& options) {
@@ -217,6 +161,9 @@ Observation run_trial(const Model& model, const Job& asked, const Layout& layout
     o.not_run.push_back(
         fmt::format("{} ({} was run)", name_of(asked.precision), name_of(job.precision)));
   }
+  if (trains && !on_cores(compute) && model.moe && host_routes_tokens(model, o.run_layout)) {
+    o.not_run.emplace_back("routing of tokens on the device (the host routes them)");
+  }
   o.complete = o.not_run.empty();
   o.mode = options.mode;
   o.device = compute.describe().kind;
@@ -226,13 +173,16 @@ Observation run_trial(const Model& model, const Job& asked, const Layout& layout
   Job run_job = job;
   run_job.global_batch_size = runnable.global_batch_size;
   if (o.failure.empty() && trains) {
-    o.failure = too_large(trial_memory(run_model, run_job, o.run_layout), compute, world);
+    o.failure = lacks_memory(trial_memory(run_model, run_job, o.run_layout), compute, world);
   }
   if (!o.failure.empty()) return o;
 
+  // All ranks need no communicator beside the world's.
   const bool takes_part = world.rank() < o.ranks;
-  const auto ranks = world.split(takes_part ? 0 : 1, world.rank());
-  if (takes_part) (trains ? train_on : infer_on)(*ranks, run_model, run_job, compute, options, o);
+  std::unique_ptr<Communicator> some;
+  if (o.ranks < world.size()) some = world.split(takes_part ? 0 : kNoGroup, world.rank());
+  Communicator& ranks = some == nullptr ? world : *some;
+  if (takes_part) (trains ? train_on : infer_on)(ranks, run_model, run_job, compute, options, o);
   world.barrier();
   return o;
 }

@@ -28,11 +28,14 @@ struct TrialOptions {
   int decode_tokens = 32;       // the last positions of job.seq_length, which a step of decode adds
   bool keep_intervals = false;  // of the last step, on every rank
   // Numbers of products, activations and messages: fp32, bf16 or fp16. None: the job's on GPUs,
-  // fp32 on cores. Master weights, moments and what the device holds have 32 bits
+  // fp32 on cores. Weights are kept in both; inputs of products have 16 bits, other arrays 32
   // (message_format.h).
   std::optional<Precision> precision{};
   // Megatron-LM --moe-router-force-load-balancing: as what is predicted; else as the router says.
   bool moe_router_force_load_balancing = true;
+  // Device memory that this rank takes at most; none: what the device has. A layout that needs more
+  // on some rank is recorded as out of memory.
+  std::optional<Bytes> memory_limit{};
   // Run before the first timed step and after each one; empty: the host's speed is not looked at.
   MakeSpeedReference speed_reference{};
 };
@@ -64,10 +67,14 @@ RunnableLayout runnable_inference_layout(const Model& model, const Job& job, con
                                          int ranks);
 
 // Bytes at the peak of one rank of the stage with the highest use when this is run. It counts
-// numbers of 4 bytes, attention scores in memory, Adam's two moments and no second copy of the
-// weights. A job of 16 bits adds the copies of the largest GEMM's operands, or of the largest
-// message.
+// numbers of 4 bytes, attention scores in memory and Adam's two moments. A job of 16 bits adds the
+// weights once more as products read them, and the copies of the largest GEMM's operands or of the
+// largest message.
 Bytes trial_memory(const Model& model, const Job& job, const Layout& layout);
+
+// Why a run of `needed` bytes does not fit on the rank with the least free memory; empty: it does,
+// or the device is a core. Collective.
+std::string lacks_memory(Bytes needed, const Compute& compute, HostRanks& ranks);
 
 // Why the trial cannot run this model or layout at all; empty when it can.
 std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout);

@@ -24,20 +24,26 @@ std::vector<StageProgram> stage_programs(const Layout& layout, const Job& job) {
 
 TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
                      Communicator& ranks, const StepOptions& options)
+    : TrialStep(model, job, layout, compute, ranks, GroupCommunicators(layout, ranks), options) {}
+
+TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
+                     const Communicator& ranks, const GroupCommunicators& made,
+                     const StepOptions& options)
     : model_(model),
       job_(job),
       layout_(layout),
       compute_(compute),
-      arena_(compute, options.poison_memory),
+      arena_(compute, options.poison_memory, options.memory_limit),
       recorder_(compute),
       host_(compute, arena_, recorder_),
-      groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
+      groups_(layout_, ranks.rank(), made, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_,      layout_, compute_,
                arena_, recorder_, groups_, job_.seq_length / layout_.context_parallel_size},
       deferred_(arena_),
       options_(options) {
   context_.deferred = &deferred_;
   context_.host = &host_;
+  context_.balanced = &balanced_;
   make_chunks();
   context_.force_load_balancing = options_.moe_router_force_load_balancing;
   store_.allocate(arena_, compute_, kept_states(), options_.seed);
@@ -58,6 +64,7 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
 KeptStates TrialStep::kept_states() const {
   KeptStates kept;
   kept.moments_on_host = layout_.optimizer_offload;
+  kept.operands = context_.operand_format();
   if (layout_.zero_stage == 0) return kept;
   kept.dense = {groups_.data_shard.size(), groups_.data_shard.rank()};
   kept.expert = {groups_.expert_data_shard.size(), groups_.expert_data_shard.rank()};

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "calibrate/trial/layer/routing.h"
 #include "calibrate/trial/layer/weight_gradient_store.h"
 #include "calibrate/trial/ranks/context.h"
 #include "calibrate/trial/stage/stage_exchange.h"
@@ -26,6 +28,9 @@ struct StepOptions {
   // Fills memory with numbers that are not numbers when it is given back, so that a test sees what
   // reads something that is gone, or that nothing has written.
   bool poison_memory = false;
+  // Device memory that the step allocates at most; TrialStep::out_of_memory() says that it did not
+  // do.
+  Bytes memory_limit = Arena::no_limit();
   // Tokens are dealt out to experts in turn; else they go where the router sends them.
   bool moe_router_force_load_balancing = true;
 };
@@ -36,6 +41,9 @@ class TrialStep {
   // trial_unsupported() has nothing against it.
   TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
             Communicator& ranks, const StepOptions& options);
+  // The same on communicators that are there already.
+  TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
+            const Communicator& ranks, const GroupCommunicators& made, const StepOptions& options);
   TrialStep(const TrialStep&) = delete;
   TrialStep& operator=(const TrialStep&) = delete;
 
@@ -53,6 +61,8 @@ class TrialStep {
   [[nodiscard]] Recorder& recorder() { return recorder_; }
   // The most that was in use at once: weights, gradients, optimizer states, data, activations.
   [[nodiscard]] Bytes peak_memory() const { return arena_.peak(); }
+  // What this rank's device said when it was full; empty: it never was.
+  [[nodiscard]] const std::string& out_of_memory() const { return arena_.out_of_memory(); }
   // Copies of the last step to the host and back.
   [[nodiscard]] const HostStore& host() const { return host_; }
   [[nodiscard]] const RankGroups& groups() const { return groups_; }
@@ -83,6 +93,7 @@ class TrialStep {
   Recorder recorder_;
   HostStore host_;
   RankGroups groups_;
+  BalancedRoutes balanced_;
   TrialContext context_;
   ParameterStore store_;
   std::optional<ShardedStates> states_;

@@ -77,9 +77,9 @@ TEST_F(Kernels, RowsAreScaledAndMultiplied) {
       3e-5);
 }
 
-using ActivationForward = void (Compute::*)(const float*, const float*, float*, std::int64_t,
+using ActivationForward = void (Compute::*)(ConstNumbers, const float*, Numbers, std::int64_t,
                                             std::int64_t);
-using ActivationBackward = void (Compute::*)(const float*, const float*, const float*, float*,
+using ActivationBackward = void (Compute::*)(ConstNumbers, ConstNumbers, const float*, Numbers,
                                              float*, std::int64_t, std::int64_t);
 
 void activations(Compute& c, Arrays& a, ActivationForward forward, ActivationBackward backward) {

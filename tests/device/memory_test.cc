@@ -32,6 +32,24 @@ TEST_F(Gpu, CopiesAndClears) {
   EXPECT_EQ(back[500], numbers[500]);
 }
 
+// A trial whose device is full goes on with such memory (calibrate/trial/ranks/arena.h).
+TEST_F(Gpu, PinnedMemoryOfTheHostStandsInForDeviceMemory) {
+  const Floats numbers = values(1000, 1);
+  auto* pinned = static_cast<float*>(gpu_->allocate_host(4000));
+  const DeviceArray device(*gpu_, 4000);
+  gpu_->upload(pinned, numbers.data(), 4000);
+  gpu_->add(pinned, pinned, pinned, 1000);
+  gpu_->copy(device.data(), pinned, 4000);
+  gpu_->copy_rows(pinned, 20, static_cast<const float*>(device.data()), 10, 50, 10);
+  gpu_->fill_zero(pinned + 990, 40);
+  Floats back(1000);
+  gpu_->download(back.data(), pinned, 4000);
+  EXPECT_EQ(back[0], 2.0F * numbers[0]);
+  EXPECT_EQ(back[49 * 20 + 9], 2.0F * numbers[499]);
+  EXPECT_EQ(back[999], 0.0F);
+  gpu_->release_host(pinned);
+}
+
 TEST_F(Gpu, MoreMemoryThanThereIsIsASystemErrorAndTheNextCallWorks) {
   EXPECT_THROW((void)gpu_->allocate(std::size_t{1} << 50U), SystemError);
   gpu_->release(gpu_->allocate(1024));

@@ -6,6 +6,8 @@
 // ln 96 = 4.6. A missing collective changes it by far more than that.
 #include "calibrate/trial/trial.h"
 
+#include <gmock/gmock.h>
+
 #include "tests/device/machine.h"
 #include "tests/ranks/small_models.h"
 
@@ -70,6 +72,31 @@ TEST_F(TrialOnGpus, LlamasLossIsThatOfCpuCores) {
     EXPECT_EQ(gpu.failure, "");
     EXPECT_NEAR(gpu.loss, cpu.loss, kTolerance) << "tp" << layout.tensor_parallel_size;
   }
+}
+
+// The last rank may take 64 KiB, in which not even the weights lie. The next layout runs.
+TEST_F(TrialOnGpus, AFullGpuIsTheAnswerOfTheLayout) {
+  GpuMachine& m = gpu_machine();
+  const int last = m.world->size() - 1;
+  TrialOptions options = kOptions;
+  if (m.world->rank() == last) options.memory_limit = kibibytes(64);
+  for (const Layout& layout : layouts(m.world->size())) {
+    const Observation full =
+        run_trial(small_model(), small_job(Precision::fp32), layout, *m.compute, *m.world, options);
+    EXPECT_THAT(full.failure,
+                testing::HasSubstr("out of memory on rank " + std::to_string(last) + ": "));
+    EXPECT_EQ(on_gpus(layout, Precision::fp32).failure, "");
+  }
+}
+
+TEST_F(TrialOnGpus, ExpertsLossIsThatOfCpuCores) {
+  Layout layout;
+  layout.data_parallel_size = layout.expert_parallel_size = gpu_machine().world->size();
+  const Observation gpu = on_gpus(layout, Precision::fp32, small_moe());
+  const Observation cpu = on_cores(layout, small_moe());
+  if (gpu_machine().world->rank() != 0) return;
+  EXPECT_EQ(gpu.failure, "");
+  EXPECT_NEAR(gpu.loss, cpu.loss, kTolerance);
 }
 
 TEST_F(TrialOnGpus, DecodingBehindACacheRuns) {

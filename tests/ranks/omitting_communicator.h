@@ -49,10 +49,11 @@ class OmittingCommunicator final : public Communicator {
   [[nodiscard]] int size() const override { return inner_.size(); }
   [[nodiscard]] std::string host() const override { return inner_.host(); }
   [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key) override {
+    const int number = omission_.splits++;  // the same on ranks without a group
     auto part = inner_.split(color, key);
+    if (part == nullptr) return nullptr;
     Communicator& inner = *part;
-    return std::make_unique<OmittingCommunicator>(std::move(part), inner, omission_,
-                                                  omission_.splits++);
+    return std::make_unique<OmittingCommunicator>(std::move(part), inner, omission_, number);
   }
   void barrier() override { inner_.barrier(); }
   void all_reduce(Numbers data, std::int64_t count, Reduction op) override {

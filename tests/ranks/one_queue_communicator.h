@@ -30,7 +30,9 @@ class OneQueueCommunicator final : public QueuedCommunicator {
   [[nodiscard]] int size() const override { return ranks_->size(); }
   [[nodiscard]] std::string host() const override { return ranks_->host(); }
   [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key) override {
-    return std::make_unique<OneQueueCommunicator>(ranks_->split(color, key));
+    auto part = ranks_->split(color, key);
+    if (part == nullptr) return nullptr;
+    return std::make_unique<OneQueueCommunicator>(std::move(part));
   }
   void barrier() override {
     in_turn([&] {});

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/backends/bf16.h"
 #include "calibrate/trial/trial.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
@@ -32,15 +33,16 @@ constexpr StepOptions kStep{.learning_rate = 3e-2F, .seed = 7, .poison_memory = 
 // In series on the longest path: into each product two operands are rounded. Attention has four
 // products forward (in, scores, context, out) and an MLP two or, of a routed one, three; their
 // outputs are sums over up to t ranks with t roundings and one where they are sent again. Backward
-// each product has one for its input, and one at last for the weight. What layers hand on is
-// rounded once each way, and what stages, context or expert ranks send four times in a layer. A
-// depth of multi-token prediction is a layer and one more product.
+// each product has one for its input, and one at last for the weight; the softmax reads
+// probabilities that were rounded for a product. What layers hand on is rounded once each way, and
+// what stages, context or expert ranks send four times in a layer. A depth of multi-token
+// prediction is a layer and one more product.
 double roundings(const Model& model, const Layout& layout) {
   const double products = 4 + (model.moe ? 3 : 2);
   const int t = layout.tensor_parallel_size * layout.data_parallel_size;
   const double sums = t > 1 ? 2.0 * (t + 1) : 0.0;
   const double others = layout.context_parallel_size > 1 || model.moe ? 4.0 : 0.0;
-  const double layer = 2.0 * products + sums + others + 1.0;
+  const double layer = 2.0 * products + sums + others + 2.0;
   const double depths = model.mtp_num_layers;
   return 2.0 * layer * (model.num_layers + depths) + 4.0 * depths + 8.0 + 2.0 * sums;
 }
@@ -170,6 +172,33 @@ TEST(SixteenBits, ExpertsContextRanksAndSplitPassesTakeTheFp32StepWithinRounding
   for (const Layout& l : expert_layouts_of(ranks)) expect_close_step(small_moe(), l);
   for (const Layout& l : context_layouts_of(ranks)) expect_close_step(small_window(), l);
   for (const Layout& l : split_layouts_of(ranks)) expect_close_step(small_llama(), l);
+}
+
+// Products read a copy of the weights, which has to be made anew whenever these change.
+void expect_rounded_weights(const Model& model, const Layout& layout) {
+  SCOPED_TRACE(model.name + " " + short_name(layout));
+  Machine& m = machine();
+  TrialStep step(model, small_job(Precision::bf16), layout, *m.compute, *m.world, kStep);
+  step.run();
+  step.run();
+  step.gather_weights();
+  for (const Parameter& p : step.store().parameters()) {
+    const std::vector<float> weight = downloaded(p.weight, p.count());
+    std::vector<std::uint16_t> read(weight.size());
+    m.compute->download(read.data(), p.sixteen_bits.data, read.size() * sizeof read.front());
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < read.size(); ++i)
+      different += read[i] != bf16_of(weight[i]) ? 1 : 0;
+    EXPECT_EQ(different, 0U) << p.name;
+  }
+}
+
+TEST(SixteenBits, ProductsReadTheWeightsThatTheOptimizerLeft) {
+  const int ranks = machine().world->size();
+  for (const Layout& l : layouts_of(ranks)) expect_rounded_weights(small_model(), l);
+  for (const Layout& l : sharded_layouts_of(ranks)) expect_rounded_weights(small_llama(), l);
+  for (const Layout& l : expert_layouts_of(ranks)) expect_rounded_weights(small_moe(), l);
+  for (const Layout& l : offloading_layouts_of(ranks)) expect_rounded_weights(small_llama(), l);
 }
 
 // Two calls of 32 bits may move the step of a model with so small logits less than rounding, and

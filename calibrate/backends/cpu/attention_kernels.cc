@@ -5,6 +5,7 @@
 
 #include "calibrate/backends/cpu/fast_math.h"
 #include "calibrate/backends/cpu/kernels.h"
+#include "calibrate/backends/cpu/wide_numbers.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {
@@ -70,58 +71,69 @@ void for_each_head_row(std::int64_t positions, std::int64_t batch, std::int64_t 
 
 }  // namespace
 
-void CpuKernels::causal_softmax_forward(const float* x, float* y, float scale,
+void CpuKernels::causal_softmax_forward(ConstNumbers x, Numbers y, float scale,
                                         std::int64_t matrices, std::int64_t queries,
                                         std::int64_t keys, std::int64_t first, std::int64_t window,
                                         std::int64_t jump, const AttentionSinks& sinks) {
+  const std::int64_t count = matrices * queries * keys;
+  const WideSource from(*this, x, count);
+  const WideResult to(*this, y, count);
   for (std::int64_t row = 0; row < matrices * queries; ++row) {
     const std::int64_t query = row % queries;
     const std::int64_t end = first + query + (2 * query >= queries ? jump : 0) + 1;
     const std::int64_t begin = window > 0 ? std::max<std::int64_t>(0, end - window) : 0;
     const float* sink =
         sinks.logits == nullptr ? nullptr : sinks.logits + sink_of(sinks, row / queries);
-    softmax_row(x + row * keys, y + row * keys, scale, begin, end, keys, sink);
+    softmax_row(from.data() + row * keys, to.data() + row * keys, scale, begin, end, keys, sink);
   }
 }
 
 // p = 1 - sum(y) is the sink's probability and its value is nothing, so that its logit's gradient
 // is p * (0 - sum(dy * y)).
-void CpuKernels::sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks,
+void CpuKernels::sinks_backward(ConstNumbers dy, ConstNumbers y, const AttentionSinks& sinks,
                                 float* dlogits, std::int64_t matrices, std::int64_t keys,
                                 std::int64_t queries) {
+  const std::int64_t count = matrices * queries * keys;
+  const WideSource wide_gradient(*this, dy, count), wide_result(*this, y, count);
+  const float *gradient = wide_gradient.data(), *result = wide_result.data();
   for (std::int64_t row = 0; row < matrices * queries; ++row) {
     const std::int64_t offset = row * keys;
     float sum = 0.0F, weighted = 0.0F;
 #pragma omp simd reduction(+ : sum, weighted)
     for (std::int64_t j = 0; j < keys; ++j) {
-      sum += y[offset + j];
-      weighted += dy[offset + j] * y[offset + j];
+      sum += result[offset + j];
+      weighted += gradient[offset + j] * result[offset + j];
     }
     dlogits[sink_of(sinks, row / queries)] -= (1.0F - sum) * weighted;
   }
 }
 
-void CpuKernels::softmax_backward(const float* dy, const float* y, float* dx, float scale,
+void CpuKernels::softmax_backward(ConstNumbers dy, ConstNumbers y, Numbers dx, float scale,
                                   std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
   const std::int64_t rows = matrices * (queries > 0 ? queries : keys);
+  const WideSource wide_gradient(*this, dy, rows * keys), wide_result(*this, y, rows * keys);
+  const WideResult wide(*this, dx, rows * keys);
+  const float *gradient = wide_gradient.data(), *result = wide_result.data();
+  float* to = wide.data();
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t offset = row * keys;
     float sum = 0.0F;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t j = 0; j < keys; ++j) sum += dy[offset + j] * y[offset + j];
+    for (std::int64_t j = 0; j < keys; ++j) sum += gradient[offset + j] * result[offset + j];
 #pragma omp simd
     for (std::int64_t j = 0; j < keys; ++j) {
-      dx[offset + j] = scale * y[offset + j] * (dy[offset + j] - sum);
+      to[offset + j] = scale * result[offset + j] * (gradient[offset + j] - sum);
     }
   }
 }
 
-void CpuKernels::rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+void CpuKernels::rotary(Numbers x, const float* table, std::int64_t blocks, std::int64_t heads,
                         std::int64_t rotated, std::int64_t positions, std::int64_t width,
                         bool inverse) {
   const float sign = inverse ? -1.0F : 1.0F;
+  const WideResult wide(*this, x, blocks * heads * positions * width, true);
   for (std::int64_t head = 0; head < blocks * rotated; ++head) {
-    float* of_head = x + (head / rotated * heads + head % rotated) * positions * width;
+    float* of_head = wide.data() + (head / rotated * heads + head % rotated) * positions * width;
     for (std::int64_t s = 0; s < positions; ++s) {
       rotate_row(of_head + s * width, table + s * width, sign, width / 2);
     }

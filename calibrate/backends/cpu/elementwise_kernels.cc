@@ -6,6 +6,7 @@
 #include "calibrate/backends/bf16.h"
 #include "calibrate/backends/cpu/fast_math.h"
 #include "calibrate/backends/cpu/kernels.h"
+#include "calibrate/backends/cpu/wide_numbers.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate::cpu {
@@ -128,24 +129,35 @@ void only_bf16(Precision precision) {
 
 }  // namespace
 
-void CpuKernels::bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                                     std::int64_t cols) {
-  gated_forward<silu>(x, bias, y, rows, cols);
+void CpuKernels::bias_swiglu_forward(ConstNumbers x, const float* bias, Numbers y,
+                                     std::int64_t rows, std::int64_t cols) {
+  const WideSource from(*this, x, 2 * rows * cols);
+  const WideResult to(*this, y, rows * cols);
+  gated_forward<silu>(from.data(), bias, to.data(), rows, cols);
 }
 
-void CpuKernels::bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
-                                      float* dbias, std::int64_t rows, std::int64_t cols) {
-  gated_backward<silu, silu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+void CpuKernels::bias_swiglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias,
+                                      Numbers dx, float* dbias, std::int64_t rows,
+                                      std::int64_t cols) {
+  const WideSource gradient(*this, dy, rows * cols), input(*this, x, 2 * rows * cols);
+  const WideResult to(*this, dx, 2 * rows * cols);
+  gated_backward<silu, silu_derivative>(gradient.data(), input.data(), bias, to.data(), dbias, rows,
+                                        cols);
 }
 
-void CpuKernels::bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+void CpuKernels::bias_geglu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                     std::int64_t cols) {
-  gated_forward<gelu>(x, bias, y, rows, cols);
+  const WideSource from(*this, x, 2 * rows * cols);
+  const WideResult to(*this, y, rows * cols);
+  gated_forward<gelu>(from.data(), bias, to.data(), rows, cols);
 }
 
-void CpuKernels::bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+void CpuKernels::bias_geglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                      float* dbias, std::int64_t rows, std::int64_t cols) {
-  gated_backward<gelu, gelu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+  const WideSource gradient(*this, dy, rows * cols), input(*this, x, 2 * rows * cols);
+  const WideResult to(*this, dx, 2 * rows * cols);
+  gated_backward<gelu, gelu_derivative>(gradient.data(), input.data(), bias, to.data(), dbias, rows,
+                                        cols);
 }
 
 void CpuKernels::clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
@@ -175,24 +187,34 @@ void CpuKernels::clamp_gated_backward(const float* dy, const float* x, const flo
   if (dbias != nullptr) add_column_sums(first_dx, dbias, rows, 2 * cols);
 }
 
-void CpuKernels::bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+void CpuKernels::bias_gelu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                    std::int64_t cols) {
-  bias_activation_forward<gelu>(x, bias, y, rows, cols);
+  const WideSource from(*this, x, rows * cols);
+  const WideResult to(*this, y, rows * cols);
+  bias_activation_forward<gelu>(from.data(), bias, to.data(), rows, cols);
 }
 
-void CpuKernels::bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+void CpuKernels::bias_gelu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                     float* dbias, std::int64_t rows, std::int64_t cols) {
-  bias_activation_backward<gelu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+  const WideSource gradient(*this, dy, rows * cols), input(*this, x, rows * cols);
+  const WideResult to(*this, dx, rows * cols);
+  bias_activation_backward<gelu_derivative>(gradient.data(), input.data(), bias, to.data(), dbias,
+                                            rows, cols);
 }
 
-void CpuKernels::bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+void CpuKernels::bias_relu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                    std::int64_t cols) {
-  bias_activation_forward<relu>(x, bias, y, rows, cols);
+  const WideSource from(*this, x, rows * cols);
+  const WideResult to(*this, y, rows * cols);
+  bias_activation_forward<relu>(from.data(), bias, to.data(), rows, cols);
 }
 
-void CpuKernels::bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+void CpuKernels::bias_relu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                     float* dbias, std::int64_t rows, std::int64_t cols) {
-  bias_activation_backward<relu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+  const WideSource gradient(*this, dy, rows * cols), input(*this, x, rows * cols);
+  const WideResult to(*this, dx, rows * cols);
+  bias_activation_backward<relu_derivative>(gradient.data(), input.data(), bias, to.data(), dbias,
+                                            rows, cols);
 }
 
 void CpuKernels::add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {

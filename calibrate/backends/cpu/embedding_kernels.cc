@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vocabulary-parallel embedding and cross-entropy (Shoeybi 2019, arXiv 1909.08053, section 3).
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -79,6 +80,15 @@ void CpuKernels::cross_entropy_backward(float* logits, const float* sum_exp,
     const std::int64_t local = local_row(targets[i], first, cols);
     if (local >= 0) logits[local] -= scale;
   }
+}
+
+void CpuKernels::add_cross_entropy(const float* sum_exp, const float* target, float* loss,
+                                   float share, std::int64_t rows) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    sum += std::log(static_cast<double>(sum_exp[i])) - static_cast<double>(target[i]);
+  }
+  *loss += static_cast<float>(static_cast<double>(share) * sum);
 }
 
 }  // namespace meshwright::calibrate::cpu

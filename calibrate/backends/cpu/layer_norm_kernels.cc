@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "calibrate/backends/cpu/kernels.h"
+#include "calibrate/backends/cpu/wide_numbers.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {
@@ -23,11 +24,8 @@ float row_variance(const float* x, float mean, std::int64_t cols) {
   return sum / static_cast<float>(cols);
 }
 
-}  // namespace
-
-void CpuKernels::layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
-                                    float* mean, float* rstd, std::int64_t rows,
-                                    std::int64_t cols) {
+void forward(const float* x, const float* gamma, const float* beta, float* y, float* mean,
+             float* rstd, std::int64_t rows, std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
     const float m = row_mean(x, cols);
     const float r = 1.0F / std::sqrt(row_variance(x, m, cols) + kLayerNormEpsilon);
@@ -40,9 +38,9 @@ void CpuKernels::layer_norm_forward(const float* x, const float* gamma, const fl
 
 // With xhat = (x - mean) * rstd and g = dy * gamma:
 // dx = rstd * (g - average(g) - xhat * average(g * xhat)).
-void CpuKernels::layer_norm_backward(const float* dy, const float* x, const float* gamma,
-                                     const float* mean, const float* rstd, float* dx, float* dgamma,
-                                     float* dbeta, std::int64_t rows, std::int64_t cols) {
+void backward(const float* dy, const float* x, const float* gamma, const float* mean,
+              const float* rstd, float* dx, float* dgamma, float* dbeta, std::int64_t rows,
+              std::int64_t cols) {
   const float share = 1.0F / static_cast<float>(cols);
   for (std::int64_t i = 0; i < rows; ++i, dy += cols, x += cols, dx += cols) {
     const float m = mean[i];
@@ -63,6 +61,25 @@ void CpuKernels::layer_norm_backward(const float* dy, const float* x, const floa
       dx[j] = r * (dy[j] * gamma[j] - share * sum_g - xhat * share * sum_gx);
     }
   }
+}
+
+}  // namespace
+
+void CpuKernels::layer_norm_forward(ConstNumbers x, const float* gamma, const float* beta,
+                                    Numbers y, float* mean, float* rstd, std::int64_t rows,
+                                    std::int64_t cols) {
+  const WideSource from(*this, x, rows * cols);
+  const WideResult to(*this, y, rows * cols);
+  forward(from.data(), gamma, beta, to.data(), mean, rstd, rows, cols);
+}
+
+void CpuKernels::layer_norm_backward(ConstNumbers dy, ConstNumbers x, const float* gamma,
+                                     const float* mean, const float* rstd, Numbers dx,
+                                     float* dgamma, float* dbeta, std::int64_t rows,
+                                     std::int64_t cols) {
+  const WideSource gradient(*this, dy, rows * cols), input(*this, x, rows * cols);
+  const WideResult to(*this, dx, rows * cols);
+  backward(gradient.data(), input.data(), gamma, mean, rstd, to.data(), dgamma, dbeta, rows, cols);
 }
 
 }  // namespace meshwright::calibrate::cpu

@@ -53,19 +53,20 @@ class CudaCompute final : public CudaKernels {
   }
   // Called by destructors, also while an error is on its way: a second error would end the program.
   void release(void* pointer) override { cudaFree(pointer); }
+  // "Device" memory may be the host's, pinned (arena.h): CUDA sees from pointers which way they go.
   // From memory that CUDA does not know it has copied the numbers aside when this returns.
   void upload(void* device, const void* host, std::size_t size) override {
     if (size == 0) return;
-    CUDA_CHECK(cudaMemcpyAsync(device, host, size, cudaMemcpyHostToDevice, kStream));
+    CUDA_CHECK(cudaMemcpyAsync(device, host, size, cudaMemcpyDefault, kStream));
   }
   void download(void* host, const void* device, std::size_t size) override {
     if (size == 0) return;
-    CUDA_CHECK(cudaMemcpyAsync(host, device, size, cudaMemcpyDeviceToHost, kStream));
+    CUDA_CHECK(cudaMemcpyAsync(host, device, size, cudaMemcpyDefault, kStream));
     synchronize();
   }
   void copy(void* to, const void* from, std::size_t size) override {
     if (size == 0) return;
-    CUDA_CHECK(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, kStream));
+    CUDA_CHECK(cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, kStream));
   }
   void fill_zero(void* device, std::size_t size) override {
     if (size == 0) return;
@@ -108,7 +109,7 @@ class CudaCompute final : public CudaKernels {
   void release_host(void* pointer) override { cudaFreeHost(pointer); }
   void start_download(void* host, const void* device, std::size_t size) override {
     if (size == 0) return;
-    CUDA_CHECK(cudaMemcpyAsync(host, device, size, cudaMemcpyDeviceToHost, kStream));
+    CUDA_CHECK(cudaMemcpyAsync(host, device, size, cudaMemcpyDefault, kStream));
   }
   void transfer_both_ways(const BothWays& transfers) override {
     if (!two_way_copy_) two_way_copy_ = std::make_unique<TwoWayCopy>();
@@ -136,8 +137,7 @@ class CudaCompute final : public CudaKernels {
       return static_cast<std::size_t>(count) * sizeof(float);
     };
     CUDA_CHECK(cudaMemcpy2DAsync(to, size(to_stride), from, size(from_stride), size(cols),
-                                 static_cast<std::size_t>(rows), cudaMemcpyDeviceToDevice,
-                                 kStream));
+                                 static_cast<std::size_t>(rows), cudaMemcpyDefault, kStream));
   }
 
  private:

@@ -4,7 +4,7 @@
 
 #include "calibrate/backends/cuda/column_sums.cuh"
 #include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/reduce.cuh"
+#include "calibrate/backends/cuda/pack.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {
@@ -38,28 +38,39 @@ struct Relu {
 };
 
 struct Entry {
-  const float* x;
+  Source x;
   std::int64_t cols;
   __device__ float operator()(std::int64_t i, std::int64_t j) const { return x[i * cols + j]; }
 };
 
-template <typename Activation>
-__global__ void activation_forward_kernel(const float* x, const float* bias, float* y,
-                                          std::int64_t cols) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
-  for_columns_of_chunk(cols, [=](std::int64_t j) {
-    y[row + j] = Activation::value(x[row + j] + (bias == nullptr ? 0.0F : bias[j]));
-  });
+// A bias may be null.
+__device__ Pack with_bias(Pack x, const float* bias, const Columns& cols, std::int64_t j) {
+  if (bias == nullptr) return x;
+  const Pack b = cols.load(bias, j);
+  for (int k = 0; k < kPack; ++k) x.v[k] += b.v[k];
+  return x;
 }
 
 template <typename Activation>
-__global__ void activation_backward_kernel(const float* dy, const float* x, const float* bias,
-                                           float* dx, std::int64_t cols) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
-  for_columns_of_chunk(cols, [=](std::int64_t j) {
-    const float v = x[row + j] + (bias == nullptr ? 0.0F : bias[j]);
-    dx[row + j] = dy[row + j] * Activation::derivative(v);
-  });
+__global__ void activation_forward_kernel(Source x, const float* bias, Sink y, Columns cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols.count;
+  const std::int64_t j = first_of_pack();
+  if (j >= cols.count) return;
+  Pack a = with_bias(cols.load(x, row, j), bias, cols, j);
+  for (float& v : a.v) v = Activation::value(v);
+  cols.store(y, row, j, a);
+}
+
+template <typename Activation>
+__global__ void activation_backward_kernel(Source dy, Source x, const float* bias, Sink dx,
+                                           Columns cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols.count;
+  const std::int64_t j = first_of_pack();
+  if (j >= cols.count) return;
+  const Pack a = with_bias(cols.load(x, row, j), bias, cols, j);
+  Pack d = cols.load(dy, row, j);
+  for (int k = 0; k < kPack; ++k) d.v[k] *= Activation::derivative(a.v[k]);
+  cols.store(dx, row, j, d);
 }
 
 // A block adds what its threads found once.
@@ -76,51 +87,62 @@ __global__ void count_different_kernel(const float* a, const float* b, std::int6
 }
 
 template <typename Activation>
-void activation_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+void activation_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                         std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  activation_forward_kernel<Activation>
-      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(x, bias, y, cols);
+  activation_forward_kernel<Activation><<<row_packs(rows, cols), kThreads, 0, kStream>>>(
+      Source(x), bias, Sink(y), Columns::of(cols, x.data, y.data));
   check_launch();
 }
 
 template <typename Activation>
-void activation_backward(const float* dy, const float* x, const float* bias, float* dx,
+void activation_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                          float* dbias, std::int64_t rows, std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  activation_backward_kernel<Activation>
-      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(dy, x, bias, dx, cols);
+  activation_backward_kernel<Activation><<<row_packs(rows, cols), kThreads, 0, kStream>>>(
+      Source(dy), Source(x), bias, Sink(dx), Columns::of(cols, dy.data, x.data, dx.data));
   check_launch();
-  if (dbias != nullptr) add_column_sums(Entry{dx, cols}, dbias, rows, cols);
+  if (dbias != nullptr) add_column_sums(Entry{Source(dx), cols}, dbias, rows, cols);
 }
 
 __device__ float biased(const float* x, const float* bias, std::int64_t j) {
   return x[j] + (bias == nullptr ? 0.0F : bias[j]);
 }
 
+// The values' part of a bias, behind the gates'; null where that is.
+__device__ const float* values_of(const float* bias, const Columns& cols) {
+  return bias == nullptr ? nullptr : bias + cols.count;
+}
+
 // A row of x: `cols` gates, then `cols` values.
 template <typename Activation>
-__global__ void gated_forward_kernel(const float* x, const float* bias, float* y,
-                                     std::int64_t cols) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x);
-  const float* of_row = x + 2 * row * cols;
-  for_columns_of_chunk(cols, [=](std::int64_t j) {
-    y[row * cols + j] = Activation::value(biased(of_row, bias, j)) * biased(of_row, bias, cols + j);
-  });
+__global__ void gated_forward_kernel(Source x, const float* bias, Sink y, Columns cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols.count;
+  const std::int64_t j = first_of_pack();
+  if (j >= cols.count) return;
+  Pack gate = with_bias(cols.load(x, 2 * row, j), bias, cols, j);
+  const Pack value =
+      with_bias(cols.load(x, 2 * row + cols.count, j), values_of(bias, cols), cols, j);
+  for (int k = 0; k < kPack; ++k) gate.v[k] = Activation::value(gate.v[k]) * value.v[k];
+  cols.store(y, row, j, gate);
 }
 
 template <typename Activation>
-__global__ void gated_backward_kernel(const float* dy, const float* x, const float* bias, float* dx,
-                                      std::int64_t cols) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x);
-  const float* of_row = x + 2 * row * cols;
-  float* gradient = dx + 2 * row * cols;
-  for_columns_of_chunk(cols, [=](std::int64_t j) {
-    const float gate = biased(of_row, bias, j);
-    const float d = dy[row * cols + j];
-    gradient[j] = d * biased(of_row, bias, cols + j) * Activation::derivative(gate);
-    gradient[cols + j] = d * Activation::value(gate);
-  });
+__global__ void gated_backward_kernel(Source dy, Source x, const float* bias, Sink dx,
+                                      Columns cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols.count;
+  const std::int64_t j = first_of_pack();
+  if (j >= cols.count) return;
+  Pack gate = with_bias(cols.load(x, 2 * row, j), bias, cols, j);
+  Pack value = with_bias(cols.load(x, 2 * row + cols.count, j), values_of(bias, cols), cols, j);
+  const Pack d = cols.load(dy, row, j);
+  for (int k = 0; k < kPack; ++k) {
+    const float of_gate = d.v[k] * value.v[k] * Activation::derivative(gate.v[k]);
+    value.v[k] = d.v[k] * Activation::value(gate.v[k]);
+    gate.v[k] = of_gate;
+  }
+  cols.store(dx, 2 * row, j, gate);
+  cols.store(dx, 2 * row + cols.count, j, value);
 }
 
 // A row of x: `cols` gates, at most `limit`, then `cols` values between -limit and limit.
@@ -143,22 +165,22 @@ __global__ void clamp_gated_backward_kernel(const float* dy, const float* x, con
 }
 
 template <typename Activation>
-void gated_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+void gated_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                    std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  gated_forward_kernel<Activation>
-      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(x, bias, y, cols);
+  gated_forward_kernel<Activation><<<row_packs(rows, cols), kThreads, 0, kStream>>>(
+      Source(x), bias, Sink(y), Columns::of(cols, x.data, y.data));
   check_launch();
 }
 
 template <typename Activation>
-void gated_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
+void gated_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx, float* dbias,
                     std::int64_t rows, std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  gated_backward_kernel<Activation>
-      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(dy, x, bias, dx, cols);
+  gated_backward_kernel<Activation><<<row_packs(rows, cols), kThreads, 0, kStream>>>(
+      Source(dy), Source(x), bias, Sink(dx), Columns::of(cols, dy.data, x.data, dx.data));
   check_launch();
-  if (dbias != nullptr) add_column_sums(Entry{dx, 2 * cols}, dbias, rows, 2 * cols);
+  if (dbias != nullptr) add_column_sums(Entry{Source(dx), 2 * cols}, dbias, rows, 2 * cols);
 }
 
 __global__ void add_bias_kernel(float* y, const float* bias, std::int64_t cols) {
@@ -219,44 +241,45 @@ void CudaKernels::clamp_gated_backward(const float* dy, const float* x, const fl
   if (dbias != nullptr) bias_backward(dx, dbias, rows, 2 * cols);
 }
 
-void CudaKernels::bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+void CudaKernels::bias_gelu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                     std::int64_t cols) {
   activation_forward<Gelu>(x, bias, y, rows, cols);
 }
 
-void CudaKernels::bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+void CudaKernels::bias_gelu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                      float* dbias, std::int64_t rows, std::int64_t cols) {
   activation_backward<Gelu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void CudaKernels::bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+void CudaKernels::bias_relu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                                     std::int64_t cols) {
   activation_forward<Relu>(x, bias, y, rows, cols);
 }
 
-void CudaKernels::bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+void CudaKernels::bias_relu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                                      float* dbias, std::int64_t rows, std::int64_t cols) {
   activation_backward<Relu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void CudaKernels::bias_swiglu_forward(const float* x, const float* bias, float* y,
+void CudaKernels::bias_swiglu_forward(ConstNumbers x, const float* bias, Numbers y,
                                       std::int64_t rows, std::int64_t cols) {
   gated_forward<Silu>(x, bias, y, rows, cols);
 }
 
-void CudaKernels::bias_swiglu_backward(const float* dy, const float* x, const float* bias,
-                                       float* dx, float* dbias, std::int64_t rows,
+void CudaKernels::bias_swiglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias,
+                                       Numbers dx, float* dbias, std::int64_t rows,
                                        std::int64_t cols) {
   gated_backward<Silu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void CudaKernels::bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                                     std::int64_t cols) {
+void CudaKernels::bias_geglu_forward(ConstNumbers x, const float* bias, Numbers y,
+                                     std::int64_t rows, std::int64_t cols) {
   gated_forward<Gelu>(x, bias, y, rows, cols);
 }
 
-void CudaKernels::bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
-                                      float* dbias, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::bias_geglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias,
+                                      Numbers dx, float* dbias, std::int64_t rows,
+                                      std::int64_t cols) {
   gated_backward<Gelu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
@@ -269,7 +292,7 @@ void CudaKernels::add_bias(float* y, const float* bias, std::int64_t rows, std::
 void CudaKernels::bias_backward(const float* dy, float* dbias, std::int64_t rows,
                                 std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  add_column_sums(Entry{dy, cols}, dbias, rows, cols);
+  add_column_sums(Entry{Source(dy), cols}, dbias, rows, cols);
 }
 
 void CudaKernels::scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,

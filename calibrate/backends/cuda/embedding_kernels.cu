@@ -64,14 +64,50 @@ __global__ void cross_entropy_backward_kernel(float* logits, const float* sum_ex
       cols, [=](std::int64_t j) { of_row[j] = of_row[j] * factor - (j == local ? scale : 0.0F); });
 }
 
+// One block.
+__global__ void add_cross_entropy_kernel(const float* sum_exp, const float* target, float* loss,
+                                         float share, std::int64_t rows) {
+  const float sum =
+      reduce_row(rows, Add{}, [=](std::int64_t i) { return logf(sum_exp[i]) - target[i]; });
+  if (threadIdx.x == 0) *loss += share * sum;
+}
+
+// Rows of one number: a block a row would leave all but one of its threads idle.
+__global__ void pick_kernel(const std::int32_t* tokens, const float* table, float* y,
+                            std::int64_t count, std::int64_t first, std::int64_t rows) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) {
+    const std::int64_t local = local_row(tokens[i], first, rows);
+    y[i] = local < 0 ? 0.0F : table[local];
+  }
+}
+
+__global__ void put_back_kernel(const std::int32_t* tokens, const float* dy, float* dtable,
+                                std::int64_t count, std::int64_t first, std::int64_t rows) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) {
+    const std::int64_t local = local_row(tokens[i], first, rows);
+    if (local >= 0) atomicAdd(dtable + local, dy[i]);
+  }
+}
+
 }  // namespace
+
+void CudaKernels::add_cross_entropy(const float* sum_exp, const float* target, float* loss,
+                                    float share, std::int64_t rows) {
+  if (rows == 0) return;
+  add_cross_entropy_kernel<<<1, kThreads, 0, kStream>>>(sum_exp, target, loss, share, rows);
+  check_launch();
+}
 
 void CudaKernels::embedding_forward(const std::int32_t* tokens, const float* table, float* y,
                                     std::int64_t count, std::int64_t first, std::int64_t rows,
                                     std::int64_t cols) {
   if (count == 0 || cols == 0) return;
-  embedding_forward_kernel<<<row_chunks(count, cols), kThreads, 0, kStream>>>(tokens, table, y,
-                                                                              first, rows, cols);
+  if (cols == 1) {
+    pick_kernel<<<flat(count), kThreads, 0, kStream>>>(tokens, table, y, count, first, rows);
+  } else {
+    embedding_forward_kernel<<<row_chunks(count, cols), kThreads, 0, kStream>>>(tokens, table, y,
+                                                                                first, rows, cols);
+  }
   check_launch();
 }
 
@@ -79,8 +115,12 @@ void CudaKernels::embedding_backward(const std::int32_t* tokens, const float* dy
                                      std::int64_t count, std::int64_t first, std::int64_t rows,
                                      std::int64_t cols) {
   if (count == 0 || cols == 0) return;
-  embedding_backward_kernel<<<row_chunks(count, cols), kThreads, 0, kStream>>>(tokens, dy, dtable,
-                                                                               first, rows, cols);
+  if (cols == 1) {
+    put_back_kernel<<<flat(count), kThreads, 0, kStream>>>(tokens, dy, dtable, count, first, rows);
+  } else {
+    embedding_backward_kernel<<<row_chunks(count, cols), kThreads, 0, kStream>>>(tokens, dy, dtable,
+                                                                                 first, rows, cols);
+  }
   check_launch();
 }
 

@@ -8,31 +8,31 @@ namespace meshwright::calibrate::cuda {
 
 class CudaKernels : public Compute {
  public:
-  void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
+  void layer_norm_forward(ConstNumbers x, const float* gamma, const float* beta, Numbers y,
                           float* mean, float* rstd, std::int64_t rows, std::int64_t cols) override;
-  void layer_norm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
-                           const float* rstd, float* dx, float* dgamma, float* dbeta,
+  void layer_norm_backward(ConstNumbers dy, ConstNumbers x, const float* gamma, const float* mean,
+                           const float* rstd, Numbers dx, float* dgamma, float* dbeta,
                            std::int64_t rows, std::int64_t cols) override;
-  void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
+  void rms_norm_forward(ConstNumbers x, const float* gamma, Numbers y, float* rstd,
                         std::int64_t rows, std::int64_t cols) override;
-  void rms_norm_backward(const float* dy, const float* x, const float* gamma, const float* rstd,
-                         float* dx, float* dgamma, std::int64_t rows, std::int64_t cols) override;
+  void rms_norm_backward(ConstNumbers dy, ConstNumbers x, const float* gamma, const float* rstd,
+                         Numbers dx, float* dgamma, std::int64_t rows, std::int64_t cols) override;
 
-  void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  void bias_gelu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                          std::int64_t cols) override;
-  void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  void bias_gelu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                           float* dbias, std::int64_t rows, std::int64_t cols) override;
-  void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  void bias_relu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                          std::int64_t cols) override;
-  void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  void bias_relu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                           float* dbias, std::int64_t rows, std::int64_t cols) override;
-  void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  void bias_swiglu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                            std::int64_t cols) override;
-  void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  void bias_swiglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                             float* dbias, std::int64_t rows, std::int64_t cols) override;
-  void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+  void bias_geglu_forward(ConstNumbers x, const float* bias, Numbers y, std::int64_t rows,
                           std::int64_t cols) override;
-  void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+  void bias_geglu_backward(ConstNumbers dy, ConstNumbers x, const float* bias, Numbers dx,
                            float* dbias, std::int64_t rows, std::int64_t cols) override;
   void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
                            std::int64_t rows, std::int64_t cols) override;
@@ -54,15 +54,15 @@ class CudaKernels : public Compute {
   void widen(float* to, const void* from, Precision precision, std::int64_t count) override;
   void round(float* data, Precision precision, std::int64_t count) override;
 
-  void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
+  void causal_softmax_forward(ConstNumbers x, Numbers y, float scale, std::int64_t matrices,
                               std::int64_t queries, std::int64_t keys, std::int64_t first,
                               std::int64_t window, std::int64_t jump,
                               const AttentionSinks& sinks) override;
-  void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks, float* dlogits,
+  void sinks_backward(ConstNumbers dy, ConstNumbers y, const AttentionSinks& sinks, float* dlogits,
                       std::int64_t matrices, std::int64_t keys, std::int64_t queries) override;
-  void softmax_backward(const float* dy, const float* y, float* dx, float scale,
+  void softmax_backward(ConstNumbers dy, ConstNumbers y, Numbers dx, float scale,
                         std::int64_t matrices, std::int64_t keys, std::int64_t queries) override;
-  void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+  void rotary(Numbers x, const float* table, std::int64_t blocks, std::int64_t heads,
               std::int64_t rotated, std::int64_t positions, std::int64_t width,
               bool inverse) override;
   void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
@@ -83,6 +83,16 @@ class CudaKernels : public Compute {
   void cross_entropy_backward(float* logits, const float* sum_exp, const std::int32_t* targets,
                               float scale, std::int64_t rows, std::int64_t cols,
                               std::int64_t first) override;
+  void add_cross_entropy(const float* sum_exp, const float* target, float* loss, float share,
+                         std::int64_t rows) override;
+  void top_k(const float* logits, std::int32_t* chosen, const RouterShape& shape) override;
+  void chosen_softmax(const float* logits, const std::int32_t* chosen, float* probabilities,
+                      const RouterShape& shape) override;
+  void chosen_softmax_backward(const std::int32_t* chosen, const float* probabilities,
+                               const float* dprobabilities, float* dlogits,
+                               const RouterShape& shape) override;
+  void order_by_expert(const std::int32_t* chosen, std::int32_t* order, std::int32_t* tokens,
+                       std::int32_t* counts, const RouterShape& shape) override;
 };
 
 // Adds to *found how many of a's numbers are not b's.

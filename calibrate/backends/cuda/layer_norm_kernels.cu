@@ -2,82 +2,106 @@
 // Layer norm (Ba 2016, arXiv 1607.06450), a block a row; epsilon 1e-5 as Megatron's default.
 #include "calibrate/backends/cuda/column_sums.cuh"
 #include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/pack.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {
 
 constexpr float kEpsilon = 1e-5F;
 
-__global__ void forward_kernel(const float* x, const float* gamma, const float* beta, float* y,
-                               float* mean, float* rstd, std::int64_t cols) {
-  const std::int64_t row = blockIdx.x;
-  x += row * cols;
-  y += row * cols;
-  const float share = 1.0F / static_cast<float>(cols);
-  const float m = share * reduce_row(cols, Add{}, [=](std::int64_t j) { return x[j]; });
-  const float variance =
-      share * reduce_row(cols, Add{}, [=](std::int64_t j) { return (x[j] - m) * (x[j] - m); });
-  const float r = rsqrtf(variance + kEpsilon);
+__global__ void forward_kernel(Source x, const float* gamma, const float* beta, Sink y, float* mean,
+                               float* rstd, Columns cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols.count;
+  const float share = 1.0F / static_cast<float>(cols.count);
+  float sum = 0.0F, squares = 0.0F;
+  cols.for_packs([&](std::int64_t j) {
+    const Pack a = cols.load(x, row, j);
+    for (const float v : a.v) sum += v;
+  });
+  const float m = share * block_reduce(sum, Add{});
+  cols.for_packs([&](std::int64_t j) {
+    const Pack a = cols.load(x, row, j);
+    for (int k = 0; k < cols.in_pack(j); ++k) squares += (a.v[k] - m) * (a.v[k] - m);
+  });
+  const float r = rsqrtf(share * block_reduce(squares, Add{}) + kEpsilon);
   if (threadIdx.x == 0) {
-    mean[row] = m;
-    rstd[row] = r;
+    mean[blockIdx.x] = m;
+    rstd[blockIdx.x] = r;
   }
-  for (std::int64_t j = threadIdx.x; j < cols; j += kThreads) {
-    y[j] = (x[j] - m) * r * gamma[j] + beta[j];
-  }
+  cols.for_packs([&](std::int64_t j) {
+    Pack a = cols.load(x, row, j);
+    const Pack g = cols.load(gamma, j), b = cols.load(beta, j);
+    for (int k = 0; k < kPack; ++k) a.v[k] = (a.v[k] - m) * r * g.v[k] + b.v[k];
+    cols.store(y, row, j, a);
+  });
 }
 
 // With xhat = (x - mean) * rstd and g = dy * gamma:
 // dx = rstd * (g - average(g) - xhat * average(g * xhat)).
-__global__ void backward_kernel(const float* dy, const float* x, const float* gamma,
-                                const float* mean, const float* rstd, float* dx,
-                                std::int64_t cols) {
-  const std::int64_t row = blockIdx.x;
-  dy += row * cols;
-  x += row * cols;
-  dx += row * cols;
-  const float m = mean[row];
-  const float r = rstd[row];
-  const float share = 1.0F / static_cast<float>(cols);
-  const float average_g =
-      share * reduce_row(cols, Add{}, [=](std::int64_t j) { return dy[j] * gamma[j]; });
-  const float average_gx = share * reduce_row(cols, Add{}, [=](std::int64_t j) {
-                             return dy[j] * gamma[j] * (x[j] - m) * r;
-                           });
-  for (std::int64_t j = threadIdx.x; j < cols; j += kThreads) {
-    dx[j] = r * (dy[j] * gamma[j] - average_g - (x[j] - m) * r * average_gx);
-  }
+__global__ void backward_kernel(Source dy, Source x, const float* gamma, const float* mean,
+                                const float* rstd, Sink dx, Columns cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols.count;
+  const float m = mean[blockIdx.x];
+  const float r = rstd[blockIdx.x];
+  const float share = 1.0F / static_cast<float>(cols.count);
+  float sum_g = 0.0F, sum_gx = 0.0F;
+  cols.for_packs([&](std::int64_t j) {
+    const Pack d = cols.load(dy, row, j), a = cols.load(x, row, j), w = cols.load(gamma, j);
+    for (int k = 0; k < kPack; ++k) {
+      const float g = d.v[k] * w.v[k];
+      sum_g += g;
+      sum_gx += g * (a.v[k] - m) * r;
+    }
+  });
+  const float average_g = share * block_reduce(sum_g, Add{});
+  const float average_gx = share * block_reduce(sum_gx, Add{});
+  cols.for_packs([&](std::int64_t j) {
+    Pack d = cols.load(dy, row, j);
+    const Pack a = cols.load(x, row, j), w = cols.load(gamma, j);
+    for (int k = 0; k < kPack; ++k) {
+      d.v[k] = r * (d.v[k] * w.v[k] - average_g - (a.v[k] - m) * r * average_gx);
+    }
+    cols.store(dx, row, j, d);
+  });
 }
 
 struct GammaGradient {
-  const float *dy, *x, *mean, *rstd;
+  Source dy, x;
+  const float *mean, *rstd;
   std::int64_t cols;
   __device__ float operator()(std::int64_t i, std::int64_t j) const {
     return dy[i * cols + j] * (x[i * cols + j] - mean[i]) * rstd[i];
   }
 };
 
+struct BetaGradient {
+  Source dy;
+  std::int64_t cols;
+  __device__ float operator()(std::int64_t i, std::int64_t j) const { return dy[i * cols + j]; }
+};
+
 }  // namespace
 
-void CudaKernels::layer_norm_forward(const float* x, const float* gamma, const float* beta,
-                                     float* y, float* mean, float* rstd, std::int64_t rows,
+void CudaKernels::layer_norm_forward(ConstNumbers x, const float* gamma, const float* beta,
+                                     Numbers y, float* mean, float* rstd, std::int64_t rows,
                                      std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  forward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(x, gamma, beta, y, mean, rstd,
-                                                                  cols);
+  forward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(
+      Source(x), gamma, beta, Sink(y), mean, rstd, Columns::of(cols, x.data, y.data));
   check_launch();
 }
 
 // The parameters' gradients first: dx may be dy's memory.
-void CudaKernels::layer_norm_backward(const float* dy, const float* x, const float* gamma,
-                                      const float* mean, const float* rstd, float* dx,
+void CudaKernels::layer_norm_backward(ConstNumbers dy, ConstNumbers x, const float* gamma,
+                                      const float* mean, const float* rstd, Numbers dx,
                                       float* dgamma, float* dbeta, std::int64_t rows,
                                       std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  add_column_sums(GammaGradient{dy, x, mean, rstd, cols}, dgamma, rows, cols);
-  bias_backward(dy, dbeta, rows, cols);
-  backward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(dy, x, gamma, mean, rstd, dx,
-                                                                   cols);
+  add_column_sums(GammaGradient{Source(dy), Source(x), mean, rstd, cols}, dgamma, rows, cols);
+  add_column_sums(BetaGradient{Source(dy), cols}, dbeta, rows, cols);
+  backward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(
+      Source(dy), Source(x), gamma, mean, rstd, Sink(dx),
+      Columns::of(cols, dy.data, x.data, dx.data));
   check_launch();
 }
 

@@ -39,7 +39,7 @@ float* Attention::values(const Tensor& heads) const { return keys(heads) + qkv_.
 
 std::int64_t Attention::query_rows() const { return qkv_.queries_of_group() * context_.positions; }
 
-void Attention::multiply_blocks(GemmCall call) const {
+void Attention::multiply_blocks(MixedGemmCall call) const {
   call.batch = qkv_.blocks();
   multiply(context_, call);
 }
@@ -104,7 +104,7 @@ Tensor Attention::attend(const Tensor& heads, const KeyValueCache& cache) const 
   const std::int64_t rounded = (seen + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
   const std::int64_t count = std::min(rounded, cache.capacity), rows = query_rows();
   const Tensor scores = context_.tensor(qkv_.blocks() * rows * count);
-  GemmCall call =
+  MixedGemmCall call =
       product(rows, count, qkv_.width(), heads.data(), cache.keys.data(), scores.data());
   call.transpose_b = true;
   call.stride_a = qkv_.block_size();

@@ -7,6 +7,7 @@
 
 #include "calibrate/trial/layer/core_attention.h"
 #include "calibrate/trial/layer/key_value_cache.h"
+#include "calibrate/trial/layer/product.h"
 #include "calibrate/trial/layer/query_key_value.h"
 
 namespace meshwright::calibrate {
@@ -40,7 +41,7 @@ class Attention {
   [[nodiscard]] float* keys(const Tensor& heads) const;
   [[nodiscard]] float* values(const Tensor& heads) const;
   [[nodiscard]] std::int64_t query_rows() const;  // of one group and sequence
-  void multiply_blocks(GemmCall call) const;
+  void multiply_blocks(MixedGemmCall call) const;
   void store(const Tensor& heads, KeyValueCache& cache) const;
   [[nodiscard]] Tensor attend(const Tensor& heads, const KeyValueCache& cache) const;
   [[nodiscard]] Tensor merged(const Tensor& by_heads) const;

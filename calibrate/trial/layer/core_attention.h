@@ -40,7 +40,7 @@ class CoreAttention {
   // Queries against keys and values, block by block.
   struct View {
     std::int64_t blocks, query_positions, key_positions;
-    float *queries, *keys, *values;
+    Numbers queries, keys, values;
     std::int64_t query_stride, key_stride, value_stride;
   };
   [[nodiscard]] std::int64_t rows(const View& v) const {
@@ -48,10 +48,11 @@ class CoreAttention {
   }
   // Among the rank's sinks, of the first head whose scores are here.
   [[nodiscard]] std::int64_t first_sink() const;
-  [[nodiscard]] View square(const Tensor& heads) const;
-  [[nodiscard]] View against(const Tensor& heads, const Tensor& keys) const;
+  [[nodiscard]] View square(Numbers heads) const;
+  [[nodiscard]] View against(Numbers heads, Numbers keys) const;
   [[nodiscard]] Tensor probabilities(const View& v) const;
   [[nodiscard]] Tensor context(const View& v, const Tensor& probabilities) const;
+  // d: where the gradients go, fp32.
   void gradient(const View& v, const View& d, const Tensor& dout,
                 const Tensor& probabilities) const;
   [[nodiscard]] Tensor ring_backward(const Tensor& dout, const Tensor& heads,

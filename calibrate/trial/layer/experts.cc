@@ -108,42 +108,13 @@ void Experts::add_expert(ParameterStore& store, const std::string& name) {
   experts_.push_back(expert);
 }
 
-void Experts::route(const Tensor& x, ExpertsSaved& saved) const {
-  const std::int64_t tokens = context_.local_rows();
-  saved.logits = context_.tensor(tokens * moe_.num_moe_experts);
-  forward_product(context_, tokens, x.data(), router_, saved.logits.data());
-  if (router_bias_ != nullptr) {
-    context_.compute.add_bias(saved.logits.data(), router_bias_->weight, tokens,
-                              moe_.num_moe_experts);
-  }
-  const std::vector<float> logits = downloaded(context_, saved.logits);
-  if (context_.force_load_balancing) {
-    std::vector<std::int64_t> positions;
-    for (std::int64_t row = 0; row < tokens; ++row) positions.push_back(context_.position_of(row));
-    saved.routes = routes_in_turn(moe_, logits, positions);
-  } else {
-    saved.routes = routes_by_logits(moe_, logits);
-  }
-  Copies copies = copies_of(moe_, saved.routes);
-  saved.choices = std::move(copies.choices);
-  if (gathers_tokens(context_.layout)) return;
-  std::vector<std::int32_t> tokens_sent;
-  for (const std::int32_t choice : saved.choices) {
-    tokens_sent.push_back(choice == kEmptyPlace ? kEmptyPlace : choice / moe_.moe_router_topk);
-  }
-  saved.tokens_sent = uploaded(context_, tokens_sent);
-  saved.plan = exchange_plan(context_, copies.of_expert, moe_.moe_expert_capacity_factor > 0.0);
-}
-
+// An empty place is none of the routes, and gets zero.
 void Experts::send_probabilities(ExpertsSaved& saved, Phase phase) const {
-  std::vector<float> own;
-  for (const std::int32_t choice : saved.choices) {
-    own.push_back(choice == kEmptyPlace
-                      ? 0.0F
-                      : saved.routes.probabilities[static_cast<std::size_t>(choice)]);
-  }
-  saved.probabilities =
-      to_experts(context_, saved.plan, uploaded(context_, own), 1, kProbability, phase);
+  Tensor own = context_.tensor(saved.plan.copies);
+  context_.compute.embedding_forward(saved.routes->order.integers(),
+                                     saved.route_probabilities.data(), own.data(),
+                                     saved.plan.copies, 0, saved.route_probabilities.count(), 1);
+  saved.probabilities = to_experts(context_, saved.plan, std::move(own), 1, kProbability, phase);
 }
 
 void Experts::gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
@@ -151,8 +122,8 @@ void Experts::gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
   for (const std::int32_t choice : saved.choices) {
     if (choice == kEmptyPlace) continue;
     const auto i = static_cast<std::size_t>(choice);
-    table.set(choice / moe_.moe_router_topk, saved.routes.experts[i],
-              saved.routes.probabilities[i]);
+    table.set(choice / moe_.moe_router_topk, saved.host_routes.experts[i],
+              saved.host_routes.probabilities[i]);
   }
   saved.gathered = gathered_rows(context_, table, phase);
   saved.plan.of_expert = saved.gathered.of_expert;
@@ -163,7 +134,7 @@ void Experts::gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
 Tensor Experts::copies_of_tokens(const Tensor& x, const ExpertsSaved& saved) const {
   const std::int64_t h = context_.hidden();
   Tensor copies = context_.tensor(saved.plan.copies * h);
-  context_.compute.embedding_forward(saved.tokens_sent.integers(), x.data(), copies.data(),
+  context_.compute.embedding_forward(saved.routes->tokens_sent.integers(), x.data(), copies.data(),
                                      saved.plan.copies, 0, context_.local_rows(), h);
   return copies;
 }
@@ -172,8 +143,8 @@ Tensor Experts::sums_of_copies(const Tensor& copies, const ExpertsSaved& saved) 
   const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
   Tensor sums = context_.tensor(tokens * h);
   context_.compute.fill_zero(sums.data(), sums.size());
-  context_.compute.embedding_backward(saved.tokens_sent.integers(), copies.data(), sums.data(),
-                                      saved.plan.copies, 0, tokens, h);
+  context_.compute.embedding_backward(saved.routes->tokens_sent.integers(), copies.data(),
+                                      sums.data(), saved.plan.copies, 0, tokens, h);
   return sums;
 }
 
@@ -208,15 +179,17 @@ void Experts::take_own_copies(ExpertsSaved& saved) const {
   saved.plan.of_expert.assign(experts_.size(), 0);
   for (const std::int32_t choice : saved.choices) {
     const auto i = static_cast<std::size_t>(choice);
-    const std::int32_t expert = saved.routes.experts[i] - first;
+    const std::int32_t expert = saved.host_routes.experts[i] - first;
     if (expert < 0 || expert >= here) continue;
     ++saved.plan.of_expert[static_cast<std::size_t>(expert)];
     tokens.push_back(choice / moe_.moe_router_topk);
-    probabilities.push_back(saved.routes.probabilities[i]);
+    probabilities.push_back(saved.host_routes.probabilities[i]);
   }
   saved.plan.copies = static_cast<std::int64_t>(tokens.size());
   if (tokens.empty()) return;
-  saved.tokens_sent = uploaded(context_, tokens);
+  const auto own = std::make_shared<TokenRoutes>();
+  own->tokens_sent = uploaded(context_, tokens);
+  saved.routes = own;
   saved.probabilities = uploaded(context_, probabilities);
 }
 
@@ -251,27 +224,28 @@ void Experts::combine_gradient(const Tensor& dy, const ExpertsSaved& saved,
   }
 }
 
-std::vector<float> Experts::gathered_route_gradients(const ExpertsSaved& saved,
-                                                     const Tensor& dprobabilities) const {
+Tensor Experts::gathered_route_gradients(const ExpertsSaved& saved,
+                                         const Tensor& dprobabilities) const {
   const std::vector<float> table =
       table_of_rows(context_, saved.gathered, dprobabilities, moe_.num_moe_experts,
                     kExpertProbabilityGradientScatter);
   const auto topk = static_cast<std::size_t>(moe_.moe_router_topk);
   const auto experts = static_cast<std::size_t>(moe_.num_moe_experts);
-  std::vector<float> of_routes(saved.routes.experts.size(), 0.0F);
+  std::vector<float> of_routes(saved.host_routes.experts.size(), 0.0F);
   for (const std::int32_t choice : saved.choices) {
     if (choice == kEmptyPlace) continue;
     const auto i = static_cast<std::size_t>(choice);
-    of_routes[i] = table[i / topk * experts + static_cast<std::size_t>(saved.routes.experts[i])];
+    of_routes[i] =
+        table[i / topk * experts + static_cast<std::size_t>(saved.host_routes.experts[i])];
   }
-  return of_routes;
+  return uploaded(context_, of_routes);
 }
 
 void Experts::dispatch_gradient(const ExpertsSaved& saved, ExpertsBackward& pass) const {
   if (gathers_tokens(context_.layout)) {
     pass.dx = tokens_of_rows(context_, saved.gathered, std::move(pass.dtokens),
                              kGatheredExperts.dispatch_gradient, Phase::backward);
-    pass.dof_routes = gathered_route_gradients(saved, pass.dprobabilities);
+    pass.droutes = gathered_route_gradients(saved, pass.dprobabilities);
     return;
   }
   pass.dx = sums_of_copies(from_experts(context_, saved.plan, std::move(pass.dtokens),
@@ -279,26 +253,11 @@ void Experts::dispatch_gradient(const ExpertsSaved& saved, ExpertsBackward& pass
                            saved);
   const Tensor back = from_experts(context_, saved.plan, std::move(pass.dprobabilities), 1,
                                    kProbabilityGradient, Phase::backward);
-  const std::vector<float> of_copies = downloaded(context_, back);
-  pass.dof_routes.assign(saved.routes.experts.size(), 0.0F);
-  for (std::size_t i = 0; i < of_copies.size(); ++i) {
-    if (saved.choices[i] == kEmptyPlace) continue;
-    pass.dof_routes[static_cast<std::size_t>(saved.choices[i])] = of_copies[i];
-  }
-}
-
-Tensor Experts::route_backward(const Tensor& x, ExpertsSaved& saved, ExpertsBackward& pass) const {
-  const std::vector<float> dlogits = logits_gradient(moe_, saved.routes, pass.dof_routes);
-  const std::int64_t tokens = context_.local_rows();
-  context_.compute.upload(saved.logits.data(), dlogits.data(), saved.logits.size());
-  context_.compute.synchronize();
-  weight_gradient(context_, tokens, saved.logits.data(), x.data(), router_);
-  if (router_bias_ != nullptr) {
-    context_.compute.bias_backward(saved.logits.data(), router_bias_->gradient, tokens,
-                                   moe_.num_moe_experts);
-  }
-  input_gradient(context_, tokens, saved.logits.data(), router_, pass.dx.data(), 1.0F);
-  return std::move(pass.dx);
+  pass.droutes = context_.tensor(saved.route_probabilities.count());
+  context_.compute.fill_zero(pass.droutes.data(), pass.droutes.size());
+  context_.compute.embedding_backward(saved.routes->order.integers(), back.data(),
+                                      pass.droutes.data(), saved.plan.copies, 0,
+                                      pass.droutes.count(), 1);
 }
 
 }  // namespace meshwright::calibrate

@@ -17,25 +17,31 @@
 namespace meshwright::calibrate {
 
 struct ExpertsSaved {
-  Routes routes;
+  std::shared_ptr<const TokenRoutes> routes;
+  Tensor route_probabilities;  // of the experts that the tokens chose
+  // Where all tokens are gathered the host routes them, too.
+  Routes host_routes;
   std::vector<std::int32_t> choices;  // of the copies, into the routes
-  ExchangePlan plan;                  // where all tokens are gathered only of_expert
-  GatheredRows gathered;              // then
-  Tensor logits;                      // then their gradient
-  Tensor tokens_sent;                 // of each copy that leaves, its token; -1: an empty place
-  Tensor tokens;                      // rows that the experts here got
-  Tensor probabilities;               // of them
-  Tensor fc1, clamped, activation;    // clamped: empty where the model does not clamp
+  GatheredRows gathered;
+  ExchangePlan plan;                // where all tokens are gathered only of_expert
+  Tensor logits;                    // then their gradient
+  Tensor tokens;                    // rows that the experts here got
+  Tensor probabilities;             // of them
+  Tensor fc1, clamped, activation;  // clamped: empty where the model does not clamp
 };
 
 // A backward pass on its way, from part to part.
 struct ExpertsBackward {
-  Tensor dout;                    // of what this rank's experts put out, row by row
-  Tensor dprobabilities;          // of the rows
-  Tensor dtokens;                 // of the rows
-  Tensor dx;                      // of this rank's tokens
-  std::vector<float> dof_routes;  // of the routes' probabilities
+  Tensor dout;            // of what this rank's experts put out, row by row
+  Tensor dprobabilities;  // of the rows
+  Tensor dtokens;         // of the rows
+  Tensor dx;              // of this rank's tokens
+  Tensor droutes;         // of the routes' probabilities
 };
+
+// Tells whether the host decides which copies leave: to drop the least likely ones where experts
+// have a capacity, or to gather all tokens. It then waits for the router in every layer.
+bool host_routes_tokens(const Model& model, const Layout& layout);
 
 class Experts {
  public:
@@ -73,13 +79,22 @@ class Experts {
   };
 
   void add_expert(ParameterStore& store, const std::string& name);
+  // Routes that an earlier layer or micro-batch found; null: there are none.
+  [[nodiscard]] bool keeps_routes() const;
+  [[nodiscard]] std::shared_ptr<const TokenRoutes> known_routes() const;
+  // The experts that tokens choose.
+  [[nodiscard]] Tensor chosen_experts(const Tensor& logits) const;
+  // Finds the order of the copies, and where they go.
+  void order(ExpertsSaved& saved, TokenRoutes& routes) const;
+  void order_on_device(TokenRoutes& routes) const;
+  void order_on_host(ExpertsSaved& saved, TokenRoutes& routes) const;
   void send_probabilities(ExpertsSaved& saved, Phase phase) const;
   // Of the copies of all tokens, those of the experts here.
   void take_own_copies(ExpertsSaved& saved) const;
   // Gathers all tokens, if each rank gets all of them.
   void gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
-  [[nodiscard]] std::vector<float> gathered_route_gradients(const ExpertsSaved& saved,
-                                                            const Tensor& dprobabilities) const;
+  [[nodiscard]] Tensor gathered_route_gradients(const ExpertsSaved& saved,
+                                                const Tensor& dprobabilities) const;
   // Rows of the tokens for each copy that leaves, and the sum of a token's copies on the way back.
   [[nodiscard]] Tensor copies_of_tokens(const Tensor& x, const ExpertsSaved& saved) const;
   [[nodiscard]] Tensor sums_of_copies(const Tensor& copies, const ExpertsSaved& saved) const;

@@ -88,7 +88,7 @@ void Experts::add_output_bias(const Expert& expert, const float* probabilities, 
                               std::int64_t rows) const {
   if (expert.fc2_bias == nullptr) return;
   const Tensor bias = whole_bias(expert);
-  GemmCall call = product(rows, context_.hidden(), 1, probabilities, bias.data(), y);
+  MixedGemmCall call = product(rows, context_.hidden(), 1, probabilities, bias.data(), y);
   call.beta = 1.0F;
   context_.compute.gemm(call);
 }
@@ -100,7 +100,7 @@ void Experts::output_bias_backward(const Expert& expert, const float* dout,
   const std::int64_t h = context_.hidden();
   const Parameter& bias = *expert.fc2_bias;
   const Tensor whole = whole_bias(expert);
-  GemmCall call = product(rows, 1, h, dout, whole.data(), dprobabilities);
+  MixedGemmCall call = product(rows, 1, h, dout, whole.data(), dprobabilities);
   call.beta = 1.0F;
   context_.compute.gemm(call);
   context_.compute.gemm(product(1, h, rows, probabilities, dout, whole.data()));

@@ -51,14 +51,14 @@ MultiLatentAttention::MultiLatentAttention(const TrialContext& context, Paramete
 
 Tensor MultiLatentAttention::down(const Tensor& x, const Parameter& weight) const {
   Tensor latent = context_.tensor(context_.local_rows() * weight.cols);
-  forward_product(context_, context_.local_rows(), x.data(), weight, latent.data());
+  forward_product(context_, context_.local_rows(), x.numbers(), weight, latent.data());
   return latent;
 }
 
 void MultiLatentAttention::down_backward(const Tensor& dlatent, const Tensor& x,
                                          const Parameter& weight, const Tensor& dx) const {
   input_gradient(context_, context_.local_rows(), dlatent.data(), weight, dx.data(), 1.0F);
-  weight_gradient(context_, context_.local_rows(), dlatent.data(), x.data(), weight);
+  weight_gradient(context_, context_.local_rows(), dlatent.data(), x.numbers(), weight);
 }
 
 Tensor MultiLatentAttention::gathered_rotary_key(const Tensor& latent, Phase phase) const {

@@ -50,7 +50,8 @@ Layer::Layer(const TrialContext& context, ParameterStore& store, const std::stri
 void Layer::attend(Tensor x, LayerSaved& saved, LayerForward& pass) const {
   saved.input = std::move(x);
   if (attention_norm_) {
-    saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
+    saved.attention_input =
+        attention_norm_->forward(saved.input, saved.attention_norm, context_.operand_format());
     saved.middle = latent_
                        ? latent_->forward(saved.attention_input, saved.latent, pass.phase)
                        : attention_->forward(saved.attention_input, saved.attention, pass.phase);
@@ -61,7 +62,7 @@ void Layer::attend(Tensor x, LayerSaved& saved, LayerForward& pass) const {
 }
 
 void Layer::route(const Tensor& x, LayerSaved& saved, LayerForward& pass) const {
-  saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
+  saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm, mlp_input_format());
   if (!experts_) return;
   experts_->route(saved.mlp_input, saved.experts);
   if (mlp_ && !overlaps_shared_expert()) {
@@ -113,7 +114,7 @@ KeyValueCache Layer::make_cache(std::int64_t capacity) const {
 Tensor Layer::forward_cached(Tensor x, KeyValueCache& cache) const {
   LayerSaved saved;  // of latent attention and the MLP; given back at the end
   NormSaved norm;
-  const Tensor normed = attention_norm_->forward(x, norm);
+  const Tensor normed = attention_norm_->forward(x, norm, context_.operand_format());
   const Tensor middle = latent_ ? latent_->forward(normed, saved.latent, Phase::forward)
                                 : attention_->forward_cached(normed, cache);
   saved.latent = {};
@@ -157,7 +158,8 @@ void Layer::recompute_mlp(const Tensor& x, LayerSaved& saved) const {
 
 void Layer::recompute_experts(const Tensor& x, LayerSaved& saved) const {
   const TermScope scope(context_.recorder, TermKind::recompute);
-  if (saved.mlp_input.empty()) saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
+  if (saved.mlp_input.empty())
+    saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm, mlp_input_format());
   if (saved.experts.tokens.empty()) {
     experts_->forward(saved.mlp_input, saved.experts, Phase::recompute).release();
   }
@@ -227,7 +229,8 @@ Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
 Tensor Layer::attention_backward(const Tensor& dy, LayerSaved& saved) const {
   if (saved.attention_input.empty()) {
     const TermScope scope(context_.recorder, TermKind::recompute);
-    saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
+    saved.attention_input =
+        attention_norm_->forward(saved.input, saved.attention_norm, context_.operand_format());
   }
   Tensor dnorm = latent_ ? latent_->backward(dy, saved.attention_input, saved.latent)
                          : attention_->backward(dy, saved.attention_input, saved.attention);

@@ -88,6 +88,10 @@ class Layer {
   [[nodiscard]] bool overlaps_shared_expert() const {
     return experts_ && mlp_ && context_.layout.moe_shared_expert_overlap;
   }
+  // Copies of tokens for experts are fp32; a dense MLP's input is read by products alone.
+  [[nodiscard]] Precision mlp_input_format() const {
+    return experts_ ? Precision::fp32 : context_.operand_format();
+  }
   void route(const Tensor& x, LayerSaved& saved, LayerForward& pass) const;
   // Output of MLP or experts.
   [[nodiscard]] Tensor output(LayerSaved& saved, LayerForward& pass) const;

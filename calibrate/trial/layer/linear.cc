@@ -7,29 +7,29 @@
 
 namespace meshwright::calibrate {
 
-void forward_product(const TrialContext& context, std::int64_t rows, const float* x,
+void forward_product(const TrialContext& context, std::int64_t rows, ConstNumbers x,
                      const Parameter& w, float* y) {
   const std::int64_t cols = w.blocks * w.local_cols;
-  multiply(context, product(rows, cols, w.local_rows, x, w.weight, y));
+  multiply(context, product(rows, cols, w.local_rows, x, w.operand(), y));
 }
 
-void input_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
+void input_gradient(const TrialContext& context, std::int64_t rows, ConstNumbers dy,
                     const Parameter& w, float* dx, float beta) {
   const std::int64_t cols = w.blocks * w.local_cols;
-  GemmCall call = product(rows, w.local_rows, cols, dy, w.weight, dx);
+  MixedGemmCall call = product(rows, w.local_rows, cols, dy, w.operand(), dx);
   call.transpose_b = true;
   call.beta = beta;
   multiply(context, call);
 }
 
-void weight_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
-                     const float* x, const Parameter& w, std::string_view gather) {
+void weight_gradient(const TrialContext& context, std::int64_t rows, ConstNumbers dy,
+                     ConstNumbers x, const Parameter& w, std::string_view gather) {
   const std::int64_t cols = w.blocks * w.local_cols;
-  GemmCall call = product(w.local_rows, cols, rows, x, dy, w.gradient);
+  MixedGemmCall call = product(w.local_rows, cols, rows, x, dy, w.gradient);
   call.transpose_a = true;
   call.beta = 1.0F;
   if (gather.empty()) return multiply_for_weight(context, call);
-  multiply_for_weight(context, call, {&GemmCall::a, w.local_rows, gather});
+  multiply_for_weight(context, call, {SequencePiece::Operand::a, w.local_rows, gather});
 }
 
 namespace {
@@ -76,18 +76,21 @@ ColumnParallelLinear::ColumnParallelLinear(const TrialContext& context, Paramete
 }
 
 Tensor ColumnParallelLinear::forward(const Tensor& x, Phase phase) const {
-  const WholeSequence whole(context_, x.data(), weight_.local_rows, names_.forward, phase);
+  const WholeSequence whole(context_, x.numbers(), weight_.local_rows, names_.forward, phase);
   Tensor y = context_.tensor(context_.rows() * local_cols());
-  forward_product(context_, context_.rows(), whole.data(), weight_, y.data());
+  forward_product(context_, context_.rows(), whole.numbers(), weight_, y.data());
   return y;
 }
 
 Tensor ColumnParallelLinear::backward(const Tensor& dy, const Tensor& x) const {
+  const Tensor copy = operand_copy(context_, dy);
+  const Numbers gradient = operand_of(dy, copy);
   Tensor partial = context_.tensor(context_.rows() * weight_.local_rows);
-  input_gradient(context_, context_.rows(), dy.data(), weight_, partial.data());
+  input_gradient(context_, context_.rows(), gradient, weight_, partial.data());
   Tensor dx = reduce_sequence(context_, std::move(partial), weight_.local_rows, names_.backward,
                               Phase::backward);
-  weight_gradient(context_, context_.rows(), dy.data(), x.data(), weight_, names_.weight_gradient);
+  weight_gradient(context_, context_.rows(), gradient, x.numbers(), weight_,
+                  names_.weight_gradient);
   return dx;
 }
 
@@ -117,7 +120,7 @@ RowParallelLinear::RowParallelLinear(const TrialContext& context, ParameterStore
 
 Tensor RowParallelLinear::partial(const Tensor& x) const {
   Tensor y = context_.tensor(context_.rows() * context_.hidden());
-  forward_product(context_, context_.rows(), x.data(), weight_, y.data());
+  forward_product(context_, context_.rows(), x.numbers(), weight_, y.data());
   return y;
 }
 
@@ -136,9 +139,11 @@ Tensor RowParallelLinear::backward(const Tensor& dy, const Tensor& x) const {
   }
   const WholeSequence whole(context_, dy.data(), context_.hidden(), names_.backward,
                             Phase::backward);
+  const Tensor copy = operand_copy(context_, whole.numbers(), context_.rows() * context_.hidden());
+  const ConstNumbers gradient = operand_of(whole.numbers(), copy);
   Tensor dx = context_.tensor(context_.rows() * weight_.local_rows);
-  input_gradient(context_, context_.rows(), whole.data(), weight_, dx.data());
-  weight_gradient(context_, context_.rows(), whole.data(), x.data(), weight_);
+  input_gradient(context_, context_.rows(), gradient, weight_, dx.data());
+  weight_gradient(context_, context_.rows(), gradient, x.numbers(), weight_);
   return dx;
 }
 

@@ -16,14 +16,14 @@
 namespace meshwright::calibrate {
 
 // y = x w, of `rows` rows.
-void forward_product(const TrialContext& context, std::int64_t rows, const float* x,
+void forward_product(const TrialContext& context, std::int64_t rows, ConstNumbers x,
                      const Parameter& w, float* y);
 // dx = dy w^T + beta dx.
-void input_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
+void input_gradient(const TrialContext& context, std::int64_t rows, ConstNumbers dy,
                     const Parameter& w, float* dx, float beta = 0.0F);
 // The weight's gradient += x^T dy. Where its gather has a name, x is this rank's piece of the rows.
-void weight_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
-                     const float* x, const Parameter& w, std::string_view gather = {});
+void weight_gradient(const TrialContext& context, std::int64_t rows, ConstNumbers dy,
+                     ConstNumbers x, const Parameter& w, std::string_view gather = {});
 
 // Names of a linear's collectives in the ledger (sim/volume/transfer_names.h).
 struct LinearNames {

@@ -3,7 +3,7 @@
 
 namespace meshwright::calibrate {
 
-void activate(const TrialContext& context, const float* x, const float* bias, float* y,
+void activate(const TrialContext& context, const float* x, const float* bias, Numbers y,
               std::int64_t rows, std::int64_t cols) {
   const auto run = [&] {
     switch (context.model.activation) {
@@ -23,7 +23,7 @@ void activate(const TrialContext& context, const float* x, const float* bias, fl
 }
 
 void activate_backward(const TrialContext& context, const float* dy, const float* x,
-                       const Parameter* bias, float* dx, std::int64_t rows, std::int64_t cols) {
+                       const Parameter* bias, Numbers dx, std::int64_t rows, std::int64_t cols) {
   const auto run = [&] {
     switch (context.model.activation) {
       case Activation::relu:
@@ -55,9 +55,9 @@ Mlp::Mlp(const TrialContext& context, ParameterStore& store, const std::string& 
 
 void Mlp::fc1_forward(const Tensor& x, MlpSaved& saved, Phase phase) const {
   saved.fc1 = fc1_.forward(x, phase);
-  saved.activation = context_.tensor(context_.rows() * cols());
+  saved.activation = context_.operand(context_.rows() * cols());
   activate(context_, saved.fc1.data(), fc1_.bias() == nullptr ? nullptr : fc1_.bias()->weight,
-           saved.activation.data(), context_.rows(), cols());
+           saved.activation.numbers(), context_.rows(), cols());
 }
 
 Tensor Mlp::fc2_forward(const MlpSaved& saved, Phase phase) const {
@@ -69,9 +69,9 @@ void Mlp::fc2_backward(const Tensor& dy, MlpSaved& saved) const {
 }
 
 Tensor Mlp::fc1_backward(const Tensor& x, MlpSaved& saved) const {
-  const Tensor dfc1 = context_.tensor(saved.fc1.count());
-  activate_backward(context_, saved.dactivation.data(), saved.fc1.data(), fc1_.bias(), dfc1.data(),
-                    context_.rows(), cols());
+  const Tensor dfc1 = context_.operand(saved.fc1.count());
+  activate_backward(context_, saved.dactivation.data(), saved.fc1.data(), fc1_.bias(),
+                    dfc1.numbers(), context_.rows(), cols());
   Tensor dx = fc1_.backward(dfc1, x);
   saved.dactivation.release();
   return dx;

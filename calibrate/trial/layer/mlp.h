@@ -15,10 +15,10 @@ struct MlpSaved {
 };
 
 // The model's activation of `rows` rows; of gated ones a row of x is twice `cols` long.
-void activate(const TrialContext& context, const float* x, const float* bias, float* y,
+void activate(const TrialContext& context, const float* x, const float* bias, Numbers y,
               std::int64_t rows, std::int64_t cols);
 void activate_backward(const TrialContext& context, const float* dy, const float* x,
-                       const Parameter* bias, float* dx, std::int64_t rows, std::int64_t cols);
+                       const Parameter* bias, Numbers dx, std::int64_t rows, std::int64_t cols);
 // Matrices that fc1 has side by side: gate and up, or one.
 std::int64_t mlp_inputs(const Model& model);
 

@@ -22,21 +22,21 @@ Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string
   beta_ = &store.add(p);
 }
 
-Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
+Tensor Norm::forward(const Tensor& x, NormSaved& saved, Precision result) const {
   const std::int64_t rows = x.count() / width_;
-  Tensor y = context_.tensor(rows * width_);
+  Tensor y(context_.arena, rows * width_, result);
   if (gamma_ == nullptr) {
-    context_.compute.copy(y.data(), x.data(), y.size());
+    context_.compute.convert(y.numbers().data, result, x.data(), x.count());
     return y;
   }
   saved.rstd = context_.tensor(rows);
   if (beta_ == nullptr) {
-    context_.compute.rms_norm_forward(x.data(), gamma_->weight, y.data(), saved.rstd.data(), rows,
-                                      width_);
+    context_.compute.rms_norm_forward(x.data(), gamma_->weight, y.numbers(), saved.rstd.data(),
+                                      rows, width_);
     return y;
   }
   saved.mean = context_.tensor(rows);
-  context_.compute.layer_norm_forward(x.data(), gamma_->weight, beta_->weight, y.data(),
+  context_.compute.layer_norm_forward(x.data(), gamma_->weight, beta_->weight, y.numbers(),
                                       saved.mean.data(), saved.rstd.data(), rows, width_);
   return y;
 }

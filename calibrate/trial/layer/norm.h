@@ -24,7 +24,9 @@ class Norm {
   Norm(const TrialContext& context, ParameterStore& store, const std::string& name,
        std::int64_t width = 0, NormOf of = NormOf::tokens);
 
-  [[nodiscard]] Tensor forward(const Tensor& x, NormSaved& saved) const;
+  // `result`: what the output is stored as; of 16 bits where only products read it.
+  [[nodiscard]] Tensor forward(const Tensor& x, NormSaved& saved,
+                               Precision result = Precision::fp32) const;
   // The gradient of x.
   [[nodiscard]] Tensor backward(Tensor dy, const Tensor& x, const NormSaved& saved) const;
 

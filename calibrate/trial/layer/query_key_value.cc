@@ -158,7 +158,7 @@ Tensor QueryKeyValue::repeated(const Tensor& x) const {
   std::int64_t at = 0;
   for (const OwnColumns& part : own_columns_) {
     const Tensor y = context_.tensor(rows * part.cols);
-    forward_product(context_, rows, x.data(), *part.weight, y.data());
+    forward_product(context_, rows, x.numbers(), *part.weight, y.data());
     if (part.bias != nullptr) {
       context_.compute.add_bias(y.data(), part.bias->weight, rows, part.cols);
     }

@@ -11,7 +11,7 @@ void WeightGradientStore::open(Key key) {
   open_ = &found->second;
 }
 
-void WeightGradientStore::defer(const GemmCall& product, const SequencePiece& piece) {
+void WeightGradientStore::defer(const MixedGemmCall& product, const SequencePiece& piece) {
   arena_.hold(product.a);
   arena_.hold(product.b);
   open_->push_back({product, piece});

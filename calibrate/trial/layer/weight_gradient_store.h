@@ -28,13 +28,13 @@ class WeightGradientStore {
   void close() { open_ = nullptr; }
   [[nodiscard]] bool is_open() const { return open_ != nullptr; }
   [[nodiscard]] bool has(Key key) const { return deferred_.contains(key); }
-  void defer(const GemmCall& product, const SequencePiece& piece);
+  void defer(const MixedGemmCall& product, const SequencePiece& piece);
   // Runs the products of the pass and gives up what they read.
   void run(Key key, const TrialContext& context);
 
  private:
   struct Owed {
-    GemmCall product;
+    MixedGemmCall product;
     SequencePiece piece;
   };
 

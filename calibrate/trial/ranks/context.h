@@ -7,6 +7,7 @@
 
 #include "calibrate/backends/compute.h"
 #include "calibrate/trial/ranks/arena.h"
+#include "calibrate/trial/ranks/message_format.h"
 #include "calibrate/trial/ranks/rank_groups.h"
 #include "calibrate/trial/ranks/recorder.h"
 #include "sim/base/job.h"
@@ -19,6 +20,7 @@ class HostStore;
 class ShardedStates;
 class WholeStates;
 class WeightGradientStore;
+struct BalancedRoutes;
 
 struct TrialContext {
   const Model& model;
@@ -37,6 +39,7 @@ struct TrialContext {
   WholeStates* whole_states = nullptr;  // else this
   WeightGradientStore* deferred = nullptr;  // of passes that leave weight gradients for later
   bool force_load_balancing = true;         // tokens are dealt out to experts in turn
+  BalancedRoutes* balanced = nullptr;       // then, where passes may keep what they found
   HostStore* host = nullptr;                // where activations or an optimizer's states go there
 
   // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work
@@ -64,10 +67,31 @@ struct TrialContext {
     return recomputes_module(layout, modules);
   }
   [[nodiscard]] Tensor tensor(std::int64_t count) const { return {arena, count}; }
+  // Format of arrays that only products read: of 16 bits where the job's products are.
+  [[nodiscard]] Precision operand_format() const {
+    return has_sixteen_bits(job.precision) ? job.precision : Precision::fp32;
+  }
+  [[nodiscard]] Tensor operand(std::int64_t count) const {
+    return {arena, count, operand_format()};
+  }
 };
 
 // Rounds an array between layers to the job's number format, if that has 16 bits.
 void round_between_layers(const TrialContext& context, const Tensor& x);
+
+// A copy of x in the format of operands, for products that read it several times; empty where that
+// is x's own.
+Tensor operand_copy(const TrialContext& context, ConstNumbers x, std::int64_t count);
+inline Tensor operand_copy(const TrialContext& context, const Tensor& x) {
+  return operand_copy(context, x.numbers(), x.count());
+}
+// The copy, or x.
+inline Numbers operand_of(const Tensor& x, const Tensor& copy) {
+  return copy.empty() ? x.numbers() : copy.numbers();
+}
+inline ConstNumbers operand_of(ConstNumbers x, const Tensor& copy) {
+  return copy.empty() ? x : ConstNumbers(copy.numbers());
+}
 
 // On the host, once the device is done.
 std::vector<float> downloaded(const TrialContext& context, const Tensor& from);
@@ -75,13 +99,15 @@ std::vector<float> downloaded(const TrialContext& context, const Tensor& from);
 // All rows of x (local_rows x cols): x itself, or gathered from the tensor ranks.
 class WholeSequence {
  public:
-  WholeSequence(const TrialContext& context, const float* x, std::int64_t cols,
+  WholeSequence(const TrialContext& context, ConstNumbers x, std::int64_t cols,
                 std::string_view name, Phase phase);
-  [[nodiscard]] const float* data() const { return data_; }
+  // In x's format.
+  [[nodiscard]] ConstNumbers numbers() const { return numbers_; }
+  [[nodiscard]] const float* data() const;
 
  private:
   Tensor gathered_;
-  const float* data_;
+  ConstNumbers numbers_;
 };
 
 // The sum of `partial` (rows x cols) over the tensor ranks: all of it, or this rank's rows.

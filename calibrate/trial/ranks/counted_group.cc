@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/base/error.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -33,7 +35,7 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
   return std::reduce(counts.begin(), counts.end(), std::int64_t{0});
 }
 
-CountedGroup::CountedGroup(std::unique_ptr<Communicator> ranks, Group group, Recorder& recorder,
+CountedGroup::CountedGroup(std::shared_ptr<Communicator> ranks, Group group, Recorder& recorder,
                            const MessageEdge& edge)
     : ranks_(std::move(ranks)),
       group_(group),
@@ -83,6 +85,7 @@ void CountedGroup::unpack(std::string_view name, const Tensor& copy, float* data
 
 template <typename Move>
 void CountedGroup::run(const Transfer& call, const Move& move) {
+  invariant(ranks_ != nullptr, "a rank alone sends nothing");
   const TermKind before = recorder_.switch_to(term_, call.name);
   move();
   recorder_.switch_to(before);
@@ -109,10 +112,17 @@ void CountedGroup::all_reduce(std::string_view name, Phase phase, float* data, s
   unpack(name, copy, data, count);
 }
 
-void CountedGroup::all_gather(std::string_view name, Phase phase, const float* in, float* out,
+void CountedGroup::all_gather(std::string_view name, Phase phase, ConstNumbers in, Numbers out,
                               std::int64_t count_per_rank) {
   const std::int64_t whole = count_per_rank * size();
-  run(call(name, phase, Collective::all_gather, whole), {in, count_per_rank}, {out, whole},
+  invariant(in.format == out.format, "what is gathered has the format of its pieces");
+  const Transfer gather = call(name, phase, Collective::all_gather, whole);
+  if (in.format != Precision::fp32) {
+    invariant(in.format == format(name), "a message has its own format");
+    return run(gather, [&] { ranks_->all_gather(in, out, count_per_rank); });
+  }
+  run(gather, {static_cast<const float*>(in.data), count_per_rank},
+      {static_cast<float*>(out.data), whole},
       [&](ConstNumbers own, Numbers all) { ranks_->all_gather(own, all, count_per_rank); });
 }
 
@@ -192,12 +202,14 @@ void CountedGroup::exchange(const std::vector<CountedMessage>& messages, double 
 }
 
 void CountedGroup::wait_sends() {
+  if (ranks_ == nullptr) return;
   const TermScope scope(recorder_, term_, "sends waited for");
   ranks_->wait_sends();
   sent_.clear();
 }
 
 std::size_t CountedGroup::finished_sends() {
+  if (ranks_ == nullptr) return 0;
   const std::size_t finished = ranks_->finished_sends();
   const std::size_t copies = std::min(finished, sent_.size());
   sent_.erase(sent_.begin(), sent_.begin() + static_cast<std::ptrdiff_t>(copies));

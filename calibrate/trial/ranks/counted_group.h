@@ -34,20 +34,22 @@ struct CountedMessage {
 };
 
 // A communicator that writes every call into the recorder. A group of one does nothing and counts
-// nothing. Messages have the format of format_of(name); what converting them costs is charged to
-// `host`.
+// nothing: it needs no communicator, and has none. Messages have the format of format_of(name);
+// what converting them costs is charged to `host`.
 class CountedGroup {
  public:
-  CountedGroup(std::unique_ptr<Communicator> ranks, Group group, Recorder& recorder,
+  // `ranks`: null where the group is this rank alone; other groups may have the same.
+  CountedGroup(std::shared_ptr<Communicator> ranks, Group group, Recorder& recorder,
                const MessageEdge& edge);
 
-  [[nodiscard]] int rank() const { return ranks_->rank(); }
-  [[nodiscard]] int size() const { return ranks_->size(); }
+  [[nodiscard]] int rank() const { return ranks_ == nullptr ? 0 : ranks_->rank(); }
+  [[nodiscard]] int size() const { return ranks_ == nullptr ? 1 : ranks_->size(); }
 
   void all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
                   Reduction op = Reduction::sum);
   // The functions below need groups larger than one.
-  void all_gather(std::string_view name, Phase phase, const float* in, float* out,
+  // Numbers of 16 bits have the message's format already, and travel as they are.
+  void all_gather(std::string_view name, Phase phase, ConstNumbers in, Numbers out,
                   std::int64_t count_per_rank);
   void reduce_scatter(std::string_view name, Phase phase, const float* in, float* out,
                       std::int64_t count_per_rank);
@@ -104,7 +106,7 @@ class CountedGroup {
   template <typename Move>
   void run(const Transfer& call, Going going, Coming coming, const Move& move);
 
-  std::unique_ptr<Communicator> ranks_;
+  std::shared_ptr<Communicator> ranks_;
   Group group_;
   TermKind term_;
   Recorder& recorder_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the numbers of a message are when a step runs in 16 bits.
 //
-// On the device all of the trial's numbers have 32 bits. Where a job's format has 16, activations
+// On the device weights are kept in both formats. What only products read has 16 bits: outputs of
+// norms and activations, probabilities of attention, and gradients of both. The residual stream,
+// results of products and gradients of weights have 32. Where a job's format has 16, activations
 // and their gradients, and weights that are gathered, travel in it, and what arrives has its
 // numbers; gradients of weights travel in the job's gradient format. Loss, softmax, what routers
 // say and the outputs that the allgather dispatcher adds up travel in 32 bits (Megatron-LM), as the

@@ -5,12 +5,16 @@
 #include <optional>
 
 #include "calibrate/trial/ranks/counted_group.h"
+#include "calibrate/trial/ranks/group_communicators.h"
 #include "sim/hardware/placement.h"
 #include "sim/layout/layout.h"
 
 namespace meshwright::calibrate {
 
 struct RankGroups {
+  RankGroups(const Layout& layout, int rank, const GroupCommunicators& made, Recorder& recorder,
+             const MessageEdge& edge);
+  // Makes the communicators. Collective over `ranks`.
   RankGroups(const Layout& layout, Communicator& ranks, Recorder& recorder,
              const MessageEdge& edge);
 
@@ -28,8 +32,7 @@ struct RankGroups {
   CountedGroup data_shard, data_copies;
   CountedGroup expert_data_shard, expert_data_copies;
 
-  // The stages again, for gradients, which do not queue behind activations; where a send starts
-  // only together with a receive, the same group, or it would never start.
+  // The stages as gradients pass them (GroupCommunicators::pipeline_backward).
   [[nodiscard]] CountedGroup& pipeline_backward() { return gradients_ ? *gradients_ : pipeline; }
 
  private:

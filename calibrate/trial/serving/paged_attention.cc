@@ -38,7 +38,7 @@ struct Pass {
     }
     const Tensor keys = cache.keys(layer, sequence, count);
     const Tensor scores = context.tensor(groups * rows * count);
-    GemmCall call = product(rows, count, width, query.data(), keys.data(), scores.data());
+    MixedGemmCall call = product(rows, count, width, query.data(), keys.data(), scores.data());
     call.batch = groups;
     call.transpose_b = true;
     multiply(context, call);

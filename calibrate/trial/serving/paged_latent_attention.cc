@@ -51,7 +51,8 @@ struct LatentPass {
     }
     const Tensor key_up = up_columns(0, plain);
     const Tensor absorbed = context.tensor(rows * rank);
-    GemmCall call = product(t, rank, plain, plain_query.data(), key_up.data(), absorbed.data());
+    MixedGemmCall call =
+        product(t, rank, plain, plain_query.data(), key_up.data(), absorbed.data());
     call.batch = heads;
     call.transpose_b = true;
     multiply(context, call);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/stage/head.h"
 
-#include <cmath>
 #include <utility>
-#include <vector>
 
 #include "calibrate/trial/layer/product.h"
 #include "calibrate/trial/stage/embedding.h"
@@ -19,8 +17,8 @@ LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore
                        context, context.model.tied_embeddings ? "embedding.words" : "head"))) {}
 
 void LanguageModelHead::logits(const float* x, float* out) const {
-  GemmCall call =
-      product(context_.rows(), words_.local_rows, context_.hidden(), x, words_.weight, out);
+  MixedGemmCall call =
+      product(context_.rows(), words_.local_rows, context_.hidden(), x, words_.operand(), out);
   call.transpose_b = true;
   multiply(context_, call);
 }
@@ -36,7 +34,8 @@ Tensor LanguageModelHead::gathered_logits(const Tensor& x) const {
   return all;
 }
 
-double LanguageModelHead::forward(const Tensor& x, const Tensor& targets, HeadSaved& saved) const {
+void LanguageModelHead::forward(const Tensor& x, const Tensor& targets, LossSum loss,
+                                HeadSaved& saved) const {
   Compute& compute = context_.compute;
   const std::int64_t rows = context_.rows();
   const std::int64_t vocab = words_.local_rows;
@@ -58,13 +57,8 @@ double LanguageModelHead::forward(const Tensor& x, const Tensor& targets, HeadSa
   group.all_reduce(transfer_names::kCrossEntropyAllReduce, Phase::forward, target.data(), rows);
   group.all_reduce(transfer_names::kCrossEntropyAllReduce, Phase::forward, saved.sum_exp.data(),
                    rows);
-  const auto sums = downloaded(context_, saved.sum_exp);
-  const auto target_logits = downloaded(context_, target);
-  double loss = 0.0;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    loss += std::log(static_cast<double>(sums[i])) - static_cast<double>(target_logits[i]);
-  }
-  return loss / static_cast<double>(rows);
+  compute.add_cross_entropy(saved.sum_exp.data(), target.data(), loss.sum,
+                            loss.share / static_cast<float>(rows), rows);
 }
 
 Tensor LanguageModelHead::backward(const Tensor& x, const Tensor& targets, float weight,
@@ -77,17 +71,17 @@ Tensor LanguageModelHead::backward(const Tensor& x, const Tensor& targets, float
                                           rows, vocab, words_.first_row);
   const float* dlogits = saved.probabilities.data();
   Tensor partial = context_.tensor(rows * h);
-  multiply(context_, product(rows, h, vocab, dlogits, words_.weight, partial.data()));
+  multiply(context_, product(rows, h, vocab, dlogits, words_.operand(), partial.data()));
   Tensor dx = reduce_sequence(context_, std::move(partial), h,
                               context_.layout.sequence_parallel
                                   ? transfer_names::kLogitsGradientReduceScatter
                                   : transfer_names::kLogitsGradientAllReduce,
                               Phase::backward);
-  GemmCall dwords = product(vocab, h, rows, dlogits, x.data(), words_.gradient);
+  MixedGemmCall dwords = product(vocab, h, rows, dlogits, x.data(), words_.gradient);
   dwords.transpose_a = true;
   dwords.beta = 1.0F;
   multiply_for_weight(context_, dwords,
-                      {&GemmCall::b, h, transfer_names::kLogitsInputAllGatherAgain});
+                      {SequencePiece::Operand::b, h, transfer_names::kLogitsInputAllGatherAgain});
   return dx;
 }
 
@@ -98,7 +92,8 @@ MeanSquareHead::MeanSquareHead(const TrialContext& context)
   context.compute.synchronize();
 }
 
-double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved& saved) const {
+void MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, float* loss,
+                             HeadSaved& saved) const {
   const std::int64_t count = x.count();
   saved.difference = std::move(x);
   const float* own = minus_targets.data() +
@@ -106,20 +101,21 @@ double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved&
   context_.compute.add(saved.difference.data(), own, saved.difference.data(),
                        count);  // the difference
   const Tensor sum = context_.tensor(1);
-  GemmCall dot = product(1, 1, count, saved.difference.data(), saved.difference.data(), sum.data());
+  MixedGemmCall dot =
+      product(1, 1, count, saved.difference.data(), saved.difference.data(), sum.data());
   dot.precision = Precision::fp32;
   dot.alpha = 1.0F / static_cast<float>(context_.rows() * context_.hidden());
   context_.compute.gemm(dot);
   if (context_.layout.sequence_parallel) {
     context_.groups.tensor.all_reduce(kMeanSquareAllReduce, Phase::forward, sum.data(), 1);
   }
-  return static_cast<double>(downloaded(context_, sum)[0]);
+  context_.compute.add(loss, sum.data(), loss, 1);
 }
 
 Tensor MeanSquareHead::backward(float weight, HeadSaved& saved) const {
   const std::int64_t count = saved.difference.count();
   Tensor dx = context_.tensor(count);
-  GemmCall scaled = product(count, 1, 1, saved.difference.data(), one_.data(), dx.data());
+  MixedGemmCall scaled = product(count, 1, 1, saved.difference.data(), one_.data(), dx.data());
   scaled.precision = Precision::fp32;
   scaled.alpha = 2.0F * weight / static_cast<float>(context_.rows() * context_.hidden());
   context_.compute.gemm(scaled);

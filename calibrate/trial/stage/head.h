@@ -17,6 +17,12 @@ struct HeadSaved {
   Tensor sum_exp;
 };
 
+// A sum of losses on the device, and the share that a loss has in it.
+struct LossSum {
+  float share;
+  float* sum;
+};
+
 class LanguageModelHead {
  public:
   // `words`: the embedding's matrix on the same stage, or null. Tied embeddings on another stage
@@ -25,8 +31,8 @@ class LanguageModelHead {
 
   [[nodiscard]] Parameter& words() const { return words_; }
   // x: what the final norm puts out, local_rows x hidden; backward reads it again.
-  // The loss of one micro-batch, a mean over its tokens; the same on every tensor rank.
-  [[nodiscard]] double forward(const Tensor& x, const Tensor& targets, HeadSaved& saved) const;
+  // Adds the loss of one micro-batch, a mean over its tokens; the same on every tensor rank.
+  void forward(const Tensor& x, const Tensor& targets, LossSum loss, HeadSaved& saved) const;
   // The logits of x's rows on every rank: (tensor ranks, rows, vocabulary of a rank).
   [[nodiscard]] Tensor gathered_logits(const Tensor& x) const;
   // The gradient of x for a loss that is multiplied by `weight`.
@@ -46,8 +52,8 @@ class MeanSquareHead {
  public:
   explicit MeanSquareHead(const TrialContext& context);
 
-  // minus_targets: rows() x hidden, negated, of the whole sequence.
-  [[nodiscard]] double forward(Tensor x, const Tensor& minus_targets, HeadSaved& saved) const;
+  // minus_targets: rows() x hidden, negated, of the whole sequence. Adds to *loss, on the device.
+  void forward(Tensor x, const Tensor& minus_targets, float* loss, HeadSaved& saved) const;
   [[nodiscard]] Tensor backward(float weight, HeadSaved& saved) const;
 
  private:

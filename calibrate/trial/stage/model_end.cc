@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/stage/model_end.h"
 
+#include <numeric>
 #include <utility>
 
 namespace meshwright::calibrate {
 
 ModelEnd::ModelEnd(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
                    Parameter* words)
-    : context_(context), words_(words) {
+    : context_(context),
+      words_(words),
+      losses_(context.tensor(num_micro_batches(context.job.global_batch_size, context.layout))) {
+  context.compute.fill_zero(losses_.data(), losses_.size());
   const Model& model = context.model;
   if (model.vocab_size == 0) {
     square_head_.emplace(context);
@@ -53,7 +57,8 @@ Tensor ModelEnd::joined(const std::vector<Tensor>& states) const {
 
 Tensor ModelEnd::forward(Tensor x, const MicroBatch& data, EndSaved& saved) {
   if (square_head_) {
-    loss_ += square_head_->forward(std::move(x), data.target, saved.heads.emplace_back());
+    square_head_->forward(std::move(x), data.target, losses_.data() + num_losses_++,
+                          saved.heads.emplace_back());
     return {};
   }
   if (final_norm_) {
@@ -69,10 +74,10 @@ Tensor ModelEnd::forward(Tensor x, const MicroBatch& data, EndSaved& saved) {
                                               saved.predictions.emplace_back()));
   }
   if (!language_head_) return joined(saved.states);
+  float* loss = losses_.data() + num_losses_++;
   for (std::size_t depth = 0; depth < saved.states.size(); ++depth) {
-    loss_ += static_cast<double>(share_of(depth)) *
-             language_head_->forward(saved.states[depth], data.ahead(depth + 1),
-                                     saved.heads.emplace_back());
+    language_head_->forward(saved.states[depth], data.ahead(depth + 1), {share_of(depth), loss},
+                            saved.heads.emplace_back());
   }
   return {};
 }
@@ -103,6 +108,11 @@ Tensor ModelEnd::backward(Tensor dy, const MicroBatch& data, float weight, EndSa
   return final_norm_->backward(std::move(gradients[0]), saved.output, saved.norm);
 }
 
-double ModelEnd::take_loss() { return std::exchange(loss_, 0.0); }
+double ModelEnd::take_loss() {
+  const std::vector<float> losses = downloaded(context_, losses_);
+  context_.compute.fill_zero(losses_.data(), losses_.size());
+  num_losses_ = 0;
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
 
 }  // namespace meshwright::calibrate

@@ -47,7 +47,7 @@ class ModelEnd {
   // dy: empty where the head is. `weight`: of the micro-batch's loss.
   [[nodiscard]] Tensor backward(Tensor dy, const MicroBatch& data, float weight,
                                 EndSaved& saved) const;
-  // Sum of the losses since the last call.
+  // Sum of the losses since the last call. Waits for the device.
   double take_loss();
 
  private:
@@ -61,7 +61,9 @@ class ModelEnd {
   std::deque<MultiTokenPrediction> predictions_;
   std::optional<LanguageModelHead> language_head_;
   std::optional<MeanSquareHead> square_head_;
-  double loss_ = 0.0;
+  // Of the step's micro-batches, on the device: the host waits for all of them at once.
+  Tensor losses_;
+  std::int64_t num_losses_ = 0;
 };
 
 }  // namespace meshwright::calibrate

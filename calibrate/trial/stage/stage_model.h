@@ -36,7 +36,8 @@ class StageModel {
   // Reduces the gradients of every layer, if a pass after backward gave the last of them.
   void reduce_all_gradients() const;
 
-  // Sum of the losses of the micro-batches since the last call; 0 where there is no head.
+  // Sum of the losses of the micro-batches since the last call; 0 where there is no head. Waits for
+  // the device.
   double take_loss();
   // The embedding's matrix, also of a head that is tied to it and of multi-token prediction; null
   // where this chunk has none of them.

@@ -7,6 +7,10 @@
 namespace meshwright::calibrate {
 namespace {
 
+std::int64_t words_of(const Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.size() / sizeof(float));
+}
+
 std::size_t size_of(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); }
 
 // Does Compute::adam on the host's own memory (Kingma 2015, arXiv 1412.6980, algorithm 1; the
@@ -42,12 +46,12 @@ float* HostStore::take(std::int64_t count) {
   return blocks_.back();
 }
 
-void HostStore::send(float* host, const float* device, std::int64_t count) {
+void HostStore::send(float* host, const void* device, std::int64_t count) {
   compute_.start_download(host, device, size_of(count));
   to_host_ += size_of(count);
 }
 
-void HostStore::fetch(float* device, const float* host, std::int64_t count) {
+void HostStore::fetch(void* device, const float* host, std::int64_t count) {
   compute_.upload(device, host, size_of(count));
   to_device_ += size_of(count);
 }
@@ -59,8 +63,8 @@ std::vector<HostCopy> HostStore::put(const std::vector<Tensor*>& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Tensor& tensor = *parts[i];
     if (tensor.empty()) continue;
-    copies.push_back({i, take(tensor.count()), tensor.count()});
-    send(copies.back().host, tensor.data(), tensor.count());
+    copies.push_back({i, take(words_of(tensor)), tensor.count(), tensor.format()});
+    send(copies.back().host, tensor.numbers().data, words_of(tensor));
     tensor.release();
   }
   return copies;
@@ -70,9 +74,9 @@ void HostStore::bring_back(const std::vector<Tensor*>& parts, std::vector<HostCo
   const TermScope scope(recorder_, TermKind::offload, "activations from the host");
   for (const HostCopy& copy : copies) {
     Tensor& tensor = *parts[copy.part];
-    tensor = Tensor(arena_, copy.count);
-    fetch(tensor.data(), copy.host, copy.count);
-    give(copy.host, copy.count);
+    tensor = Tensor(arena_, copy.count, copy.format);
+    fetch(tensor.numbers().data, copy.host, words_of(tensor));
+    give(copy.host, words_of(tensor));
   }
   copies.clear();
 }

@@ -21,7 +21,8 @@ namespace meshwright::calibrate {
 struct HostCopy {
   std::size_t part = 0;  // which of them
   float* host = nullptr;
-  std::int64_t count = 0;
+  std::int64_t count = 0;  // of its numbers
+  Precision format = Precision::fp32;
 };
 
 // fp32 states of an optimizer: `count` numbers each. Empty until the first step.
@@ -52,8 +53,9 @@ class HostStore {
  private:
   [[nodiscard]] float* take(std::int64_t count);
   void give(float* block, std::int64_t count) { free_.emplace(count, block); }
-  void send(float* host, const float* device, std::int64_t count);
-  void fetch(float* device, const float* host, std::int64_t count);
+  // `count` words of 4 bytes.
+  void send(float* host, const void* device, std::int64_t count);
+  void fetch(void* device, const float* host, std::int64_t count);
   void make(HostStates& states, const float* weight, std::int64_t count);
 
   Compute& compute_;

@@ -63,6 +63,22 @@ void ParameterUnit::take_weights(Arena& arena) {
   weights = Tensor(arena, total);
   std::int64_t next = 0;
   for (Parameter* p : members) p->weight = weights.data() + std::exchange(next, next + p->count());
+  if (operand_format == Precision::fp32) return;
+  operands = Tensor(arena, total, operand_format);
+  next = 0;
+  for (Parameter* p : members) {
+    p->sixteen_bits = operands.numbers().from(std::exchange(next, next + p->count()));
+  }
+}
+
+void ParameterUnit::round_weights(Compute& compute) {
+  if (operands.empty()) return;
+  compute.convert(operands.numbers().data, operand_format, weights.data(), total);
+}
+
+void ParameterUnit::release_weights() {
+  weights.release();
+  operands.release();
 }
 
 void ParameterUnit::take_gradients(Arena& arena) {
@@ -111,6 +127,7 @@ void ParameterStore::place(const KeptStates& kept) {
     unit.partial_begin = count(unit.members.begin(), partial);
     unit.partial_count = count(partial, unit.members.end());
     unit.shards = unit.expert ? kept.expert : kept.dense;
+    unit.operand_format = kept.operands;
     const std::int64_t parts = std::int64_t{unit.pieces} * unit.shards.count;
     unit.total = (unit.partial_begin + unit.partial_count + parts - 1) / parts * parts;
   }
@@ -125,6 +142,7 @@ void ParameterStore::fill(ParameterUnit& unit, Compute& compute, std::uint64_t s
     compute.upload(p->weight, values.data(), values.size() * sizeof(float));
     compute.synchronize();
   }
+  unit.round_weights(compute);
 }
 
 namespace {
@@ -138,7 +156,7 @@ void keep_shard(ParameterUnit& unit, Arena& arena, Compute& compute) {
                  unit.weights.data() + i * piece + share * unit.shards.rank,
                  static_cast<std::size_t>(share) * sizeof(float));
   }
-  unit.weights.release();
+  unit.release_weights();
 }
 
 Tensor zeros(Arena& arena, Compute& compute, std::int64_t count) {
@@ -168,8 +186,11 @@ void ParameterStore::allocate(Arena& arena, Compute& compute, const KeptStates& 
   }
 }
 
-void ParameterStore::allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed) {
-  place({});
+void ParameterStore::allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed,
+                                      Precision operands) {
+  KeptStates kept;
+  kept.operands = operands;
+  place(kept);
   for (ParameterUnit& unit : units_) {
     unit.take_weights(arena);
     fill(unit, compute, seed);

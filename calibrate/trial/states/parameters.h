@@ -34,7 +34,12 @@ struct Parameter {
 
   float* weight = nullptr;
   float* gradient = nullptr;
+  // The weight once more as products of 16 bits read it; no data where products are fp32.
+  Numbers sixteen_bits;
 
+  [[nodiscard]] ConstNumbers operand() const {
+    return sixteen_bits.data == nullptr ? ConstNumbers(weight) : ConstNumbers(sixteen_bits);
+  }
   [[nodiscard]] std::int64_t count() const { return local_rows * blocks * local_cols; }
   [[nodiscard]] std::int64_t global_row(std::int64_t index) const;
   [[nodiscard]] std::int64_t global_col(std::int64_t index) const;  // of rows x (blocks * cols)
@@ -56,7 +61,11 @@ struct ParameterUnit {
   Shards shards;
   Tensor weights, gradients;              // whole; empty where they are gathered and summed in time
   Tensor shard_weights, shard_gradients;  // then these
-  Tensor exp_avg, exp_avg_sq;             // of the shard; empty where they are
+  // The whole weights as products of 16 bits read them, rounded once after the optimizer or after
+  // they were gathered; empty where products are fp32.
+  Tensor operands;
+  Precision operand_format = Precision::fp32;
+  Tensor exp_avg, exp_avg_sq;  // of the shard; empty where they are
   HostStates on_host;
   std::vector<Parameter*> members;
   // Between passes that overlap with data-parallel communication: this step's gradients are summed
@@ -66,7 +75,10 @@ struct ParameterUnit {
   // The end of the arrays: parameters with partial_gradient.
   std::int64_t partial_begin = 0, partial_count = 0;
 
+  // With `operands`, which round_weights() makes those of the weights.
   void take_weights(Arena& arena);
+  void round_weights(Compute& compute);
+  void release_weights();
   void take_gradients(Arena& arena);
 };
 
@@ -75,6 +87,7 @@ struct KeptStates {
   Shards dense, expert;  // of the moments, and of what is not whole
   bool whole_weights = true, whole_gradients = true;
   bool moments_on_host = false;
+  Precision operands = Precision::fp32;  // format of the weights that products read
 };
 
 class ParameterStore {
@@ -88,7 +101,8 @@ class ParameterStore {
   // Once, after the last add.
   void allocate(Arena& arena, Compute& compute, const KeptStates& kept, std::uint64_t seed);
   // Weights only, for inference; once, instead of allocate().
-  void allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed);
+  void allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed,
+                        Precision operands = Precision::fp32);
 
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
   // Units of parameters. Each has a dense part, and one of the experts if any are here.

@@ -90,6 +90,7 @@ void ShardedStates::gather(ParameterUnit& unit, Phase phase) {
                        unit.weights.data() + call.full, call.count);
     }
   });
+  unit.round_weights(context_.compute);
 }
 
 void ShardedStates::use(int unit, Phase phase) {
@@ -110,7 +111,7 @@ bool ShardedStates::kept_to_backward(int unit) const {
 void ShardedStates::release(int unit, Phase phase) {
   if (phase == Phase::forward && kept_to_backward(unit)) return;
   for (ParameterUnit& u : store_.units()) {
-    if (u.key == unit && !u.shard_weights.empty() && --u.users == 0) u.weights.release();
+    if (u.key == unit && !u.shard_weights.empty() && --u.users == 0) u.release_weights();
   }
 }
 
@@ -247,6 +248,7 @@ void ShardedStates::gather_updated(ParameterUnit& unit) {
   if (ranks.size() == 1) {
     context_.compute.copy(unit.weights.data(), unit.shard_weights.data(), unit.weights.size());
   }
+  unit.round_weights(context_.compute);
   unit.shard_weights.release();
 }
 

@@ -86,6 +86,9 @@ void WholeStates::update(ParameterUnit& unit, const AdamStep& adam) {
   update_weights(context_, unit, unit.weights.data() + begin, gradients, count, adam);
   unit.gradients_reduced = false;
   unit.weights_outdated = sharded;
+  if (sharded) return;
+  const TermScope scope(context_.recorder, TermKind::optimizer);
+  unit.round_weights(context_.compute);
 }
 
 // Weights that are sent in 16 bits keep their master copy.
@@ -99,6 +102,7 @@ void WholeStates::gather(ParameterUnit& unit) {
                                unit.weights.data(), share.count());
   const bool rounded = has_sixteen_bits(message_formats(context_.job).weights);
   if (rounded) context_.compute.copy(own, share.data(), share.size());
+  unit.round_weights(context_.compute);
 }
 
 void WholeStates::update(const AdamStep& adam) {

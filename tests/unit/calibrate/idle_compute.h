@@ -93,19 +93,20 @@ class IdleCompute : public Compute {
 
   using F = float;
   using I = std::int64_t;
-  void layer_norm_forward(const F*, const F*, const F*, F*, F*, F*, I, I) override {}
-  void layer_norm_backward(const F*, const F*, const F*, const F*, const F*, F*, F*, F*, I,
-                           I) override {}
-  void rms_norm_forward(const F*, const F*, F*, F*, I, I) override {}
-  void rms_norm_backward(const F*, const F*, const F*, const F*, F*, F*, I, I) override {}
-  void bias_gelu_forward(const F*, const F*, F*, I, I) override {}
-  void bias_gelu_backward(const F*, const F*, const F*, F*, F*, I, I) override {}
-  void bias_relu_forward(const F*, const F*, F*, I, I) override {}
-  void bias_relu_backward(const F*, const F*, const F*, F*, F*, I, I) override {}
-  void bias_swiglu_forward(const F*, const F*, F*, I, I) override {}
-  void bias_swiglu_backward(const F*, const F*, const F*, F*, F*, I, I) override {}
-  void bias_geglu_forward(const F*, const F*, F*, I, I) override {}
-  void bias_geglu_backward(const F*, const F*, const F*, F*, F*, I, I) override {}
+  using C = ConstNumbers;
+  using N = Numbers;
+  void layer_norm_forward(C, const F*, const F*, N, F*, F*, I, I) override {}
+  void layer_norm_backward(C, C, const F*, const F*, const F*, N, F*, F*, I, I) override {}
+  void rms_norm_forward(C, const F*, N, F*, I, I) override {}
+  void rms_norm_backward(C, C, const F*, const F*, N, F*, I, I) override {}
+  void bias_gelu_forward(C, const F*, N, I, I) override {}
+  void bias_gelu_backward(C, C, const F*, N, F*, I, I) override {}
+  void bias_relu_forward(C, const F*, N, I, I) override {}
+  void bias_relu_backward(C, C, const F*, N, F*, I, I) override {}
+  void bias_swiglu_forward(C, const F*, N, I, I) override {}
+  void bias_swiglu_backward(C, C, const F*, N, F*, I, I) override {}
+  void bias_geglu_forward(C, const F*, N, I, I) override {}
+  void bias_geglu_backward(C, C, const F*, N, F*, I, I) override {}
   void clamp_gated_forward(const F*, const F*, F*, F, I, I) override {}
   void clamp_gated_backward(const F*, const F*, const F*, F*, F*, F, I, I) override {}
   void add_bias(F*, const F*, I, I) override {}
@@ -113,10 +114,10 @@ class IdleCompute : public Compute {
   void scale_rows(const F*, const F*, F*, I, I) override {}
   void row_dots(const F*, const F*, F*, I, I) override {}
   void add(const F*, const F*, F*, I) override {}
-  void causal_softmax_forward(const F*, F*, F, I, I, I, I, I, I, const AttentionSinks&) override {}
-  void sinks_backward(const F*, const F*, const AttentionSinks&, F*, I, I, I) override {}
-  void softmax_backward(const F*, const F*, F*, F, I, I, I) override {}
-  void rotary(F*, const F*, I, I, I, I, I, bool) override {}
+  void causal_softmax_forward(C, N, F, I, I, I, I, I, I, const AttentionSinks&) override {}
+  void sinks_backward(C, C, const AttentionSinks&, F*, I, I, I) override {}
+  void softmax_backward(C, C, N, F, I, I, I) override {}
+  void rotary(N, const F*, I, I, I, I, I, bool) override {}
   void copy_rows(F*, I, const F*, I, I, I) override {}
   void to_heads(const F*, F*, I, I, I, I, I) override {}
   void from_heads(const F*, F*, I, I, I, I, I) override {}
@@ -125,6 +126,13 @@ class IdleCompute : public Compute {
   void row_max(const F*, F*, I, I) override {}
   void exp_and_target(F*, const F*, const std::int32_t*, F*, F*, I, I, I) override {}
   void cross_entropy_backward(F*, const F*, const std::int32_t*, F, I, I, I) override {}
+  void add_cross_entropy(const F*, const F*, F*, F, I) override {}
+  void top_k(const F*, std::int32_t*, const RouterShape&) override {}
+  void chosen_softmax(const F*, const std::int32_t*, F*, const RouterShape&) override {}
+  void chosen_softmax_backward(const std::int32_t*, const F*, const F*, F*,
+                               const RouterShape&) override {}
+  void order_by_expert(const std::int32_t*, std::int32_t*, std::int32_t*, std::int32_t*,
+                       const RouterShape&) override {}
   void adam(F*, const F*, F*, F*, I, const AdamStep&) override {}
 
  private:

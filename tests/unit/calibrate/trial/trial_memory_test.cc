@@ -27,8 +27,9 @@ TEST(TrialMemory, ALayoutThatDoesNotFitOnSomeRankIsRecordedAndNotBegun) {
   EXPECT_EQ(o.steps, 0);
 }
 
-// Held in 32 bits, as fp32, and beside that the copies in 16 that a product reads or a message is:
-// more than 0 and, in a model of so few numbers, less than a quarter.
+// Weights once more, 2 bytes beside 16 (weight, gradient, two moments), and the copies in 16 bits
+// that a product reads or a message is: more than 0 and, in a model of so few numbers, less than a
+// quarter.
 TEST(TrialMemory, ARunIn16BitsTakesWhatOneIn32DoesAndItsCopies) {
   Layout layout;
   layout.tensor_parallel_size = 2;

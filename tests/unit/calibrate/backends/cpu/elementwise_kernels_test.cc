@@ -20,8 +20,8 @@ double gelu(double v) {
 }
 double relu(double v) { return std::max(v, 0.0); }
 
-using Forward = void (Compute::*)(const float*, const float*, float*, std::int64_t, std::int64_t);
-using Backward = void (Compute::*)(const float*, const float*, const float*, float*, float*,
+using Forward = void (Compute::*)(ConstNumbers, const float*, Numbers, std::int64_t, std::int64_t);
+using Backward = void (Compute::*)(ConstNumbers, ConstNumbers, const float*, Numbers, float*,
                                    std::int64_t, std::int64_t);
 
 void expect_activation(double (*exact)(double), Forward forward, Backward backward) {
