@@ -57,8 +57,9 @@ std::optional<double> HostSpeed::time_ratio() {
   double sum = 0.0;
   int timed = 0;
   for (const MeasuredPoint& then : sample_) {
-    const auto now = measurer_.measured(then, {kSecondsEach, kNeverSteady}, rank_times_);
-    if (!now) continue;
+    const auto result = measurer_.measured(then, {kSecondsEach, kNeverSteady}, rank_times_);
+    const auto* now = std::get_if<MeasuredPoint>(&result);
+    if (now == nullptr) continue;
     sum += std::log(now->measurement.rank_mean / then.time());
     ++timed;
   }
