@@ -34,6 +34,7 @@ constexpr std::int32_t kUnknownToken = -1;
 ServingReplica scheduled_replica(const ServingScenario& scenario,
                                  const ServingModelOptions& options) {
   ServingReplica replica;
+  replica.cost.stages = scenario.options.layout.pipeline_parallel_size;
   replica.rule = scheduler_rule(scenario.engine, scenario.options);
   replica.rule.block_size = options.block_size;
   replica.rule.whole_blocks = true;
