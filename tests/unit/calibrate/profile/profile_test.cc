@@ -177,6 +177,8 @@ TEST(Profile, KeepsTheRatesOfTheTrialsEngine) {
   points.push_back(point(timed::Gemm{{Precision::fp32, reused}}, bytes(1000), 1e-5));
   points.push_back(point(timed::PagedAttention{{3, 1, 70, 4, 1, 8, 16, 4, 8}}, bytes(4), 1e-5));
   points.push_back(point(timed::CacheCopy{{160, 4, 2, 32, 32}}, bytes(4), 1e-5));
+  points.push_back(
+      point(timed::ServedStep{{false, "two", 2, 1, 2, 8, 72, seconds(1e-3)}}, bytes(0), 1.2e-3));
   Profile profile;
   profile.machine.cores = 2;
   profile.points = points;
@@ -187,6 +189,11 @@ TEST(Profile, KeepsTheRatesOfTheTrialsEngine) {
   const Profile again = profile_from_json(to_json(profile), "p.json");
   ASSERT_TRUE(again.inference.host_step);
   EXPECT_NEAR(again.inference.host_step->step.value(), 2e-5, 1e-7);
+  // 1.2 ms over 1 ms.
+  ASSERT_EQ(again.inference.step_remainders.size(), 1U);
+  EXPECT_EQ(again.inference.step_remainders[0].pipeline_parallel_size, 2);
+  EXPECT_EQ(again.inference.step_remainders[0].rows, 8.0);
+  EXPECT_NEAR(again.inference.step_remainders[0].share, 0.2, 1e-9);
   ASSERT_EQ(again.points.size(), profile.points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     EXPECT_EQ(again.points[i].subject, profile.points[i].subject) << i;

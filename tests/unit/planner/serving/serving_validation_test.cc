@@ -83,6 +83,21 @@ TEST(ServingValidation, ErrorsAreOfPredictedOverMeasured) {
   EXPECT_DOUBLE_EQ(found.regret, 0.0);
 }
 
+// The host took 1.25 times what its profile says, and so did the service: nothing is left.
+TEST(ServingValidation, ErrorsAreCorrectedForTheHostsSpeed) {
+  const ServingScenario s = llama_on_h100();
+  const ServingLoad load = eight_users();
+  ServingObservation slow = as_predicted(s, load, 1.25);
+  EXPECT_FALSE(validate_serving(s, load, {slow}).at_host_speed.has_value());
+  slow.host_time_ratio = 1.25;
+  const ServingValidation found = validate_serving(s, load, {slow});
+  EXPECT_NEAR(found.median_tpot_error, 0.2, 1e-9);
+  ASSERT_TRUE(found.at_host_speed.has_value());
+  EXPECT_NEAR(found.at_host_speed->median_step_error, 0.0, 1e-9);
+  EXPECT_NEAR(found.at_host_speed->median_tpot_error, 0.0, 1e-9);
+  EXPECT_NEAR(found.at_host_speed->median_ttft_error, 0.0, 1e-9);
+}
+
 TEST(ServingObservation, IsReadAsItIsWritten) {
   ServingObservation o = as_predicted(llama_on_h100(), eight_users(), 1.0);
   ServedTransfer moved;
@@ -91,9 +106,11 @@ TEST(ServingObservation, IsReadAsItIsWritten) {
   moved.counted.times_per_step = 64;
   moved.counted.payload = bytes(8192);
   o.transfers.push_back(moved);
+  o.host_time_ratio = 1.1;
   const Json json = serving_observation_record().write(o);
   const ServingObservation again = serving_observation_record().read(json, "trials");
   EXPECT_EQ(serving_observation_record().write(again), json);
+  EXPECT_EQ(again.host_time_ratio, 1.1);
   EXPECT_EQ(again.run.requests.size(), o.run.requests.size());
   EXPECT_EQ(again.steps[1].step.prefill_tokens, 400);
   EXPECT_EQ(again.transfers[0].counted.payload, bytes(8192));

@@ -218,6 +218,30 @@ TEST(StepTime, WithoutGraphsWaitsForLaunches) {
   EXPECT_GT(step_time(eager.cost(), decode_step(1, 100)).total, graphs);
 }
 
+// Rows 4 and 16 with shares of 10 and 30 %: 8 lies in the middle of their logarithms.
+TEST(StepTime, TakesTheRemainderOfWholeSteps) {
+  ReplicaCost cost = llama_70b(8).cost();
+  const Seconds decode = step_time(cost, decode_step(8, 100)).total;
+  const Seconds prompts = step_time(cost, prefill_step(1, 512)).total;
+  cost.decode_remainders = {{4, 0.1, 0.05}, {16, 0.3, 0.15}};
+  cost.prompt_remainders = {{512, -0.2, 0.02}};
+  const StepTime with = step_time(cost, decode_step(8, 100));
+  EXPECT_NEAR(with.total / decode, 1.2, 1e-12);
+  Seconds sum;
+  for (const Seconds term : with.terms) sum += term;
+  EXPECT_NEAR(sum / with.total, 1.0, 1e-12);
+  EXPECT_NEAR(step_spread(cost, with), 0.1, 1e-12);  // the whole step's, not its parts'
+  EXPECT_NEAR(step_time(cost, prefill_step(1, 512)).total / prompts, 0.8, 1e-12);
+  EXPECT_NEAR(remainder_at(cost.decode_remainders, 64).share, 0.3, 1e-12);
+  EXPECT_NEAR(remainder_at(cost.decode_remainders, 1).share, 0.1, 1e-12);
+  // Of 8 decodes beside 56 rows of prompts: 1/8 of 20 % and 7/8 of -20 %.
+  const EngineStep both = decode_step(8, 100) + prefill_step(1, 56);
+  ReplicaCost plain = cost;
+  plain.decode_remainders.clear();
+  plain.prompt_remainders.clear();
+  EXPECT_NEAR(step_time(cost, both).total / step_time(plain, both).total, 1.0 - 0.15, 1e-12);
+}
+
 TEST(DecodeInterval, OfStagesIsAPassOfTheirShare) {
   const Replica stages =
       replica("llama-3-70b", "h100-8", "vllm-0.24",
