@@ -43,8 +43,10 @@ int serving_verdict(const planner::ServingValidation& validation,
   const auto corrected = [&](double AtHost::*error) {
     return host ? ", " + percent((*host).*error) + " % corrected for the host's speed" : "";
   };
-  say("step time  median error {} %{}\n", percent(validation.median_step_error),
+  say("step time  median error {} % of single steps{}\n", percent(validation.median_step_error),
       corrected(&AtHost::median_step_error));
+  say("decode     median error {} % of the median steps{}\n",
+      percent(validation.median_decode_error), corrected(&AtHost::median_decode_error));
   say("TPOT       median error {} % of the means{}\n", percent(validation.median_tpot_error),
       corrected(&AtHost::median_tpot_error));
   say("TTFT       median error {} % of the medians{}\n", percent(validation.median_ttft_error),

@@ -132,6 +132,9 @@ double step_error(const ComparedTimes& decode, const ComparedTimes& mixed, doubl
   mixed.add_errors(ratio, errors);
   return errors.empty() ? 0.0 : upper_median(std::move(errors));
 }
+double decode_error(const ServingComparison& one, double ratio) {
+  return absolute_error(one.decode.predicted.value() * ratio, one.decode.measured.value());
+}
 double tpot_error(const ServingComparison& one, double ratio) {
   return absolute_error(one.predicted.tpot.mean.value() * ratio, one.measured.tpot.mean.value());
 }
@@ -168,12 +171,16 @@ void summarise(ServingValidation& found) {
   found.median_step_error = median_over(all, [](const C& c) { return c.step_error; });
   found.median_tpot_error = median_over(all, [](const C& c) { return c.tpot_error; });
   found.median_ttft_error = median_over(all, [](const C& c) { return c.ttft_error; });
+  found.median_decode_error = median_over(all, [](const C& c) { return decode_error(c, 1.0); });
   found.regret = regret_of(all, false);
   if (std::any_of(all.begin(), all.end(), [](const C& c) { return !c.at_host_speed; })) return;
-  found.at_host_speed = {median_over(all, [](const C& c) { return c.at_host_speed->step_error; }),
-                         median_over(all, [](const C& c) { return c.at_host_speed->tpot_error; }),
-                         median_over(all, [](const C& c) { return c.at_host_speed->ttft_error; }),
-                         regret_of(all, true)};
+  ServingValidation::AtHostSpeed& host = found.at_host_speed.emplace();
+  host.median_step_error = median_over(all, [](const C& c) { return c.at_host_speed->step_error; });
+  host.median_tpot_error = median_over(all, [](const C& c) { return c.at_host_speed->tpot_error; });
+  host.median_ttft_error = median_over(all, [](const C& c) { return c.at_host_speed->ttft_error; });
+  host.median_decode_error =
+      median_over(all, [](const C& c) { return decode_error(c, *c.observation.host_time_ratio); });
+  host.regret = regret_of(all, true);
 }
 
 }  // namespace

@@ -46,11 +46,14 @@ struct ServingValidation {
   std::vector<ServingComparison> services{};
   std::vector<std::string> skipped{};  // those that did not run, with the reason
   double median_step_error = 0, median_tpot_error = 0, median_ttft_error = 0;
+  // Of the median steps that only decode: what single steps scatter by is not in it.
+  double median_decode_error = 0;
   // Output tokens a second and rank that the service predicted best loses against the best one.
   double regret = 0;
   // The same, corrected for the host's speed; none where a service lacks it.
   struct AtHostSpeed {
-    double median_step_error = 0, median_tpot_error = 0, median_ttft_error = 0, regret = 0;
+    double median_step_error = 0, median_tpot_error = 0, median_ttft_error = 0;
+    double median_decode_error = 0, regret = 0;
   };
   std::optional<AtHostSpeed> at_host_speed{};
 };

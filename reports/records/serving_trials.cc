@@ -56,6 +56,8 @@ const Record<ServingValidation::AtHostSpeed>& services_at_host_speed_record() {
     r.row(&A::median_step_error, "median_step_error", kind::number(), "Over services.");
     r.row(&A::median_tpot_error, "median_tpot_error", kind::number(), "Over services.");
     r.row(&A::median_ttft_error, "median_ttft_error", kind::number(), "Over services.");
+    r.row(&A::median_decode_error, "median_decode_error", kind::number(),
+          "Over services, of their median decode steps.");
     r.row(&A::regret, "regret", kind::number(),
           "Throughput that the service predicted best loses.");
     return r.all_required();
@@ -141,6 +143,8 @@ const Record<ServingValidationFile>& serving_validation_record() {
                      kind::number(), "Over services.");
     r.row_at<double>(number_of(&ServingValidation::median_ttft_error), "median_ttft_error",
                      kind::number(), "Over services.");
+    r.row_at<double>(number_of(&ServingValidation::median_decode_error), "median_decode_error",
+                     kind::number(), "Over services, of their median decode steps.");
     r.row_at<double>(number_of(&ServingValidation::regret), "regret", kind::number(),
                      "Throughput that the service predicted best loses.");
     r.all_required();

@@ -94,6 +94,8 @@ TEST(ServingValidation, ErrorsAreCorrectedForTheHostsSpeed) {
   EXPECT_NEAR(found.median_tpot_error, 0.2, 1e-9);
   ASSERT_TRUE(found.at_host_speed.has_value());
   EXPECT_NEAR(found.at_host_speed->median_step_error, 0.0, 1e-9);
+  EXPECT_NEAR(found.median_decode_error, 0.2, 1e-9);
+  EXPECT_NEAR(found.at_host_speed->median_decode_error, 0.0, 1e-9);
   EXPECT_NEAR(found.at_host_speed->median_tpot_error, 0.0, 1e-9);
   EXPECT_NEAR(found.at_host_speed->median_ttft_error, 0.0, 1e-9);
 }
