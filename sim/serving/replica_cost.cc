@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "sim/base/quadrature.h"
 #include "sim/collective/collective.h"
@@ -291,21 +291,28 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   cost.context_ranks = options.layout.decode_context_parallel_size;
 }
 
-// Those of the nearest layout that steps were timed on.
+// Those of the nearest layout that steps were timed on; of two as near, that with its tensor ranks.
 void set_remainders(ReplicaCost& cost, const std::vector<ServedRemainder>& remainders,
                     const ReplicaLayout& layout) {
   const auto doublings = [](double size, double of) { return std::abs(std::log2(size / of)); };
   const auto far = [&](const ServedRemainder& one) {
-    return doublings(one.tensor_parallel_size, layout.tensor_parallel_size) +
-           doublings(one.pipeline_parallel_size, layout.pipeline_parallel_size);
+    const double tensor = doublings(one.tensor_parallel_size, layout.tensor_parallel_size);
+    const double stages = doublings(one.pipeline_parallel_size, layout.pipeline_parallel_size);
+    return std::make_pair(tensor + stages, tensor);
   };
   for (const bool prompts : {false, true}) {
     auto& rows = prompts ? cost.prompt_remainders : cost.decode_remainders;
-    double least = std::numeric_limits<double>::infinity();
+    const ServedRemainder* nearest = nullptr;
     for (const ServedRemainder& one : remainders) {
-      if (one.prompts != prompts || far(one) > least) continue;
-      if (far(one) < least) rows.clear();
-      least = far(one);
+      if (one.prompts == prompts && (nearest == nullptr || far(one) < far(*nearest))) {
+        nearest = &one;
+      }
+    }
+    if (nearest == nullptr) continue;
+    for (const ServedRemainder& one : remainders) {
+      if (one.prompts != prompts) continue;
+      if (one.tensor_parallel_size != nearest->tensor_parallel_size) continue;
+      if (one.pipeline_parallel_size != nearest->pipeline_parallel_size) continue;
       rows.push_back({one.rows, one.share, one.relative_spread});
     }
   }

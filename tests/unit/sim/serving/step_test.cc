@@ -64,6 +64,28 @@ TEST(StepTime, OfCoresHasTheMeasuredHost) {
   EXPECT_EQ(cost.time_factor, 1.0);
 }
 
+// Steps were timed on tp1 and on tp1 pp2. One rank takes the first, tp2 pp2 the second: one
+// doubling away in place of two.
+TEST(StepTime, OfCoresTakesTheRemainderOfTheNearestLayout) {
+  InferenceRates rates;
+  rates.host_step = HostStepRate{microseconds(20)};
+  rates.step_remainders = {{false, 1, 1, 4, 0.1, 0.05},
+                           {false, 1, 2, 4, 0.5, 0.05},
+                           {false, 1, 2, 16, 0.7, 0.05},
+                           {true, 1, 1, 48, 0.2, 0.05}};
+  const ReplicaCost one = llama_8b_on_cores(rates);
+  ASSERT_EQ(one.decode_remainders.size(), 1U);
+  EXPECT_EQ(one.decode_remainders[0].share, 0.1);
+  Replica staged = replica("llama-3-8b", "h100-8", "vllm-0.24",
+                           {.layout = {.tensor_parallel_size = 2, .pipeline_parallel_size = 2}});
+  only_device(staged.cluster).kind = DeviceKind::cpu;
+  staged.cluster.inference = rates;
+  const ReplicaCost two = staged.cost();
+  ASSERT_EQ(two.decode_remainders.size(), 2U);
+  EXPECT_EQ(two.decode_remainders[1].share, 0.7);
+  EXPECT_EQ(two.prompt_remainders[0].share, 0.2);  // of prompts there is one layout
+}
+
 // 32 layers of 5 us for each of 4 sequences more.
 TEST(StepTime, OfSequencesOneAfterTheOtherHasTheirLatency) {
   ReplicaCost cost = llama_70b(8).cost();
