@@ -27,6 +27,10 @@ void refuse_shared_devices(Communicator& world, const DeviceDescription& device)
       "the other GPUs from NCCL");
 }
 
+Bytes least_free_memory(HostRanks& world, const DeviceDescription& device) {
+  return bytes(-world.host_max(-device.free_memory.value()));
+}
+
 Cluster measured_cluster(const RankSlots& slots, const DeviceDescription& device,
                          const Profile& profile) {
   Cluster cluster;

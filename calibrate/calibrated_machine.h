@@ -19,6 +19,9 @@ struct RankSlots {
 // Throws SystemError, on every rank, where ranks take turns on a GPU: such times mean nothing.
 void refuse_shared_devices(Communicator& world, const DeviceDescription& device);
 
+// Free memory of the device that has the least: every rank plans the same points by it. Collective.
+Bytes least_free_memory(HostRanks& world, const DeviceDescription& device);
+
 // The machine as far as its ranks show it, without any number. `profile` has its host and date.
 Cluster measured_cluster(const RankSlots& slots, const DeviceDescription& device,
                          const Profile& profile);

@@ -208,12 +208,13 @@ class Calibrator {
 
   std::vector<MeasuredPoint> all_points() {
     if (options_.only) return *options_.only;
+    const Bytes memory = least_free_memory(world_, device_);
     return planned_points(
         options_.workload, shapes_,
-        {.memory = device_.free_memory,
+        {.memory = memory,
          .device = device_.device_kind(),
          .budget_seconds = options_.budget_seconds,
-         .largest_payload = std::min(options_.largest_payload, device_.free_memory * kMemoryShare),
+         .largest_payload = std::min(options_.largest_payload, memory * kMemoryShare),
          .supports = [this](Precision precision) { return compute_.supports(precision); },
          .library = library_abilities(compute_, world_)});
   }

@@ -206,11 +206,13 @@ Seconds PointMeasurer::fastest_algorithm(const MeasuredPoint& task, Patience pat
 
 std::variant<MeasuredPoint, Unmeasured> PointMeasurer::measured_overlap(const MeasuredPoint& task,
                                                                         Patience patience) {
-  Communicator* group = task.is<timed::Overlap>() ? group_of(shape_of(task)) : nullptr;
+  const bool copies = task.is<timed::CopyOverlap>();
+  Communicator* group = copies ? nullptr : group_of(shape_of(task));
+  invariant(copies || group != nullptr, "an overlap over groups in which a rank waits");
   std::unique_ptr<OverlapBench> bench;
   const auto make = [&] {
-    bench = group != nullptr ? make_overlap_bench(compute_, world_, *group, task)
-                             : make_copy_overlap_bench(compute_, world_, task);
+    bench = copies ? make_copy_overlap_bench(compute_, world_, task)
+                   : make_overlap_bench(compute_, world_, *group, task);
     return std::string();
   };
   if (auto lacking = obstacle(make)) return *lacking;

@@ -21,11 +21,12 @@ Job as_trials_run_it(Job job);
 // fused attention has no products of scores and no softmax: their time is spent on what it has.
 Job as_calibrated(const Job& job, DeviceKind kind);
 
-// The step that ranks run alone beside a calibration: a micro-batch of so many sequences through as
-// few layers as have all kinds, in fp32. None if it takes too long or the trial cannot run it.
 // The model with as few layers as have all of its kinds, and some more: at least four if it has
 // them.
 Model shortened(Model model);
+
+// The step that ranks run alone beside a calibration: a micro-batch of so many sequences through as
+// few layers as have all kinds, in fp32. None if it takes too long or the trial cannot run it.
 std::optional<StepDemand> step_alone(const Model& model, const Job& job, int micro_batch_size);
 
 // The groups weigh the same, and so do the layouts of a group.

@@ -30,8 +30,7 @@ inline constexpr int kRankSawDrift = 10, kRankDroppedPoints = 11;
 std::string partial_file(const std::string& out);
 
 // Returns the exit code; drift and dropped points are kGateFailed, or the codes above where `ours`
-// started the ranks. An
-// error on one rank ends all of them.
+// started the ranks. An error on one rank ends all of them.
 int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours);
 
 }  // namespace meshwright::app

@@ -3,7 +3,8 @@
 // the products of many experts in one call, and casts to fp8 as Transformer Engine runs them.
 //
 // Pointers are device pointers, matrices are row-major. Calls are asynchronous where the device is.
-// A call that cannot run throws SystemError; the why_no_... functions say so before.
+// A call that cannot run throws UnsupportedCall (compute.h); the why_no_... functions say so
+// before.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,6 @@
 
 #include "calibrate/bench/attention_reference.h"
 #include "calibrate/bench/sample_data.h"
-#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -24,9 +23,9 @@ std::int64_t key_numbers(const AttentionShape& s) {
 
 LibraryKernels& kernels_for(Compute& compute, const AttentionCall& call) {
   LibraryKernels* kernels = compute.library_kernels();
-  if (kernels == nullptr) throw SystemError("this backend has no fused attention");
+  if (kernels == nullptr) throw UnsupportedCall("this backend has no fused attention");
   const std::string reason = kernels->why_no_attention(call);
-  if (!reason.empty()) throw SystemError(reason);
+  if (!reason.empty()) throw UnsupportedCall(reason);
   return *kernels;
 }
 

@@ -6,7 +6,6 @@
 #include "calibrate/backends/library_kernels.h"
 #include "calibrate/bench/gemm_bench.h"
 #include "calibrate/bench/sample_data.h"
-#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -16,9 +15,9 @@ constexpr int kCheckedEntries = 12;
 
 LibraryKernels& grouped_kernels(Compute& compute, Precision precision) {
   LibraryKernels* kernels = compute.library_kernels();
-  if (kernels == nullptr) throw SystemError("this backend has no grouped products");
+  if (kernels == nullptr) throw UnsupportedCall("this backend has no grouped products");
   const std::string reason = kernels->why_no_grouped_gemm(precision);
-  if (!reason.empty()) throw SystemError(reason);
+  if (!reason.empty()) throw UnsupportedCall(reason);
   return *kernels;
 }
 

@@ -19,6 +19,7 @@ namespace meshwright::calibrate {
 
 using cpu::values;
 using Floats = std::vector<float>;
+inline Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
 
 inline std::unique_ptr<Compute> gpu() {
   Backend& module = open_backend("cuda");

@@ -8,8 +8,6 @@ namespace {
 constexpr std::int64_t kRows = 37;
 constexpr std::int64_t kCols = 1301;
 
-Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
-
 class Kernels : public OnBothDevices {};
 
 TEST_F(Kernels, LayerNormForwardAndBackward) {

@@ -5,8 +5,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
-
 class Router : public OnBothDevices {};
 
 TEST_F(Router, LossesAreAddedUp) {

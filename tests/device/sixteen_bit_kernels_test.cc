@@ -7,7 +7,7 @@ namespace meshwright::calibrate {
 namespace {
 
 constexpr double kTolerance = 0x1p-7;
-constexpr std::int64_t kRows = 19;
+constexpr std::int64_t kFewRows = 19;
 
 class SixteenBits : public OnBothDevices {
  protected:
@@ -18,8 +18,6 @@ class SixteenBits : public OnBothDevices {
     }
   }
 };
-
-Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
 
 // bf16 numbers of a device, two in one of 32 bits.
 Numbers narrow(Compute& c, Arrays& a, std::int64_t count, unsigned seed) {
@@ -34,18 +32,18 @@ void compare(Compute& c, Arrays& a, Numbers numbers, std::int64_t count) {
 
 TEST_F(SixteenBits, Norms) {
   expect_same_rows([](Compute& c, Arrays& a, std::int64_t cols) {
-    const std::int64_t count = kRows * cols;
+    const std::int64_t count = kFewRows * cols;
     const Numbers x = narrow(c, a, count, 1), dy = narrow(c, a, count, 2);
     const Numbers y = narrow(c, a, count, 3), dx = narrow(c, a, count, 4);
     const float *gamma = a.in(values(cols, 5)), *beta = a.in(values(cols, 6));
-    float *mean = a.out(zeros(kRows)), *rstd = a.out(zeros(kRows));
-    c.layer_norm_forward(x, gamma, beta, y, mean, rstd, kRows, cols);
-    c.layer_norm_backward(dy, x, gamma, mean, rstd, dx, a.in(zeros(cols)), a.in(zeros(cols)), kRows,
-                          cols);
+    float *mean = a.out(zeros(kFewRows)), *rstd = a.out(zeros(kFewRows));
+    c.layer_norm_forward(x, gamma, beta, y, mean, rstd, kFewRows, cols);
+    c.layer_norm_backward(dy, x, gamma, mean, rstd, dx, a.in(zeros(cols)), a.in(zeros(cols)),
+                          kFewRows, cols);
     compare(c, a, y, count);
     compare(c, a, dx, count);
-    c.rms_norm_forward(a.in(values(count, 7)), gamma, y, rstd, kRows, cols);
-    c.rms_norm_backward(dy, x, gamma, rstd, dy, a.in(zeros(cols)), kRows, cols);
+    c.rms_norm_forward(a.in(values(count, 7)), gamma, y, rstd, kFewRows, cols);
+    c.rms_norm_backward(dy, x, gamma, rstd, dy, a.in(zeros(cols)), kFewRows, cols);
     compare(c, a, y, count);
     compare(c, a, dy, count);
   });
@@ -53,17 +51,17 @@ TEST_F(SixteenBits, Norms) {
 
 TEST_F(SixteenBits, Activations) {
   expect_same_rows([](Compute& c, Arrays& a, std::int64_t cols) {
-    const std::int64_t count = kRows * cols;
+    const std::int64_t count = kFewRows * cols;
     const Numbers x = narrow(c, a, 2 * count, 1), dy = narrow(c, a, count, 2);
     const Numbers y = narrow(c, a, count, 3), dx = narrow(c, a, 2 * count, 4);
     const float* bias = a.in(values(2 * cols, 5));
-    c.bias_gelu_forward(a.in(values(count, 6)), bias, y, kRows, cols);
+    c.bias_gelu_forward(a.in(values(count, 6)), bias, y, kFewRows, cols);
     compare(c, a, y, count);
-    c.bias_relu_backward(dy, x, nullptr, y, nullptr, kRows, cols);
+    c.bias_relu_backward(dy, x, nullptr, y, nullptr, kFewRows, cols);
     compare(c, a, y, count);
-    c.bias_swiglu_forward(x, bias, y, kRows, cols);
+    c.bias_swiglu_forward(x, bias, y, kFewRows, cols);
     compare(c, a, y, count);
-    c.bias_geglu_backward(dy, x, bias, dx, nullptr, kRows, cols);
+    c.bias_geglu_backward(dy, x, bias, dx, nullptr, kFewRows, cols);
     compare(c, a, dx, 2 * count);
   });
 }

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "sim/base/error.h"
+#include "calibrate/backends/compute.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {
@@ -63,7 +63,7 @@ void check_cudnn(cudnnStatus_t status, std::string_view call) {
   const CudnnLibrary& library = cudnn_library();
   std::array<char, 1024> text{};
   library.last_error(text.data(), text.size());
-  throw SystemError(
+  throw UnsupportedCall(
       fmt::format("cuDNN: {} (at {}) {}", library.error_string(status), call, text.data()));
 }
 

@@ -29,7 +29,8 @@ struct CudnnLibrary {
 // Opened once and kept.
 const CudnnLibrary& cudnn_library();
 
-// A failed call becomes a SystemError with cuDNN's own text.
+// A failed call becomes an UnsupportedCall with cuDNN's own text. What went wrong on the device
+// itself the next call of CUDA says.
 void check_cudnn(cudnnStatus_t status, std::string_view call);
 
 }  // namespace meshwright::calibrate::cuda

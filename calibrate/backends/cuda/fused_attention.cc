@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/backends/compute.h"
 #include "calibrate/backends/cuda/cudnn_graph.h"
 #include "calibrate/backends/cuda/cudnn_library.h"
 #include "calibrate/backends/cuda/device_memory.h"
@@ -64,7 +65,7 @@ class CudnnAttention final : public FusedAttention {
 
   void run(const AttentionCall& call) override {
     const std::string reason = why_not(call);
-    if (!reason.empty()) throw SystemError(reason);
+    if (!reason.empty()) throw UnsupportedCall(reason);
     const ShapePlan& plan = plan_for(call);
     reserve_sums(call);
     workspace_.reserve(static_cast<std::size_t>(plan.plan.workspace));

@@ -23,7 +23,7 @@ class FusedAttention {
 
   // Makes the plan of this shape. Empty where there is one, else the reason.
   [[nodiscard]] virtual std::string why_not(const AttentionCall& call) = 0;
-  // Throws SystemError where there is no plan.
+  // Throws UnsupportedCall where there is no plan.
   virtual void run(const AttentionCall& call) = 0;
 };
 

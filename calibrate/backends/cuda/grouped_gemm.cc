@@ -11,6 +11,7 @@
 
 #include "calibrate/backends/cuda/check.h"
 #include "calibrate/backends/cuda/device_memory.h"
+#include "calibrate/backends/cuda/gemm_problem.h"
 #include "calibrate/backends/cuda/stream.h"
 #include "sim/base/error.h"
 
@@ -56,8 +57,10 @@ const CublasLibrary& cublas_library() {
 
 void check_cublas(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw SystemError(
-      fmt::format("cuBLAS: {} (at {})", cublas_library().status_string(status), call));
+  const std::string words =
+      fmt::format("cuBLAS: {} (at {})", cublas_library().status_string(status), call);
+  if (is_refusal(status)) throw UnsupportedCall(words);
+  throw SystemError(words);
 }
 
 struct DestroyCublasHandle {
@@ -115,7 +118,7 @@ class CublasGroupedGemm final : public GroupedGemm {
 
   void run(const GroupedGemmCall& call) override {
     const std::string reason = why_not(call.precision);
-    if (!reason.empty()) throw SystemError(reason);
+    if (!reason.empty()) throw UnsupportedCall(reason);
     const GroupedProblem p(call);
     if (p.m.empty() || call.n == 0 || call.k == 0) return;
     if (!handle_) handle_ = make_cublas_handle();

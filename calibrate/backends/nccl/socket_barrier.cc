@@ -34,24 +34,13 @@ struct Hello {
   std::int32_t round = 0;
 };
 
-// On any port, of either version of IP, or of the older one where a host has that alone.
-Socket open_door(std::uint16_t& port) {
-  Socket door(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const bool six = door.descriptor() >= 0;
-  if (!six) door = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage any{};
-  any.ss_family = six ? AF_INET6 : AF_INET;
-  socklen_t size = six ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  const int no = 0;
-  if (six) setsockopt(door.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  auto* address = reinterpret_cast<sockaddr*>(&any);
-  if (bind(door.descriptor(), address, size) != 0 || listen(door.descriptor(), SOMAXCONN) != 0 ||
-      getsockname(door.descriptor(), address, &size) != 0) {
+// Empty where this host lets nobody listen: then no rank has the barrier.
+Socket open_door() {
+  try {
+    return open_listener(0);
+  } catch (const SystemError&) {
     return Socket();
   }
-  port = ntohs(six ? reinterpret_cast<sockaddr_in6*>(&any)->sin6_port
-                   : reinterpret_cast<sockaddr_in*>(&any)->sin_port);
-  return door;
 }
 
 bool ready(const Socket& which, short what, Clock::time_point deadline) {
@@ -77,12 +66,13 @@ void block(const Socket& connection) {
 }
 
 // Empty where nobody is reached.
-Socket reach(const Door& door, Clock::time_point deadline) {
+Socket reach(const Door& door, const std::string& first, Clock::time_point deadline) {
   if (door.address.front() == '\0') return Socket();
+  const std::string address = reachable_address(door.address.data(), first);
   addrinfo wanted{}, *found = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
   const std::string port = std::to_string(door.port);
-  if (getaddrinfo(door.address.data(), port.c_str(), &wanted, &found) != 0) return Socket();
+  if (getaddrinfo(address.c_str(), port.c_str(), &wanted, &found) != 0) return Socket();
   Socket connection;
   for (const addrinfo* a = found; a != nullptr && connection.descriptor() < 0; a = a->ai_next) {
     Socket attempt(
@@ -139,12 +129,14 @@ int barrier_rounds(int ranks) {
 }
 
 std::unique_ptr<SocketBarrier> SocketBarrier::connect(HostRanks& ranks, const std::string& address,
+                                                      const std::string& first,
                                                       std::chrono::seconds patience) {
   auto barrier = std::make_unique<SocketBarrier>();
   const auto rounds = static_cast<std::size_t>(barrier_rounds(ranks.size()));
   barrier->from_.resize(rounds);
+  const Socket door = open_door();
   Door mine;
-  const Socket door = open_door(mine.port);
+  if (door.descriptor() >= 0) mine.port = port_of(door);
   if (address.size() < mine.address.size()) {
     std::copy(address.begin(), address.end(), mine.address.begin());
   }
@@ -155,7 +147,7 @@ std::unique_ptr<SocketBarrier> SocketBarrier::connect(HostRanks& ranks, const st
   for (std::size_t round = 0; whole && round < rounds; ++round) {
     const auto next = (static_cast<std::size_t>(ranks.rank()) + (std::size_t{1} << round)) %
                       static_cast<std::size_t>(ranks.size());
-    barrier->to_.push_back(reach(doors[next], deadline));
+    barrier->to_.push_back(reach(doors[next], first, deadline));
     const Hello hello{.round = static_cast<std::int32_t>(round)};
     whole = barrier->to_.back().descriptor() >= 0 &&
             send_whole(barrier->to_.back(), &hello, sizeof hello);

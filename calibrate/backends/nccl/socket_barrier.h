@@ -18,9 +18,11 @@ int barrier_rounds(int ranks);
 
 class SocketBarrier {
  public:
-  // Collective over `ranks`. `address`: of this rank, as others reach it. Null, on all ranks, where
-  // two that have to talk cannot reach each other within `patience`.
+  // Collective over `ranks`. `address`: of this rank, as it sees itself; `first`: of rank 0, as
+  // this rank reached it (reachable_address()). Null, on all ranks, where two that have to talk
+  // cannot reach each other within `patience`.
   static std::unique_ptr<SocketBarrier> connect(HostRanks& ranks, const std::string& address,
+                                                const std::string& first,
                                                 std::chrono::seconds patience);
 
   // Returns when all ranks have come. Throws SystemError when one of them is gone.

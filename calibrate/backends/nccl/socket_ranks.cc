@@ -315,7 +315,7 @@ void SocketRanks::barrier() {
   constexpr std::chrono::seconds kPatience{10};
   if (size_ > kFewRanks && !asked_for_barrier_) {
     asked_for_barrier_ = true;
-    barrier_ = SocketBarrier::connect(*this, address_, kPatience);
+    barrier_ = SocketBarrier::connect(*this, address_, first_, kPatience);
   }
   if (barrier_) {
     barrier_->wait();

@@ -76,6 +76,9 @@ class SocketRanks final : public HostRanks {
   void host_gather(const void* in, void* out, std::size_t bytes_per_rank) override;
   [[noreturn]] void abort(int exit_code) override;
 
+  // Barriers go from rank to rank. Known from the first one on.
+  [[nodiscard]] bool has_direct_barrier() const { return barrier_ != nullptr; }
+
  private:
   SocketRanks(int rank, int size, std::string address, std::string first);
   static std::unique_ptr<SocketRanks> listen_for(const Socket& listener, int size,

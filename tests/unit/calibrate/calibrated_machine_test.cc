@@ -42,6 +42,17 @@ TEST(SharedDevices, TheAdviceForSrunKeepsAllGpusVisible) {
   }
 }
 
+// Points that one rank plans and another does not would leave them in different collectives.
+TEST(LeastFreeMemory, IsThatOfTheFullestDevice) {
+  Alone world;
+  world.slowest_ = -gibibytes(70).value();  // of another rank, with its sign turned
+  DeviceDescription device;
+  device.free_memory = gibibytes(79);
+  EXPECT_EQ(least_free_memory(world, device), gibibytes(70));
+  device.free_memory = gibibytes(60);
+  EXPECT_EQ(least_free_memory(world, device), gibibytes(60));
+}
+
 TEST(NoisyWords, AreOneSentenceForAllPoints) {
   const std::string words =
       noisy_words({spread_point(0.2, true), spread_point(0.01, false), spread_point(0.43, true)});

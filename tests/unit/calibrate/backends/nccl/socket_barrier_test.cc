@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as threads of one process, over the loopback.
 #include "calibrate/backends/nccl/socket_barrier.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <functional>
-#include <thread>
 
 #include "sim/base/error.h"
+#include "tests/unit/calibrate/backends/nccl/ranks_as_threads.h"
 
 namespace meshwright::calibrate {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
 
-std::uint16_t free_port() {
-  const Socket probe(socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(probe.descriptor(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  getsockname(probe.descriptor(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin_port);
-}
-
-void on_ranks(int size, const std::function<void(SocketRanks&)>& work) {
-  const MeetingPoint point{.address = "127.0.0.1", .port = free_port()};
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] { work(*SocketRanks::meet(rank, size, point)); });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
+constexpr char kLoopback[] = "127.0.0.1";
 
 // 2^r ranks are reached after r rounds.
 TEST(SocketBarrier, TakesAsManyRoundsAsTheLogarithmOfTheRanks) {
@@ -67,7 +46,7 @@ TEST(SocketBarrier, NobodyLeavesBeforeAllHaveCome) {
     std::atomic<int> connected{0};
     thread_local std::unique_ptr<SocketBarrier> own;
     expect_nobody_leaves_early(size, [&](SocketRanks& ranks, int time) {
-      if (time == 1) own = SocketBarrier::connect(ranks, "127.0.0.1", kPatience);
+      if (time == 1) own = SocketBarrier::connect(ranks, kLoopback, kLoopback, kPatience);
       ASSERT_NE(own, nullptr);
       if (time == 1) ++connected;
       own->wait();
@@ -77,15 +56,20 @@ TEST(SocketBarrier, NobodyLeavesBeforeAllHaveCome) {
 }
 
 TEST(SocketBarrier, TheBarrierOfManyRanksIsOne) {
-  expect_nobody_leaves_early(9, [](SocketRanks& ranks, int) { ranks.barrier(); });
+  expect_nobody_leaves_early(9, [](SocketRanks& ranks, int) {
+    ranks.barrier();
+    EXPECT_TRUE(ranks.has_direct_barrier());
+  });
 }
 
 // One rank cannot say where it is: none has the barrier, and all go through rank 0.
 TEST(SocketBarrier, WhereOneCannotBeReachedNobodyHasIt) {
   std::atomic<int> without{0};
   on_ranks(6, [&](SocketRanks& ranks) {
-    const std::string address = ranks.rank() == 3 ? "" : "127.0.0.1";
-    if (SocketBarrier::connect(ranks, address, std::chrono::seconds(1)) == nullptr) ++without;
+    const std::string address = ranks.rank() == 3 ? "" : kLoopback;
+    if (SocketBarrier::connect(ranks, address, kLoopback, std::chrono::seconds(1)) == nullptr) {
+      ++without;
+    }
   });
   EXPECT_EQ(without, 6);
 }
@@ -93,7 +77,7 @@ TEST(SocketBarrier, WhereOneCannotBeReachedNobodyHasIt) {
 TEST(SocketBarrier, ARankThatIsGoneEndsIt) {
   std::atomic<int> told{0};
   on_ranks(6, [&](SocketRanks& ranks) {
-    const auto barrier = SocketBarrier::connect(ranks, "127.0.0.1", kPatience);
+    const auto barrier = SocketBarrier::connect(ranks, kLoopback, kLoopback, kPatience);
     ASSERT_NE(barrier, nullptr);
     if (ranks.rank() == 2) return;
     try {

@@ -14,6 +14,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "calibrate/backends/nccl/socket_ranks.h"
 
@@ -94,31 +95,56 @@ bool joins_group(int rank, const std::string& address_of_rank_0) {
   return group->size() == (rank == 0 ? 1 : 2) && group->host_max(rank) == (rank == 0 ? 0.0 : 2.0);
 }
 
-int on_two_hosts() {
+// More ranks than go through rank 0. Their barrier finds its way between the hosts, too.
+bool has_barrier(int rank, const std::string& address_of_rank_0) {
+  constexpr int kRanks = 6;
+  const auto world = SocketRanks::meet(
+      rank, kRanks,
+      {.address = address_of_rank_0, .port = kPort, .patience = std::chrono::seconds(10)});
+  world->barrier();
+  return world->has_direct_barrier();
+}
+
+using RankWork = bool (*)(int rank, const std::string& address_of_rank_0);
+
+// Ranks first, first + step, ... below `end` of one host. Threads stay in the network they are
+// made in.
+bool all_work(RankWork work, int first, int step, int end, const std::string& address) {
+  std::vector<std::future<bool>> ranks;
+  for (int rank = first; rank < end; rank += step) {
+    ranks.push_back(std::async(std::launch::async, work, rank, address));
+  }
+  bool good = true;
+  for (std::future<bool>& rank : ranks) good = rank.get() && good;
+  return good;
+}
+
+int on_two_hosts(const std::function<bool()>& first_host,
+                 const std::function<bool()>& second_host) {
   alarm(40);  // a rank that waits for one that does not come
   if (!become_root_of_a_network()) return kNoNamespaces;
-  SecondHost second([] { return joins_group(2, "10.99.0.1"); });
+  SecondHost second(second_host);
   if (!second.connect()) return kNoNamespaces;
-  auto first = std::async(std::launch::async, [] { return joins_group(0, "127.0.1.1"); });
-  const bool own = joins_group(1, "127.0.1.1");
-  return first.get() && own && second.has_worked() ? kGood : kWrong;
+  const bool first = first_host();
+  return second.has_worked() && first ? kGood : kWrong;
 }
 
 // The child never returns into the test program.
-[[noreturn]] void end_on_two_hosts() {
+[[noreturn]] void end_on_two_hosts(const std::function<bool()>& first_host,
+                                   const std::function<bool()>& second_host) {
   try {
-    _exit(on_two_hosts());
+    _exit(on_two_hosts(first_host, second_host));
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     _exit(kWrong);
   }
 }
 
-// Before: rank 2 waited 60 s for rank 1 at 127.0.0.1, its own host.
-TEST(SocketRanks, AGroupOverTwoHostsMeetsThoughItsFirstRankCallsItselfLoopback) {
+void expect_good_on_two_hosts(const std::function<bool()>& first_host,
+                              const std::function<bool()>& second_host) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
-  if (child == 0) end_on_two_hosts();
+  if (child == 0) end_on_two_hosts(first_host, second_host);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
@@ -126,6 +152,19 @@ TEST(SocketRanks, AGroupOverTwoHostsMeetsThoughItsFirstRankCallsItselfLoopback) 
     GTEST_SKIP() << "this machine lets us make no network namespaces, or has no ip";
   }
   EXPECT_EQ(WEXITSTATUS(status), kGood);
+}
+
+// Before: rank 2 waited 60 s for rank 1 at 127.0.0.1, its own host.
+TEST(SocketRanks, AGroupOverTwoHostsMeetsThoughItsFirstRankCallsItselfLoopback) {
+  expect_good_on_two_hosts([] { return all_work(joins_group, 0, 1, 2, "127.0.1.1"); },
+                           [] { return all_work(joins_group, 2, 1, 3, "10.99.0.1"); });
+}
+
+// Before: ranks of the second host looked for rank 0 at 127.0.0.1, and all barriers went through
+// rank 0, the first after 10 s.
+TEST(SocketBarrier, FindsItsWayBetweenHostsThoughRankZeroCallsItselfLoopback) {
+  expect_good_on_two_hosts([] { return all_work(has_barrier, 0, 2, 6, "127.0.1.1"); },
+                           [] { return all_work(has_barrier, 1, 2, 6, "10.99.0.1"); });
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as threads of one process, over the loopback.
 #include "calibrate/backends/nccl/socket_ranks.h"
 
 #include <gmock/gmock.h>
@@ -9,28 +8,15 @@
 
 #include <array>
 #include <cstdlib>
-#include <functional>
 #include <thread>
 
 #include "sim/base/error.h"
+#include "tests/unit/calibrate/backends/nccl/ranks_as_threads.h"
 
 namespace meshwright::calibrate {
 namespace {
 
 using ::testing::ElementsAre;
-
-// One that nobody listens on now.
-std::uint16_t free_port() { return port_of(open_listener(0)); }
-
-void on_ranks(int size, const std::function<void(SocketRanks&)>& work,
-              const std::string& address = "127.0.0.1") {
-  const MeetingPoint point{.address = address, .port = free_port()};
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] { work(*SocketRanks::meet(rank, size, point)); });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
 
 TEST(SocketRanks, GatherBroadcastAndMaximum) {
   on_ranks(4, [](SocketRanks& ranks) {
