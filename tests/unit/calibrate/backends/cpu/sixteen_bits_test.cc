@@ -15,7 +15,7 @@ namespace {
 using Floats = std::vector<float>;
 using Bits = std::vector<std::uint16_t>;
 
-constexpr std::int64_t kRows = 3, kCols = 12, kCount = kRows * kCols;
+constexpr std::int64_t kRows = 3, kCols = 12, kNumbers = kRows * kCols;
 
 Bits narrow(const Floats& numbers) {
   Bits bits;
@@ -31,10 +31,10 @@ ConstNumbers read(const Bits& bits) { return {bits.data(), Precision::bf16}; }
 Numbers written(Bits& bits) { return {bits.data(), Precision::bf16}; }
 
 TEST(SixteenBitKernels, ANormReadsAndWritesThem) {
-  const Bits x = narrow(values(kCount, 1));
+  const Bits x = narrow(values(kNumbers, 1));
   const Floats x_wide = wide(x), gamma = values(kCols, 2), beta = values(kCols, 3);
-  Floats mean(kRows), rstd(kRows), expected(kCount);
-  Bits y(kCount);
+  Floats mean(kRows), rstd(kRows), expected(kNumbers);
+  Bits y(kNumbers);
   one_core().layer_norm_forward(x_wide.data(), gamma.data(), beta.data(), expected.data(),
                                 mean.data(), rstd.data(), kRows, kCols);
   one_core().layer_norm_forward(read(x), gamma.data(), beta.data(), written(y), mean.data(),
@@ -47,9 +47,9 @@ TEST(SixteenBitKernels, ANormReadsAndWritesThem) {
 }
 
 TEST(SixteenBitKernels, AGatedActivationsGradientIsRoundedAndItsBiasIsNot) {
-  const Floats dy = values(kCount, 1), x = values(2 * kCount, 2), bias = values(2 * kCols, 3);
-  Floats expected(2 * kCount), expected_bias(2 * kCols), dbias(2 * kCols);
-  Bits dx(2 * kCount);
+  const Floats dy = values(kNumbers, 1), x = values(2 * kNumbers, 2), bias = values(2 * kCols, 3);
+  Floats expected(2 * kNumbers), expected_bias(2 * kCols), dbias(2 * kCols);
+  Bits dx(2 * kNumbers);
   one_core().bias_swiglu_backward(dy.data(), x.data(), bias.data(), expected.data(),
                                   expected_bias.data(), kRows, kCols);
   one_core().bias_swiglu_backward(dy.data(), x.data(), bias.data(), written(dx), dbias.data(),
