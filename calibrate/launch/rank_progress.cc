@@ -31,6 +31,7 @@ struct Current {
   std::atomic<const char*> name{"start"};
   std::atomic<double> amount{0.0}, slow{0.0};
   std::atomic<bool> waits{false}, is_over{false};
+  std::atomic<int> waits_for_others{0};
   std::atomic<DeviceKind> device{DeviceKind::cpu};
 };
 Current current;
@@ -85,7 +86,7 @@ class Reporter {
 
   void end_if_stuck() {
     const auto now = std::chrono::steady_clock::now();
-    if (current.count != count_) {
+    if (current.count != count_ || (current.waits && current.waits_for_others > 0)) {
       count_ = current.count;
       since_ = now;
     }
@@ -117,6 +118,10 @@ void begin_operation(const Operation& operation) {
   current.is_over.store(operation.is_over, kRelaxed);
   current.count.fetch_add(1, std::memory_order_release);
 }
+
+WaitForOthers::WaitForOthers() { current.waits_for_others.fetch_add(1); }
+
+WaitForOthers::~WaitForOthers() { current.waits_for_others.fetch_sub(1); }
 
 void watch_device(DeviceKind kind) { current.device.store(kind, std::memory_order_relaxed); }
 

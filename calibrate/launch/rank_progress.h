@@ -19,6 +19,16 @@ struct Operation {
 // The operation before it has ended. A few nanoseconds: every collective and product calls it.
 void begin_operation(const Operation& operation);
 
+// While one lives, this rank has nothing to do until others are done, which may take long: only
+// they are judged, each by itself.
+class WaitForOthers {
+ public:
+  WaitForOthers();
+  WaitForOthers(const WaitForOthers&) = delete;
+  WaitForOthers& operator=(const WaitForOthers&) = delete;
+  ~WaitForOthers();
+};
+
 // The kind of device that this rank has; a core until it is told.
 void watch_device(DeviceKind kind);
 

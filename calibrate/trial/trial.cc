@@ -10,6 +10,7 @@
 
 #include "calibrate/trial/inference_step.h"
 #include "calibrate/trial/layer/experts.h"
+#include "calibrate/trial/ranks/await_all.h"
 #include "calibrate/trial/ranks/out_of_memory.h"
 #include "calibrate/trial/samples.h"
 #include "calibrate/trial/trial_step.h"
@@ -183,7 +184,7 @@ Observation run_trial(const Model& model, const Job& asked, const Layout& layout
   if (o.ranks < world.size()) some = world.split(takes_part ? 0 : kNoGroup, world.rank());
   Communicator& ranks = some == nullptr ? world : *some;
   if (takes_part) (trains ? train_on : infer_on)(ranks, run_model, run_job, compute, options, o);
-  world.barrier();
+  await_all(world);
   return o;
 }
 

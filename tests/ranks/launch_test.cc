@@ -138,17 +138,33 @@ TEST(Ranks, ALongOperationOfItsOwnIsNoHang) {
   EXPECT_GT(seconds, 5.0);
 }
 
-// Under another launcher than ours nobody reads reports, and the rank ends itself.
-TEST(Ranks, UnderAnotherLauncherAHangingRankEndsItself) {
+struct ForeignRun {
+  int exit_code = -1;
+  std::string text = std::string(65536, '\0');
+};
+ForeignRun run_under_another_launcher(const std::string& how) {
+  ForeignRun run;
   const std::string command = std::string(
                                   "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
                                   "mpirun -np 2 --oversubscribe ") +
-                              MESHWRIGHT_RANK_PROBE + " loop 2>&1";
-  std::string text(65536, '\0');
+                              MESHWRIGHT_RANK_PROBE + " " + how + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  text.resize(fread(text.data(), 1, text.size(), pipe));
-  EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 3);
+  if (pipe == nullptr) return run;
+  run.text.resize(fread(run.text.data(), 1, run.text.size(), pipe));
+  run.exit_code = WEXITSTATUS(pclose(pipe));
+  return run;
+}
+
+// A layout that is smaller than the job leaves ranks over for a whole trial.
+TEST(Ranks, UnderAnotherLauncherARankThatHasNothingToDoIsNoHang) {
+  const ForeignRun run = run_under_another_launcher("idle");
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+}
+
+// Under another launcher than ours nobody reads reports, and the rank ends itself.
+TEST(Ranks, UnderAnotherLauncherAHangingRankEndsItself) {
+  const auto [exit_code, text] = run_under_another_launcher("loop");
+  EXPECT_EQ(exit_code, 3);
   EXPECT_THAT(text, HasSubstr("meshwright: rank 1 on " + host_name() + ": no progress for 2 s"));
 }
 

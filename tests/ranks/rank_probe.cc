@@ -194,6 +194,19 @@ int stand_still(Communicator& world, const std::string& how) {
   return 0;
 }
 
+// Rank 1 works for twice as long as a rank with a GPU may wait in one collective; rank 0 has
+// nothing to do.
+int idle_rank(Communicator& world) {
+  watch_device(DeviceKind::gpu);
+  for (int i = 0; world.rank() == 1 && i < 16; ++i) {
+    begin_operation({.name = "product"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  const WaitForOthers idle;
+  world.barrier();
+  return 0;
+}
+
 // A message to a rank that does not exist: MPI's own error becomes ours.
 int send_to_nobody(Communicator& world) {
   const float value = 1.0F;
@@ -209,12 +222,13 @@ int run(const std::string& what) {
   Backend& cpu = open_backend("cpu");
   const auto compute = cpu.make_compute(0);
   const auto place = find_rank_place(process_environment());
-  const bool stands = what == "stop" || what == "loop" || what == "work";
+  const bool stands = what == "stop" || what == "loop" || what == "work" || what == "idle";
   if (place && stands) report_progress(*place, seconds(2));
   const auto world = reporting(open_backend("mpi").make_world(*compute));
   if (!place || place->rank != world->rank() || place->size != world->size()) return 1;
   if (what == "collectives") return check_collectives(*world);
   if (what == "error") return send_to_nobody(*world);
+  if (what == "idle") return idle_rank(*world);
   if (stands) return stand_still(*world, what);
   return end_badly(*world, what);
 }

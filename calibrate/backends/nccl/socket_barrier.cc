@@ -3,13 +3,9 @@
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -25,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 // Where a rank waits for those before it.
 struct Door {
   std::uint16_t port = 0;
-  std::array<char, 256> address{};
+  AddressText address{};
 };
 
 // First message to a door.
@@ -59,8 +55,7 @@ bool connected(const Socket& attempt, const addrinfo& to, Clock::time_point dead
 }
 
 void block(const Socket& connection) {
-  const int yes = 1;
-  setsockopt(connection.descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  send_at_once(connection);
   const int flags = fcntl(connection.descriptor(), F_GETFL);
   fcntl(connection.descriptor(), F_SETFL, flags & ~O_NONBLOCK);
 }

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/backends/nccl/socket_ranks.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <net/if.h>
 #include <netdb.h>
-#include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -26,10 +20,6 @@ namespace meshwright::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A numeric address of IPv6 with its interface ("fe80::1%eth0") and the zero that ends it.
-constexpr std::size_t kAddressLength = INET6_ADDRSTRLEN + IF_NAMESIZE + 1;
-using AddressText = std::array<char, kAddressLength>;
 
 // First message of a rank. A connection that sends something else is a stranger.
 struct Greeting {
@@ -62,57 +52,6 @@ void read_all(const Socket& from, void* data, std::size_t bytes) {
     at += done;
     bytes -= static_cast<std::size_t>(done);
   }
-}
-
-// An address of this host, of either family.
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-};
-
-SocketAddress any_address(int family, std::uint16_t port) {
-  SocketAddress address;
-  address.storage.ss_family = static_cast<sa_family_t>(family);
-  if (family == AF_INET6) {
-    reinterpret_cast<sockaddr_in6*>(&address.storage)->sin6_port = htons(port);
-    address.size = sizeof(sockaddr_in6);
-  } else {
-    reinterpret_cast<sockaddr_in*>(&address.storage)->sin_port = htons(port);
-    address.size = sizeof(sockaddr_in);
-  }
-  return address;
-}
-
-// Empty, with the reason in errno, where it cannot listen.
-Socket listener_of(int family, std::uint16_t port) {
-  Socket listener(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (listener.descriptor() < 0) return listener;
-  const int no = 0, yes = 1;
-  if (family == AF_INET6) {
-    setsockopt(listener.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  }
-  setsockopt(listener.descriptor(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  SocketAddress any = any_address(family, port);
-  const bool listens = bind(listener.descriptor(), any.get(), any.size) == 0 &&
-                       listen(listener.descriptor(), SOMAXCONN) == 0;
-  return listens ? std::move(listener) : Socket();
-}
-
-using NameOf = int (*)(int, sockaddr*, socklen_t*);  // getsockname, getpeername
-
-// Numeric address of one side of a connection.
-std::string address_text(const Socket& connection, NameOf name_of) {
-  SocketAddress address;
-  name_of(connection.descriptor(), address.get(), &address.size);
-  AddressText text{};
-  getnameinfo(address.get(), address.size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  return text.data();
-}
-
-void send_at_once(const Socket& connection) {
-  const int yes = 1;
-  setsockopt(connection.descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
 // Empty when nobody answers there, yet.
@@ -151,48 +90,6 @@ std::optional<int> number_in(const char* variable) {
 }
 
 }  // namespace
-
-Socket open_listener(std::uint16_t port, const std::vector<int>& families) {
-  for (const int family : families) {
-    Socket listener = listener_of(family, port);
-    if (listener.descriptor() >= 0) return listener;
-    if (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL) break;
-  }
-  fail(fmt::format("cannot listen on port {}", port));
-}
-
-std::uint16_t port_of(const Socket& listener) {
-  SocketAddress bound;
-  getsockname(listener.descriptor(), bound.get(), &bound.size);
-  return bound.storage.ss_family == AF_INET6
-             ? ntohs(reinterpret_cast<const sockaddr_in6*>(&bound.storage)->sin6_port)
-             : ntohs(reinterpret_cast<const sockaddr_in*>(&bound.storage)->sin_port);
-}
-
-bool is_loopback(const std::string& address) {
-  constexpr std::uint32_t kLoopbackNet = 127;
-  in6_addr six{};
-  if (inet_pton(AF_INET6, address.c_str(), &six) == 1) {
-    const bool mapped = IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == kLoopbackNet;
-    return mapped || IN6_IS_ADDR_LOOPBACK(&six);
-  }
-  in_addr four{};
-  return inet_pton(AF_INET, address.c_str(), &four) == 1 &&
-         ntohl(four.s_addr) >> 24 == kLoopbackNet;
-}
-
-std::string reachable_address(const std::string& theirs, const std::string& first) {
-  return is_loopback(theirs) ? first : theirs;
-}
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-Socket::~Socket() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
 
 SocketRanks::SocketRanks(int rank, int size, std::string address, std::string first)
     : rank_(rank), size_(size), address_(std::move(address)), first_(std::move(first)) {}
@@ -250,8 +147,8 @@ std::unique_ptr<SocketRanks> SocketRanks::connect_to(int rank, int size,
   send_at_once(leader);
   const Greeting greeting{.rank = rank, .size = size};
   write_all(leader, &greeting, sizeof greeting);
-  std::unique_ptr<SocketRanks> ranks(new SocketRanks(rank, size, address_text(leader, getsockname),
-                                                     address_text(leader, getpeername)));
+  std::unique_ptr<SocketRanks> ranks(
+      new SocketRanks(rank, size, own_address(leader), peer_address(leader)));
   ranks->peers_.push_back(std::move(leader));
   return ranks;
 }

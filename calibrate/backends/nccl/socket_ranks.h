@@ -11,8 +11,6 @@
 // rank 0 itself.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,38 +18,11 @@
 #include <vector>
 
 #include "calibrate/backends/host_ranks.h"
+#include "calibrate/backends/nccl/sockets.h"
 
 namespace meshwright::calibrate {
 
 class SocketBarrier;
-
-// An open file descriptor of a socket.
-class Socket {
- public:
-  explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  Socket& operator=(Socket&& other) noexcept;
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  ~Socket();
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-// Listens on `port` of all addresses, 0: on a free one. Families are tried in this order; the next
-// one where this host does not have one (IPv6 may be off). Throws SystemError.
-Socket open_listener(std::uint16_t port, const std::vector<int>& families = {AF_INET6, AF_INET});
-std::uint16_t port_of(const Socket& listener);
-
-// Tells whether a numeric address is of this host's loopback: 127.0.0.0/8 (also as
-// ::ffff:127.0.0.1) or ::1.
-bool is_loopback(const std::string& address);
-
-// Address at which this rank reaches another one, that sees itself at `theirs`; this rank reached
-// the first one at `first`.
-std::string reachable_address(const std::string& theirs, const std::string& first);
 
 struct MeetingPoint {
   std::string address;     // of rank 0: a name or a number

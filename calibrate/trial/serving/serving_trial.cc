@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "calibrate/trial/ranks/await_all.h"
 #include "calibrate/trial/serving/pool_flow.h"
 #include "calibrate/trial/serving/serving_engine.h"
 #include "calibrate/trial/serving/serving_results.h"
@@ -177,11 +178,11 @@ ServingObservation run_serving_trial(const ServingScenario& scenario, int replic
                    model_of(scenario, load, o.kv_blocks, o.precision, options.seed));
     if (options.warmup_requests > 0) engine->run(warmup_of(load, options.warmup_requests));
   }
-  world.barrier();
+  await_all(world);
   if (takes_part) {
     engine->run(load, {static_cast<std::size_t>(replica), static_cast<std::size_t>(replicas)});
   }
-  world.barrier();
+  await_all(world);
   o.peak_memory = bytes(world.host_max(engine ? engine->model().peak_memory().value() : 0.0));
   o.kv_cache = bytes(world.host_max(engine ? engine->model().cache_size().value() : 0.0));
   if (engine) o.transfers = engine->transfers();
@@ -248,9 +249,9 @@ ServingObservation run_pools_trial(const ServingScenario& decode, const ServedPo
     const int warmup = options.warmup_requests * sizes.replicas();
     if (warmup > 0) (void)serve(warmup_of(load, warmup));
   }
-  world.barrier();
+  await_all(world);
   if (takes_part) handovers = serve(load);
-  world.barrier();
+  await_all(world);
   o.peak_memory = bytes(world.host_max(engine ? engine->model().peak_memory().value() : 0.0));
   o.kv_cache = bytes(world.host_max(engine ? engine->model().cache_size().value() : 0.0));
   if (engine) o.transfers = engine->transfers();

@@ -36,10 +36,16 @@ float initial_value(Init init, float number) {
   return 0.0F;
 }
 
+// The host makes them, whatever the device: the watch over ranks sees that it goes on.
 std::vector<float> initial_values(const Parameter& p, std::uint64_t seed) {
+  constexpr std::int64_t kBetweenReports = std::int64_t{1} << 22U;
+  const Bytes size = bytes(static_cast<double>(p.count()) * sizeof(float));
   std::vector<float> values(static_cast<std::size_t>(p.count()));
   const std::uint64_t stream = stream_of(p.name);
   for (std::int64_t i = 0; i < p.count(); ++i) {
+    if (i % kBetweenReports == 0) {
+      begin_operation({.name = "initial weights", .amount = size, .slow = slow_transfer(size)});
+    }
     const auto row = static_cast<std::uint64_t>(p.global_row(i));
     const auto col = static_cast<std::uint64_t>(p.global_col(i));
     values[static_cast<std::size_t>(i)] =
@@ -136,8 +142,6 @@ void ParameterStore::place(const KeptStates& kept) {
 void ParameterStore::fill(ParameterUnit& unit, Compute& compute, std::uint64_t seed) {
   compute.fill_zero(unit.weights.data(), unit.weights.size());
   for (const Parameter* p : unit.members) {
-    const Bytes size = bytes(static_cast<double>(p->count()) * sizeof(float));
-    begin_operation({.name = "initial weights", .amount = size, .slow = slow_transfer(size)});
     const auto values = initial_values(*p, seed);
     compute.upload(p->weight, values.data(), values.size() * sizeof(float));
     compute.synchronize();
