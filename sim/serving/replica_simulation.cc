@@ -39,11 +39,7 @@ void ReplicaSimulation::enqueue(const QueuedRequest& request) {
     }
     next_group_ = (best + 1) % groups_.size();
   }
-  // A stream that is ahead may have asked for a later one before.
-  auto& waiting = groups_[best].waiting;
-  auto at = waiting.end();
-  while (has_streams_ && at != waiting.begin() && (at - 1)->enqueued > request.enqueued) --at;
-  waiting.insert(at, request);
+  groups_[best].waiting.push_back(request);
 }
 
 std::optional<Seconds> ReplicaSimulation::start_of(const Group& group, Seconds clock) const {
@@ -63,18 +59,12 @@ std::optional<Seconds> ReplicaSimulation::start_of(const Group& group, Seconds c
   return start;
 }
 
-std::optional<Seconds> ReplicaSimulation::next_start(std::size_t stream) const {
-  if (!has_streams_) return next_start();
-  const Group& group = groups_[stream];
-  if (group.is_stepping) return std::nullopt;
-  return start_of(group, std::max(group.free, stage_free_.front()));
-}
-
 std::optional<Seconds> ReplicaSimulation::next_start() const {
   std::optional<Seconds> first;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const auto start = has_streams_ ? next_start(i) : start_of(groups_[i], clock_);
-    if (start && (!first || *start < *first)) first = start;
+    std::optional<Seconds> own = has_streams_ ? next_start(i) : start_of(groups_[i], clock_);
+    if (groups_[i].pass) own = groups_[i].pass->end;
+    if (own && (!first || *own < *first)) first = own;
   }
   return first;
 }
@@ -101,27 +91,6 @@ double ReplicaSimulation::used(const Group& group, double more) const {
 
 double ReplicaSimulation::requests_in(const Group& group) const {
   return static_cast<double>(group.running.size() + group.prompts.size() + group.arriving.size());
-}
-
-double ReplicaSimulation::requests_beside(const Group& group) const {
-  if (!has_streams_) return requests_in(group);
-  double sum = 0;
-  for (const Group& one : groups_) sum += requests_in(one);
-  return sum;
-}
-
-double ReplicaSimulation::used_beside(const Group& group, double more) const {
-  if (!has_streams_) return used(group, more);
-  double sum = 0;
-  for (const Group& one : groups_) sum += used(one, more);
-  return sum;
-}
-
-double ReplicaSimulation::reserved_beside(const Group& group) const {
-  if (!has_streams_) return group.reserved;
-  double sum = 0;
-  for (const Group& one : groups_) sum += one.reserved;
-  return sum;
 }
 
 std::vector<int> ReplicaSimulation::decodes_of(std::size_t group) const {
@@ -437,16 +406,7 @@ void ReplicaSimulation::compose_step(Seconds start, std::size_t stream) {
   first_tokens_.clear();
   ends_.clear();
   start_ = start;
-  if (has_streams_) {
-    Group& group = groups_[stream];
-    group.start = start;
-    group.is_stepping = true;
-    fetch(group, start);
-    begin_arrived(group, start);
-    compose(group, seen_until(start, true));
-    slowest_ = mean_ = group.step;
-    return;
-  }
+  if (has_streams_) return compose_stream(groups_[stream], start);
   const bool idle = was_idle_ || start > clock_;
   const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
   const Seconds seen = seen_until(decision, idle);
@@ -480,16 +440,7 @@ void ReplicaSimulation::finish_step(Seconds end, std::size_t stream) {
 }
 
 void ReplicaSimulation::end_steps(const Finished& finished, std::size_t stream) {
-  if (has_streams_) {
-    Group& group = groups_[stream];
-    end_decodes(group, finished.end, finished.steps, finished.each);
-    end_prompts(group, finished.end, {});
-    group.free = finished.end;
-    group.is_stepping = false;
-    busy_ += finished.each * finished.steps / static_cast<double>(replica_.cost.stages);
-    run_.steps += static_cast<std::int64_t>(finished.steps);
-    return;
-  }
+  if (has_streams_) return end_pass(groups_[stream], finished);
   for (Group& group : groups_) {
     end_decodes(group, finished.end, finished.steps, finished.each);
     end_prompts(group, finished.end, finished.prompt_delay);
@@ -507,53 +458,8 @@ void ReplicaSimulation::end_steps(const Finished& finished, std::size_t stream) 
   if (empty && ends_.empty() && first_tokens_.empty()) last_start_ = start_;
 }
 
-// Others have nothing to do, now or later.
-bool ReplicaSimulation::is_alone(std::size_t stream) const {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (i != stream && (requests_in(groups_[i]) > 0.0 || !groups_[i].waiting.empty())) return false;
-  }
-  return true;
-}
-
-// Equal steps, one behind the other, through all stages. Returns when the last one is over.
-Seconds ReplicaSimulation::pass_stages(Seconds start, Seconds pass, double steps) {
-  const Seconds each = pass / static_cast<double>(stage_free_.size());
-  Seconds at = start + pass * (steps - 1.0);
-  for (Seconds& free : stage_free_) {
-    at = std::max(at, free) + each;
-    free = at;
-  }
-  return at;
-}
-
-void ReplicaSimulation::advance_stream(Seconds limit) {
-  std::size_t stream = 0;
-  std::optional<Seconds> start;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const auto own = next_start(i);
-    if (!own || (start && *own >= *start)) continue;
-    start = own;
-    stream = i;
-  }
-  compose_step(*start, stream);
-  Seconds pass = pass_time(replica_, slowest_, mean_);
-  double steps = 1.0;
-  if (slowest_.decode_sequences > 0.0 && is_alone(stream)) {
-    steps = steps_alike(pass, limit);
-    if (steps > 1.0) {
-      // Contexts grow: the middle step stands for all.
-      slowest_.decode_context +=
-          (steps - 1.0) / 2.0 * rule_.tokens_per_step * slowest_.decode_sequences;
-      pass = pass_time(replica_, slowest_, slowest_);
-    }
-  }
-  const bool empty = slowest_.decode_sequences == 0.0 && slowest_.prefill_tokens == 0.0;
-  const Seconds end = empty ? *start : pass_stages(*start, pass, steps);
-  end_steps({end, steps, steps > 1.0 ? pass : end - *start, {}}, stream);
-}
-
 void ReplicaSimulation::advance(Seconds limit) {
-  if (has_streams_) return advance_stream(limit);
+  if (has_streams_) return advance_streams(limit);
   compose_step(std::max(clock_, *next_start()));
   StepDuration one = step_duration(replica_, slowest_, mean_);
   double steps = 1.0;

@@ -103,6 +103,14 @@ class ReplicaSimulation {
     QueuedRequest request{};
     Seconds there{};
   };
+  // A step that is over, or so many equal ones.
+  struct Finished {
+    Seconds end{};
+    double steps = 1;
+    Seconds each{};
+    Seconds prompt_delay{};
+  };
+
   struct Group {
     std::deque<QueuedRequest> waiting{};
     std::deque<Arriving> arriving{};  // one after the other
@@ -127,14 +135,6 @@ class ReplicaSimulation {
     std::vector<int> thrown_out{};
     std::vector<int> fetched{};
   };
-  // A step that is over, or so many equal ones.
-  struct Finished {
-    Seconds end{};
-    double steps = 1;
-    Seconds each{};
-    Seconds prompt_delay{};
-  };
-
   // Tokens of the cache that a request with so many takes.
   [[nodiscard]] double held(double tokens) const;
   // That the group's requests take, once each that runs has `more` tokens.
@@ -167,7 +167,10 @@ class ReplicaSimulation {
   void end_steps(const Finished& finished, std::size_t stream);
   [[nodiscard]] double steps_alike(Seconds duration, Seconds limit) const;
   [[nodiscard]] bool is_alone(std::size_t stream) const;
-  void advance_stream(Seconds limit);
+  void compose_stream(Group& group, Seconds start);
+  void end_pass(Group& group, const Finished& finished);
+  void advance_streams(Seconds limit);
+  void begin_pass(Seconds start, std::size_t stream, Seconds limit);
   [[nodiscard]] Seconds pass_stages(Seconds start, Seconds pass, double steps);
 
   const ServingReplica& replica_;

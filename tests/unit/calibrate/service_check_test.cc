@@ -11,7 +11,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-Model two_layers() {
+Model model_of_two_layers() {
   Model model;
   model.name = "two";
   model.num_layers = 2;
@@ -48,7 +48,7 @@ ServingCluster one_core() {
 
 // Of 1, 4, 8 and 16 sequences the prompts' step and one that decodes.
 TEST(ServiceCheck, TimesStepsOfPromptsAndDecodes) {
-  const auto service = service_alone(two_layers(), plain_engine(), 1, 1);
+  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 1);
   ASSERT_TRUE(service.has_value());
   IdleCompute compute;
   Alone world;
@@ -68,7 +68,7 @@ TEST(ServiceCheck, TimesStepsOfPromptsAndDecodes) {
 
 // Each step is measured as 1.2 of what its parts are predicted to take.
 TEST(ServiceCheck, SaysHowMuchAStepTakesBesideItsParts) {
-  const auto service = service_alone(two_layers(), plain_engine(), 1, 1);
+  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 1);
   ASSERT_TRUE(service.has_value());
   std::vector<MeasuredPoint> points = served_steps(*service);
   EXPECT_EQ(remainder_words(*service, points), "");
@@ -85,7 +85,7 @@ TEST(ServiceCheck, SaysHowMuchAStepTakesBesideItsParts) {
 
 // Prompts of several stages wait for each other's.
 TEST(ServiceCheck, OfStagesStepsThatDecodeCount) {
-  const auto service = service_alone(two_layers(), plain_engine(), 1, 2);
+  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 2);
   ASSERT_TRUE(service.has_value());
   for (const MeasuredPoint& step : served_steps(*service)) {
     EXPECT_FALSE(step.as<timed::ServedStep>()->shape.prompts);
@@ -94,14 +94,14 @@ TEST(ServiceCheck, OfStagesStepsThatDecodeCount) {
 
 // 70 G parameters would take minutes; three stages have no two layers.
 TEST(ServiceCheck, AServiceThatIsTooLargeIsLeftOut) {
-  Model large = two_layers();
+  Model large = model_of_two_layers();
   large.hidden_size = 8192;
   large.ffn_hidden_size = 32768;
   large.num_attention_heads = large.num_query_groups = 64;
   large.kv_channels = 128;
   large.num_layers = 80;
   EXPECT_FALSE(service_alone(large, plain_engine(), 1, 1).has_value());
-  EXPECT_FALSE(service_alone(two_layers(), plain_engine(), 1, 3).has_value());
+  EXPECT_FALSE(service_alone(model_of_two_layers(), plain_engine(), 1, 3).has_value());
 }
 
 // The profile says a million times of what a run takes. Without a step of the model nothing is
@@ -109,14 +109,14 @@ TEST(ServiceCheck, AServiceThatIsTooLargeIsLeftOut) {
 TEST(ServiceReference, IsTheTimeNowOverTheProfiles) {
   IdleCompute compute;
   Alone world;
-  EXPECT_EQ(start_service_reference({}, two_layers(), plain_engine(), compute, world), nullptr);
-  const auto service = service_alone(two_layers(), plain_engine(), 1, 1);
+  EXPECT_EQ(start_service_reference({}, model_of_two_layers(), plain_engine(), compute, world), nullptr);
+  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 1);
   ServiceCheck check(*service, compute, world);
   while (!check.has_enough()) check.run();
   std::vector<MeasuredPoint> points = check.points();
   for (MeasuredPoint& point : points) point.measurement.summary.median = point.time() * 1e6;
   const auto reference =
-      start_service_reference(points, two_layers(), plain_engine(), compute, world);
+      start_service_reference(points, model_of_two_layers(), plain_engine(), compute, world);
   ASSERT_NE(reference, nullptr);
   const double ratio = reference->time_ratio();
   EXPECT_GT(ratio, 0.0);
