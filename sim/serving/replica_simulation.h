@@ -127,6 +127,7 @@ class ReplicaSimulation {
     std::vector<Seconds> newcomers{};  // first tokens since then
     Seconds free{};                    // of a stream: its last step is over
     bool is_stepping = false;          // of a stream: its step is not over
+    std::optional<Finished> pass{};    // that step, where its time is predicted
     // Of the step that is being made.
     Seconds start{};
     EngineStep step{};
