@@ -31,7 +31,8 @@ std::optional<Seconds> ReplicaSimulation::next_start(std::size_t stream) const {
   if (!has_streams_) return next_start();
   const Group& group = groups_[stream];
   if (group.is_stepping) return std::nullopt;
-  return start_of(group, std::max(group.free, stage_free_.front()));
+  // Who waited for room in the cache starts when a pass has given some back.
+  return start_of(group, std::max({clock_, group.free, stage_free_.front()}));
 }
 
 void ReplicaSimulation::compose_stream(Group& group, Seconds start) {
@@ -47,6 +48,7 @@ void ReplicaSimulation::end_pass(Group& group, const Finished& finished) {
   end_decodes(group, finished.end, finished.steps, finished.each);
   end_prompts(group, finished.end, {});
   group.free = finished.end;
+  clock_ = std::max(clock_, finished.end);
   group.is_stepping = false;
   group.pass.reset();
   busy_ += finished.each * finished.steps / static_cast<double>(replica_.cost.stages);

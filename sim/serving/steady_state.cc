@@ -55,6 +55,14 @@ struct Cycle {
   Seconds decode{}, added{}, step{};
 };
 
+// By how much more than a stage's share of it, P / s, a prompt that passes s stages holds up the
+// streams: its own for P, since that waits for its pass, each other one for P / s. On average
+// P / s (1 + (s - 1) / s).
+double stream_loss(const ServingReplica& replica) {
+  const double s = replica.cost.stages;
+  return steps_by_streams(replica) ? 1.0 + (s - 1.0) / s : 1.0;
+}
+
 // One mean step of a replica in which `running` sequences of each group decode. `others`: share of
 // the prompts that are not a user's own, during which it does not decode.
 Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double running,
@@ -68,7 +76,8 @@ Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double
   const double groups = replica.cost.data_ranks;
   double often = cycle.prompts / together;
   if (groups > 1 && often < 1.0) often = 1.0 - std::pow(1.0 - often, groups);
-  cycle.added = prompt_time(replica, request, running, together) * (often * others);
+  cycle.added =
+      prompt_time(replica, request, running, together) * (often * others * stream_loss(replica));
   cycle.step = cycle.decode + cycle.added;
   return cycle;
 }
@@ -106,8 +115,10 @@ Seconds first_token_time(const ServingReplica& replica, const MeanRequest& reque
   const double together = std::max(1.0, cycle.prompts);
   const double chunks = chunks_of(replica, request, running);
   Seconds own = prompt_time(replica, request, running, together);
+  // A stream's prompt passes all stages before it goes on.
+  if (steps_by_streams(replica)) own *= static_cast<double>(replica.cost.stages);
   if (replica.rule.mixes) own += cycle.decode * chunks;
-  if (replica.cost.stages > 1) {
+  if (replica.cost.stages > 1 && !steps_by_streams(replica)) {
     own += decode_duration(replica, std::max(1.0, running), mean_context(request)) * 0.5;
   }
   if (running <= 0.0) return own;

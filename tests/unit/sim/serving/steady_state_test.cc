@@ -96,21 +96,24 @@ struct Compared {
   const char* engine;
   double users;
   int input, output;
+  int stages = 1;
 };
 
 class SteadyAgainstSimulation : public testing::TestWithParam<Compared> {};
 
 // Real engines on a real device. All users begin at once: the first prompts wait for half of the
 // others. The simulation runs 200 requests of each user, so that these weigh little in the mean.
-// TPOT and throughput agree within 6 %, TTFT within 25 %.
+// TPOT and throughput agree within 6 %, TTFT within 25 %. With stages a stream's passes also wait
+// for each other on later stages, which the closed form leaves out: up to 13 and 30 %.
 TEST_P(SteadyAgainstSimulation, AgreesWithinAFewPercent) {
   const Compared& c = GetParam();
   const Model model = test::shipped_model("llama-3-70b");
   const ServingCluster cluster = test::shipped_cluster("h100-8");
   const Engine engine = test::shipped_engine(c.engine);
-  ReplicaOptions options{.weights = {.format = WeightFormat::fp8},
-                         .kv_cache = KvCacheFormat::fp8,
-                         .layout = {.tensor_parallel_size = 4}};
+  ReplicaOptions options{
+      .weights = {.format = WeightFormat::fp8},
+      .kv_cache = KvCacheFormat::fp8,
+      .layout = {.tensor_parallel_size = 4 / c.stages, .pipeline_parallel_size = c.stages}};
   options = with_defaults(options, engine, only_device(cluster), model);
   const ServingReplica replica = serving_replica(model, cluster, engine, options);
   ServingLoad load;
@@ -122,21 +125,23 @@ TEST_P(SteadyAgainstSimulation, AgreesWithinAFewPercent) {
       closed_loop_state(replica, mean_request(load, replica.rule.block_size), c.users);
   ASSERT_TRUE(run && state);
   const ServingMetrics m = metrics_of(*run);
-  EXPECT_NEAR(state->tpot / m.tpot.mean, 1.0, 0.06);
-  EXPECT_NEAR(state->requests_per_second / m.requests_per_second, 1.0, 0.06);
-  EXPECT_NEAR(state->ttft / m.ttft.mean, 1.0, 0.25);
+  const double few = c.stages > 1 ? 0.13 : 0.06;
+  EXPECT_NEAR(state->tpot / m.tpot.mean, 1.0, few);
+  EXPECT_NEAR(state->requests_per_second / m.requests_per_second, 1.0, few);
+  EXPECT_NEAR(state->ttft / m.ttft.mean, 1.0, c.stages > 1 ? 0.3 : 0.25);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, SteadyAgainstSimulation,
-                         testing::Values(Compared{"vllm-0.24", 4, 1024, 1024},
-                                         Compared{"vllm-0.24", 64, 1024, 1024},
-                                         Compared{"vllm-0.24", 32, 8192, 1024},
-                                         Compared{"vllm-0.24", 128, 1024, 256},
-                                         Compared{"sglang-0.5.14", 16, 1024, 1024},
-                                         Compared{"sglang-0.5.14", 64, 1024, 512},
-                                         Compared{"tensorrt-llm-1.2", 16, 1024, 1024},
-                                         Compared{"tensorrt-llm-1.2", 64, 1024, 1024}),
-                         [](const auto& c) { return "Case" + std::to_string(c.index); });
+INSTANTIATE_TEST_SUITE_P(
+    Engines, SteadyAgainstSimulation,
+    testing::Values(
+        Compared{"vllm-0.24", 4, 1024, 1024}, Compared{"vllm-0.24", 64, 1024, 1024},
+        Compared{"vllm-0.24", 32, 8192, 1024}, Compared{"vllm-0.24", 128, 1024, 256},
+        Compared{"vllm-0.24", 4, 1024, 1024, 2}, Compared{"vllm-0.24", 64, 1024, 1024, 2},
+        Compared{"vllm-0.24", 32, 8192, 1024, 2}, Compared{"vllm-0.24", 128, 1024, 256, 2},
+        Compared{"vllm-0.24", 64, 1024, 1024, 4}, Compared{"sglang-0.5.14", 16, 1024, 1024},
+        Compared{"sglang-0.5.14", 64, 1024, 512}, Compared{"tensorrt-llm-1.2", 16, 1024, 1024},
+        Compared{"tensorrt-llm-1.2", 64, 1024, 1024}),
+    [](const auto& c) { return "Case" + std::to_string(c.index); });
 
 // A poisson stream at half of the largest rate.
 TEST(OpenLoop, AgreesWithTheSimulation) {
