@@ -56,11 +56,10 @@ struct Cycle {
 };
 
 // By how much more than a stage's share of it, P / s, a prompt that passes s stages holds up the
-// streams: its own for P, since that waits for its pass, each other one for P / s. On average
-// P / s (1 + (s - 1) / s).
+// streams: each for P. Its own stream waits for its pass, and the others' passes queue behind it on
+// every stage. (If all passes have prompts, they overlap, and this is too much.)
 double stream_loss(const ServingReplica& replica) {
-  const double s = replica.cost.stages;
-  return steps_by_streams(replica) ? 1.0 + (s - 1.0) / s : 1.0;
+  return steps_by_streams(replica) ? replica.cost.stages : 1.0;
 }
 
 // One mean step of a replica in which `running` sequences of each group decode. `others`: share of

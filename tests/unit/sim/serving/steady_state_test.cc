@@ -103,8 +103,8 @@ class SteadyAgainstSimulation : public testing::TestWithParam<Compared> {};
 
 // Real engines on a real device. All users begin at once: the first prompts wait for half of the
 // others. The simulation runs 200 requests of each user, so that these weigh little in the mean.
-// TPOT and throughput agree within 6 %, TTFT within 25 %. With stages a stream's passes also wait
-// for each other on later stages, which the closed form leaves out: up to 13 and 30 %.
+// TPOT and throughput agree within 6 %, TTFT within 25 %. With stages the closed form is too slow
+// where most passes have prompts: by up to 8 and 34 %.
 TEST_P(SteadyAgainstSimulation, AgreesWithinAFewPercent) {
   const Compared& c = GetParam();
   const Model model = test::shipped_model("llama-3-70b");
@@ -125,10 +125,10 @@ TEST_P(SteadyAgainstSimulation, AgreesWithinAFewPercent) {
       closed_loop_state(replica, mean_request(load, replica.rule.block_size), c.users);
   ASSERT_TRUE(run && state);
   const ServingMetrics m = metrics_of(*run);
-  const double few = c.stages > 1 ? 0.13 : 0.06;
+  const double few = c.stages > 1 ? 0.08 : 0.06;
   EXPECT_NEAR(state->tpot / m.tpot.mean, 1.0, few);
   EXPECT_NEAR(state->requests_per_second / m.requests_per_second, 1.0, few);
-  EXPECT_NEAR(state->ttft / m.ttft.mean, 1.0, c.stages > 1 ? 0.3 : 0.25);
+  EXPECT_NEAR(state->ttft / m.ttft.mean, 1.0, c.stages > 1 ? 0.34 : 0.25);
 }
 
 INSTANTIATE_TEST_SUITE_P(
