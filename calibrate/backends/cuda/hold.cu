@@ -17,7 +17,7 @@ __device__ unsigned long long nanoseconds_now() {
 __global__ void hold_kernel(volatile HoldWords* words, std::uint32_t number,
                             unsigned long long longest) {
   const unsigned long long begin = nanoseconds_now();
-  while (words->let_go != number) {
+  while (words->let_go < number) {
     if (nanoseconds_now() - begin < longest) continue;
     words->expired = words->expired + 1;
     __threadfence_system();

@@ -17,7 +17,7 @@ struct HoldWords {
   std::uint32_t expired;  // written by the device: how many it ended itself
 };
 
-// Waits on the stream until words->let_go is `number`, at most kLongestHold.
+// Waits on the stream until words->let_go is `number` or more, at most kLongestHold.
 void start_hold(HoldWords* words, std::uint32_t number);
 
 class Hold {
