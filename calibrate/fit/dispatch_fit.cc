@@ -75,7 +75,7 @@ void fit_dispatch(Cluster& cluster, const std::vector<MeasuredPoint>& points,
     if (shares.empty()) continue;
     const double middle = median(shares);
     Link& link = tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node;
-    link.deepep_fraction = middle;
+    link.deepep_fraction = std::min(1.0, middle);
     const double spread = standard_deviation(shares) / middle;
     fits.push_back({tier == Tier::intra_node ? "DeepEP inside a node" : "DeepEP between nodes",
                     {{"share of the link's rate", middle, spread * middle}},

@@ -13,8 +13,9 @@
 namespace meshwright::calibrate {
 
 // Sets deepep_fraction of the links that points are of: the median share of what NCCL reaches on
-// them. Inside a node: payload (n - 1) / n / time over bandwidth * bandwidth_fraction. Between D
-// nodes: payload (D - 1) / D of all ranks of a node / time over the node's NICs. Links come first.
+// them, at most all of it. Inside a node: payload (n - 1) / n / time over bandwidth *
+// bandwidth_fraction. Between D nodes: payload (D - 1) / D of all ranks of a node / time over the
+// node's NICs. Links come first.
 void fit_dispatch(Cluster& cluster, const std::vector<MeasuredPoint>& points,
                   std::vector<Fit>& fits);
 

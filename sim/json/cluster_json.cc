@@ -74,7 +74,7 @@ Record<Link> make_link_record() {
         "as bus bandwidth counts each byte twice and the switch adds it up on one way.");
   r.row(&L::sharp_min_group, "sharp_min_group", kind::integer(kCount),
         "Smallest group that reduces in the switch.");
-  r.row(&L::deepep_fraction, "deepep_fraction", kind::number({0.0, 4.0}),
+  r.row(&L::deepep_fraction, "deepep_fraction", kind::number({0.0, 1.0}),
         "Share of bandwidth * bandwidth_fraction that DeepEP reaches, measured; absent: its usual "
         "share.");
   r.omitted_at_default();
