@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kWarmUpRuns = 1, kFewestRuns = 5;
 constexpr std::array kSequences{1, 4, 8, 16};
-// Tokens. The first steps behind a prompt find weights in no cache: most of an answer's have to
-// come later.
+// Tokens. The first steps behind a prompt find weights in no cache: the second half of an answer's
+// count.
 constexpr int kPrompt = 48, kAnswer = 49;
 constexpr int kBlock = 16;  // tokens
 constexpr Flops kLargestRun = flops(2e11);
@@ -66,7 +66,8 @@ EngineStep step_of(const ServedStepShape& shape) {
   return shape.prompts ? prefill_step(sequences, tokens) : decode_step(sequences, tokens);
 }
 
-// Median over the steps of the engine's last run that are of this kind and size; 0: there was none.
+// Median over the steps of the engine's last run that are of this kind and size, of those that
+// decode over the later half; 0: there was none.
 double time_of(const ServingEngine& engine, const ServedStepShape& shape) {
   const EngineStep wanted = step_of(shape);
   std::vector<double> times;
@@ -75,6 +76,7 @@ double time_of(const ServingEngine& engine, const ServedStepShape& shape) {
     if (step.decode_sequences != wanted.decode_sequences) continue;
     if (step.prefill_tokens == wanted.prefill_tokens) times.push_back(one.time.value());
   }
+  if (!shape.prompts) times.erase(times.begin(), times.begin() + std::ssize(times) / 2);
   return times.empty() ? 0.0 : median(std::move(times));
 }
 
@@ -126,7 +128,7 @@ std::vector<MeasuredPoint> served_steps(const ServiceDemand& service) {
                                          .tensor_parallel_size = service.tensor_parallel_size,
                                          .pipeline_parallel_size = stages,
                                          .sequences = sequences,
-                                         .tokens = prompts ? kPrompt : kPrompt + kAnswer / 2}};
+                                         .tokens = prompts ? kPrompt : kPrompt + 3 * kAnswer / 4}};
       points.push_back(point);
     }
   }

@@ -58,7 +58,7 @@ TEST(ServiceCheck, TimesStepsOfPromptsAndDecodes) {
   ASSERT_EQ(points.size(), 8U);
   EXPECT_EQ(points[2].label(), "served_step of 2 layers of two, tp1 pp1: 4 prompts of 48 tokens");
   EXPECT_EQ(points[3].label(),
-            "served_step of 2 layers of two, tp1 pp1: 4 decodes behind 72 tokens");
+            "served_step of 2 layers of two, tp1 pp1: 4 decodes behind 84 tokens");
   for (const MeasuredPoint& point : points) {
     EXPECT_EQ(point.measurement.summary.count, 5) << point.label();
     EXPECT_GT(point.time().value(), 0.0) << point.label();
