@@ -109,7 +109,8 @@ TEST(ServiceCheck, AServiceThatIsTooLargeIsLeftOut) {
 TEST(ServiceReference, IsTheTimeNowOverTheProfiles) {
   IdleCompute compute;
   Alone world;
-  EXPECT_EQ(start_service_reference({}, model_of_two_layers(), plain_engine(), compute, world), nullptr);
+  EXPECT_EQ(start_service_reference({}, model_of_two_layers(), plain_engine(), compute, world),
+            nullptr);
   const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 1);
   ServiceCheck check(*service, compute, world);
   while (!check.has_enough()) check.run();
