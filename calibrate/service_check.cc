@@ -53,7 +53,7 @@ ServingScenario scenario_of(const ServiceDemand& service) {
 ServingModelOptions model_options(const Compute& compute, int stages) {
   const std::int64_t each = (kPrompt + kAnswer + 1 + kBlock - 1) / kBlock;
   const bool cores = compute.describe().device_kind() == DeviceKind::cpu;
-  return {.blocks = kSequences.back() * stages * each,
+  return {.blocks = std::int64_t{kSequences.back()} * stages * each,
           .block_size = kBlock,
           .longest = kPrompt + kAnswer + 1,
           .precision = cores ? Precision::fp32 : Precision::bf16};

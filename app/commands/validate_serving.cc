@@ -37,7 +37,7 @@ int serving_verdict(const planner::ServingValidation& validation,
   const auto percent = [](double share) { return number_text(100.0 * share, 3); };
   const auto same = std::count_if(validation.services.begin(), validation.services.end(),
                                   [](const auto& one) { return one.same_bytes(); });
-  using AtHost = planner::ServingValidation::AtHostSpeed;
+  using AtHost = planner::ServicesAtHostSpeed;
   const auto& host = validation.at_host_speed;
   // ", 4.1 % corrected for the host's speed"
   const auto corrected = [&](double AtHost::*error) {

@@ -170,10 +170,10 @@ AttentionCall attention_call(const AttentionShape& shape, Precision precision) {
 Bytes attention_memory(const AttentionShape& shape, Precision precision) {
   const auto of_queries = static_cast<double>(query_numbers(shape));
   const auto of_keys = static_cast<double>(key_numbers(shape));
-  const double rows = of_queries / static_cast<double>(shape.head_dim), kFloatBytes = 4.0;
+  const double rows = of_queries / static_cast<double>(shape.head_dim), float_bytes = 4.0;
   const double operands = bytes_per_element(precision) * (2.0 * of_queries + 2.0 * of_keys);
-  if (!shape.backward) return bytes(operands + kFloatBytes * rows);
-  return bytes(2.0 * operands + kFloatBytes * (2.0 * rows + of_queries));
+  if (!shape.backward) return bytes(operands + float_bytes * rows);
+  return bytes(2.0 * operands + float_bytes * (2.0 * rows + of_queries));
 }
 
 std::unique_ptr<Bench> make_attention_bench(Compute& compute, const AttentionShape& shape,

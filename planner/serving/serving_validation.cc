@@ -174,7 +174,7 @@ void summarise(ServingValidation& found) {
   found.median_decode_error = median_over(all, [](const C& c) { return decode_error(c, 1.0); });
   found.regret = regret_of(all, false);
   if (std::any_of(all.begin(), all.end(), [](const C& c) { return !c.at_host_speed; })) return;
-  ServingValidation::AtHostSpeed& host = found.at_host_speed.emplace();
+  ServicesAtHostSpeed& host = found.at_host_speed.emplace();
   host.median_step_error = median_over(all, [](const C& c) { return c.at_host_speed->step_error; });
   host.median_tpot_error = median_over(all, [](const C& c) { return c.at_host_speed->tpot_error; });
   host.median_ttft_error = median_over(all, [](const C& c) { return c.at_host_speed->ttft_error; });
@@ -221,8 +221,8 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
     one.tpot_error = tpot_error(one, 1.0);
     one.ttft_error = ttft_error(one, 1.0);
     if (const auto ratio = o.host_time_ratio) {
-      one.at_host_speed = {step_error(decode, mixed, *ratio), tpot_error(one, *ratio),
-                           ttft_error(one, *ratio)};
+      one.at_host_speed = ServiceAtHostSpeed{step_error(decode, mixed, *ratio),
+                                             tpot_error(one, *ratio), ttft_error(one, *ratio)};
     }
     one.throughput_error = absolute_error(one.predicted.output_tokens_per_second,
                                           one.measured.output_tokens_per_second);

@@ -17,6 +17,10 @@
 
 namespace meshwright::planner {
 
+struct ServiceAtHostSpeed {
+  double step_error = 0, tpot_error = 0, ttft_error = 0;
+};
+
 struct ServingComparison {
   ServingObservation observation{};
   ServingMetrics predicted{}, measured{};
@@ -31,16 +35,18 @@ struct ServingComparison {
   double step_error = 0;  // median of |predicted / measured - 1| over all steps
   double tpot_error = 0, ttft_error = 0, throughput_error = 0;  // of means; TTFT: of medians
   // The same of predictions times the observation's host_time_ratio; none: it has none.
-  struct AtHostSpeed {
-    double step_error = 0, tpot_error = 0, ttft_error = 0;
-  };
-  std::optional<AtHostSpeed> at_host_speed{};
+  std::optional<ServiceAtHostSpeed> at_host_speed{};
   int unlike_steps = 0, unlike_handovers = 0;  // whose bytes are not the ledger's
   [[nodiscard]] bool same_bytes() const { return unlike_steps == 0 && unlike_handovers == 0; }
 };
 
 // "1 x tp2 + 2 x tp1": what ran, the prefill pool first.
 std::string name_of_run(const ServingObservation& observation);
+
+struct ServicesAtHostSpeed {
+  double median_step_error = 0, median_tpot_error = 0, median_ttft_error = 0;
+  double median_decode_error = 0, regret = 0;
+};
 
 struct ServingValidation {
   std::vector<ServingComparison> services{};
@@ -51,11 +57,7 @@ struct ServingValidation {
   // Output tokens a second and rank that the service predicted best loses against the best one.
   double regret = 0;
   // The same, corrected for the host's speed; none where a service lacks it.
-  struct AtHostSpeed {
-    double median_step_error = 0, median_tpot_error = 0, median_ttft_error = 0;
-    double median_decode_error = 0, regret = 0;
-  };
-  std::optional<AtHostSpeed> at_host_speed{};
+  std::optional<ServicesAtHostSpeed> at_host_speed{};
 };
 
 // The scenario's options are those of each observation.

@@ -7,6 +7,8 @@
 namespace meshwright::reports {
 namespace {
 
+using planner::ServiceAtHostSpeed;
+using planner::ServicesAtHostSpeed;
 using planner::ServingComparison;
 using planner::ServingValidation;
 
@@ -35,9 +37,9 @@ const Record<ServingComparison::Steps>& compared_steps_record() {
   return record;
 }
 
-const Record<ServingComparison::AtHostSpeed>& service_at_host_speed_record() {
-  static const Record<ServingComparison::AtHostSpeed> record = [] {
-    using A = ServingComparison::AtHostSpeed;
+const Record<ServiceAtHostSpeed>& service_at_host_speed_record() {
+  static const Record<ServiceAtHostSpeed> record = [] {
+    using A = ServiceAtHostSpeed;
     Record<A> r("Errors of predictions times the host's time ratio.");
     r.named("ServiceAtHostSpeed");
     r.row(&A::step_error, "step_error", kind::number(), "Median over all steps.");
@@ -48,9 +50,9 @@ const Record<ServingComparison::AtHostSpeed>& service_at_host_speed_record() {
   return record;
 }
 
-const Record<ServingValidation::AtHostSpeed>& services_at_host_speed_record() {
-  static const Record<ServingValidation::AtHostSpeed> record = [] {
-    using A = ServingValidation::AtHostSpeed;
+const Record<ServicesAtHostSpeed>& services_at_host_speed_record() {
+  static const Record<ServicesAtHostSpeed> record = [] {
+    using A = ServicesAtHostSpeed;
     Record<A> r("The medians and the regret, corrected for the host's speed.");
     r.named("ServicesAtHostSpeed");
     r.row(&A::median_step_error, "median_step_error", kind::number(), "Over services.");
@@ -148,7 +150,7 @@ const Record<ServingValidationFile>& serving_validation_record() {
     r.row_at<double>(number_of(&ServingValidation::regret), "regret", kind::number(),
                      "Throughput that the service predicted best loses.");
     r.all_required();
-    r.row_at<std::optional<ServingValidation::AtHostSpeed>>(
+    r.row_at<std::optional<ServicesAtHostSpeed>>(
         number_of(&ServingValidation::at_host_speed), "at_host_speed",
         kind::optional(kind::object(services_at_host_speed_record)),
         "Corrected for the host's speed. Absent where it was not measured.");
