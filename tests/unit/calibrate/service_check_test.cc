@@ -7,19 +7,15 @@
 #include "calibrate/service_reference.h"
 #include "tests/unit/calibrate/alone.h"
 #include "tests/unit/calibrate/idle_compute.h"
+#include "tests/unit/calibrate/one_core_cluster.h"
+#include "tests/unit/calibrate/two_layers.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-Model model_of_two_layers() {
-  Model model;
+Model named_two() {
+  Model model = two_layers();
   model.name = "two";
-  model.num_layers = 2;
-  model.hidden_size = 64;
-  model.ffn_hidden_size = 128;
-  model.num_attention_heads = model.num_query_groups = 4;
-  model.kv_channels = 16;
-  model.vocab_size = 256;
   model.max_position_embeddings = 512;
   return model;
 }
@@ -32,23 +28,14 @@ Engine plain_engine() {
 }
 
 ServingCluster one_core() {
-  ServingCluster cluster;
-  cluster.num_nodes = cluster.gpus_per_node = 1;
-  cluster.device.kind = DeviceKind::cpu;
-  cluster.device.memory = gibibytes(8);
-  cluster.device.memory_bandwidth = gigabytes_per_second(10);
-  GemmModel fp32;
-  fp32.precision = Precision::fp32;
-  fp32.peak = teraflops_per_second(0.1);
-  fp32.tile_m = fp32.tile_n = 1;
-  cluster.device.gemm = {fp32};
+  ServingCluster cluster{cluster_of_one_core(), {}};
   cluster.inference.host_step = HostStepRate{microseconds(5)};
   return cluster;
 }
 
 // Of 1, 4, 8 and 16 sequences the prompts' step and one that decodes.
 TEST(ServiceCheck, TimesStepsOfPromptsAndDecodes) {
-  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 1);
+  const auto service = service_alone(named_two(), plain_engine(), 1, 1);
   ASSERT_TRUE(service.has_value());
   IdleCompute compute;
   Alone world;
@@ -68,7 +55,7 @@ TEST(ServiceCheck, TimesStepsOfPromptsAndDecodes) {
 
 // Each step is measured as 1.2 of what its parts are predicted to take.
 TEST(ServiceCheck, SaysHowMuchAStepTakesBesideItsParts) {
-  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 1);
+  const auto service = service_alone(named_two(), plain_engine(), 1, 1);
   ASSERT_TRUE(service.has_value());
   std::vector<MeasuredPoint> points = served_steps(*service);
   EXPECT_EQ(remainder_words(*service, points), "");
@@ -85,7 +72,7 @@ TEST(ServiceCheck, SaysHowMuchAStepTakesBesideItsParts) {
 
 // Prompts of several stages wait for each other's.
 TEST(ServiceCheck, OfStagesStepsThatDecodeCount) {
-  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 2);
+  const auto service = service_alone(named_two(), plain_engine(), 1, 2);
   ASSERT_TRUE(service.has_value());
   for (const MeasuredPoint& step : served_steps(*service)) {
     EXPECT_FALSE(step.as<timed::ServedStep>()->shape.prompts);
@@ -94,14 +81,14 @@ TEST(ServiceCheck, OfStagesStepsThatDecodeCount) {
 
 // 70 G parameters would take minutes; three stages have no two layers.
 TEST(ServiceCheck, AServiceThatIsTooLargeIsLeftOut) {
-  Model large = model_of_two_layers();
+  Model large = named_two();
   large.hidden_size = 8192;
   large.ffn_hidden_size = 32768;
   large.num_attention_heads = large.num_query_groups = 64;
   large.kv_channels = 128;
   large.num_layers = 80;
   EXPECT_FALSE(service_alone(large, plain_engine(), 1, 1).has_value());
-  EXPECT_FALSE(service_alone(model_of_two_layers(), plain_engine(), 1, 3).has_value());
+  EXPECT_FALSE(service_alone(named_two(), plain_engine(), 1, 3).has_value());
 }
 
 // The profile says a million times of what a run takes. Without a step of the model nothing is
@@ -109,15 +96,15 @@ TEST(ServiceCheck, AServiceThatIsTooLargeIsLeftOut) {
 TEST(ServiceReference, IsTheTimeNowOverTheProfiles) {
   IdleCompute compute;
   Alone world;
-  EXPECT_EQ(start_service_reference({}, model_of_two_layers(), plain_engine(), compute, world),
-            nullptr);
-  const auto service = service_alone(model_of_two_layers(), plain_engine(), 1, 1);
+  EXPECT_EQ(start_service_reference({}, named_two(), plain_engine(), compute, world), nullptr);
+  const auto service = service_alone(named_two(), plain_engine(), 1, 1);
+  ASSERT_TRUE(service.has_value());
   ServiceCheck check(*service, compute, world);
   while (!check.has_enough()) check.run();
   std::vector<MeasuredPoint> points = check.points();
   for (MeasuredPoint& point : points) point.measurement.summary.median = point.time() * 1e6;
   const auto reference =
-      start_service_reference(points, model_of_two_layers(), plain_engine(), compute, world);
+      start_service_reference(points, named_two(), plain_engine(), compute, world);
   ASSERT_NE(reference, nullptr);
   const double ratio = reference->time_ratio();
   EXPECT_GT(ratio, 0.0);

@@ -8,6 +8,7 @@
 #include "calibrate/workload.h"
 #include "tests/unit/calibrate/alone.h"
 #include "tests/unit/calibrate/idle_compute.h"
+#include "tests/unit/calibrate/one_core_cluster.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -44,20 +45,6 @@ TEST(StepCheck, TimesThePassesOfAStep) {
   EXPECT_EQ(points[2].time().value(), 0.0);
   // Each step took the same, so that the last one is the median.
   EXPECT_NEAR(check.last_time() / (points[0].time() + points[1].time()), 1.0, 1e-9);
-}
-
-Cluster cluster_of_one_core() {
-  Cluster cluster;
-  cluster.num_nodes = cluster.gpus_per_node = 1;
-  cluster.device.kind = DeviceKind::cpu;
-  cluster.device.memory = gibibytes(8);
-  cluster.device.memory_bandwidth = gigabytes_per_second(10);
-  GemmModel fp32;
-  fp32.precision = Precision::fp32;
-  fp32.peak = teraflops_per_second(0.1);
-  fp32.tile_m = fp32.tile_n = 1;
-  cluster.device.gemm = {fp32};
-  return cluster;
 }
 
 // The pass is measured as 1.1 of what its operators are predicted to take.

@@ -9,22 +9,10 @@
 #include "calibrate/profile/profile.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/operators/operators.h"
+#include "tests/unit/calibrate/timed_point.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-MeasuredPoint library_point(const Subject& subject, Bytes amount, double time) {
-  MeasuredPoint p;
-  p.subject = subject;
-  p.amount = amount;
-  p.measurement.summary = {.median = seconds(time),
-                           .min = seconds(time),
-                           .p10 = seconds(time),
-                           .p90 = seconds(time),
-                           .count = 7};
-  p.measurement.stopped = StopReason::steady;
-  return p;
-}
 
 Cluster cluster_of_one_gpu() {
   Cluster cluster;
@@ -42,12 +30,12 @@ Product product_of_experts(std::int64_t rows) {
 // Grouped products take 2 and 8 times as long as batched ones of their sizes: 4 on the average, and
 // the logarithms ln 2 and ln 8 lie ln 4 apart, a deviation of ln 4 / sqrt(2).
 TEST(GroupedGemms, AreAFactorOnBatchedProducts) {
-  std::vector<MeasuredPoint> points{library_point(timed::KernelLaunch{}, bytes(12), 1e-6)};
+  std::vector<MeasuredPoint> points{point(timed::KernelLaunch{}, bytes(12), 1e-6)};
   for (const auto& [rows, factor] : {std::pair{128, 2.0}, std::pair{512, 8.0}}) {
     const double batched = 1e-6 * rows;
-    points.push_back(library_point(timed::Gemm{product_of_experts(rows)}, bytes(1), batched));
+    points.push_back(point(timed::Gemm{product_of_experts(rows)}, bytes(1), batched));
     points.push_back(
-        library_point(timed::GroupedGemm{product_of_experts(rows)}, bytes(1), factor * batched));
+        point(timed::GroupedGemm{product_of_experts(rows)}, bytes(1), factor * batched));
   }
   const Device device = assemble(points, cluster_of_one_gpu()).cluster.device;
   ASSERT_EQ(device.grouped_gemm.size(), 1U);
@@ -58,10 +46,9 @@ TEST(GroupedGemms, AreAFactorOnBatchedProducts) {
 
 // A launch of 1 us, and 1e9 bytes at 500 and 2,000 GB/s: as one kernel the geometric mean, 1,000.
 TEST(CastsToFp8, AreTheRateOfTheModelsCast) {
-  std::vector<MeasuredPoint> points{library_point(timed::KernelLaunch{}, bytes(12), 1e-6)};
-  points.push_back(library_point(timed::Kernel{"quantize.cast", 1}, bytes(1e9), 1e-6 + 1e9 / 5e11));
-  points.push_back(
-      library_point(timed::Kernel{"quantize.largest", 1}, bytes(1e9), 1e-6 + 1e9 / 2e12));
+  std::vector<MeasuredPoint> points{point(timed::KernelLaunch{}, bytes(12), 1e-6)};
+  points.push_back(point(timed::Kernel{"quantize.cast", 1}, bytes(1e9), 1e-6 + 1e9 / 5e11));
+  points.push_back(point(timed::Kernel{"quantize.largest", 1}, bytes(1e9), 1e-6 + 1e9 / 2e12));
   const Device device = assemble(points, cluster_of_one_gpu()).cluster.device;
   ASSERT_EQ(device.kernels.size(), 1U);
   EXPECT_EQ(device.kernels[0].kernel, kernel::kQuantize);
@@ -76,7 +63,7 @@ TEST(LibraryKernelPoints, SurviveAProfilesFile) {
         Subject(timed::Attention{Precision::bf16, shape}),
         Subject(timed::Kernel{"quantize.cast", 1,
                               KernelSizes{.positions = 64, .batch = 1, .hidden = 64}})}) {
-    const MeasuredPoint point = library_point(subject, bytes(1), 1e-3);
+    const MeasuredPoint point = calibrate::point(subject, bytes(1), 1e-3);
     const MeasuredPoint again = point_from_json(to_json(point), "profile.json", "/points/0");
     EXPECT_TRUE(same_subject(again, point)) << point.label();
     EXPECT_TRUE(can_be_timed(again)) << point.label();
@@ -91,11 +78,11 @@ TEST(LibraryKernelPoints, ImportedTimesOfAttentionStandBeforeOwn) {
   device.gemm[0].peak = teraflops_per_second(1000);
   const double whole = attention_flops(shape) / 1e15;
   std::vector<MeasuredPoint> points{
-      library_point(timed::Attention{Precision::bf16, shape}, bytes(1), 5.0 * whole)};
+      point(timed::Attention{Precision::bf16, shape}, bytes(1), 5.0 * whole)};
   Device own = device;
   fit_attention(own, points);
   ASSERT_EQ(own.attention.size(), 1U);
-  points.push_back(library_point(timed::Attention{Precision::bf16, shape}, bytes(1), 10.0 * whole));
+  points.push_back(point(timed::Attention{Precision::bf16, shape}, bytes(1), 10.0 * whole));
   points.back().source = "flash-attention";
   fit_attention(device, points);
   ASSERT_EQ(device.attention.size(), 1U);
@@ -104,7 +91,7 @@ TEST(LibraryKernelPoints, ImportedTimesOfAttentionStandBeforeOwn) {
 
 // Another tool's attention is not this device's to time again.
 TEST(LibraryKernelPoints, ImportedAttentionCannotBeTimed) {
-  MeasuredPoint point = library_point(timed::Attention{}, bytes(1), 1e-3);
+  MeasuredPoint point = calibrate::point(timed::Attention{}, bytes(1), 1e-3);
   point.source = "flash-attention";
   EXPECT_FALSE(can_be_timed(point));
 }

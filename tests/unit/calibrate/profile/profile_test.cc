@@ -10,22 +10,10 @@
 #include "sim/base/error.h"
 #include "sim/collective/collective.h"
 #include "sim/kernel_time/compute.h"
+#include "tests/unit/calibrate/timed_point.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-MeasuredPoint point(const Subject& subject, Bytes amount, double time) {
-  MeasuredPoint p;
-  p.subject = subject;
-  p.amount = amount;
-  p.measurement.summary = {.median = seconds(time),
-                           .min = seconds(time),
-                           .p10 = seconds(time),
-                           .p90 = seconds(time),
-                           .count = 7};
-  p.measurement.stopped = StopReason::steady;
-  return p;
-}
 
 MeasuredPoint gemm(GemmShape shape, double time, bool transpose_b = false) {
   const GemmVariant variant{.shape = shape, .transpose_b = transpose_b};

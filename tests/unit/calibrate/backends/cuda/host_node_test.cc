@@ -66,7 +66,7 @@ TEST_F(HostNode, AThreadRunsOnItsCoresForAWhileAndThenWhereItMayAgain) {
   EXPECT_EQ(allowed_cores(), before);
 }
 
-// A launcher bound the rank to the other socket, or nobody knows the node.
+// A launcher bound the rank to the other socket, or the node is not known.
 TEST_F(HostNode, WithoutAUsableCoreThereNothingIsMoved) {
   const std::vector<int> before = allowed_cores();
   write("/devices/system/node/node1/cpulist", fmt::format("{}", CPU_SETSIZE - 1));
