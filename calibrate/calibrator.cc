@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "calibrate/agenda.h"
@@ -29,6 +32,17 @@ constexpr double kMemoryShare = 1.0 / 8.0;  // of a rank's memory, for one messa
 constexpr int kMostPairRounds = 7;
 constexpr double kWorthSaying = 0.05;  // of a host's speed
 constexpr std::size_t kLooksPerStep = 2;
+
+std::string loaded_words(const std::optional<OtherProgram>& other, double slowdown) {
+  if (!other && slowdown == 1.0) return "";
+  std::string words = other ? other_program_words(*other) + " while this host was measured"
+                            : "other programs had the cores of ranks for a while";
+  if (slowdown > 1.0) {
+    words += fmt::format(": times of kernels and steps are {:.2f} times those of an idle host",
+                         slowdown);
+  }
+  return words + "; calibrate again when it is idle";
+}
 
 class Calibrator {
  public:
@@ -58,17 +72,19 @@ class Calibrator {
     warn_if_busy(profile.machine);
     start_ = steady_clock_seconds() - options_.used_seconds;
     OtherPrograms others(world_);
-    measure_all(profile);
-    if (const auto other = others.since_last(); other && !is_gpu()) {
-      note(other_program_words(*other) +
-           " while this host was measured; calibrate again when it is idle");
-    }
+    const double share = share_with_core(core_waits(), [&] { measure_all(profile); });
+    slowdown_ = world_.host_max(1.0 / share);
+    if (slowdown_ < 1.0 + kWorthSaying) slowdown_ = 1.0;
+    const auto other = others.since_last();
+    if (!is_gpu()) note_if_any(loaded_words(other, slowdown_));
     compare_ranks(profile);
     finish(profile);
     return profile;
   }
 
  private:
+  // On a GPU the host's cores are not what is timed.
+  [[nodiscard]] Clock core_waits() const { return is_gpu() ? Clock{} : options_.measure.core_waits; }
   [[nodiscard]] double used() const { return steady_clock_seconds() - start_; }
 
   void measure_all(Profile& profile) {
@@ -149,11 +165,11 @@ class Calibrator {
     if (is_gpu() || options_.only) return;
     for (const StepDemand& step : options_.workload.steps) {
       if (is_known(step_passes(step).back())) continue;
-      checks_.push_back(std::make_unique<StepCheck>(step, compute_, world_));
+      checks_.push_back(std::make_unique<StepCheck>(step, compute_, world_, core_waits()));
     }
     for (const ServiceDemand& service : options_.workload.services) {
       if (is_known(served_steps(service).back())) continue;
-      checks_.push_back(std::make_unique<ServiceCheck>(service, compute_, world_));
+      checks_.push_back(std::make_unique<ServiceCheck>(service, compute_, world_, core_waits()));
     }
   }
 
@@ -191,12 +207,14 @@ class Calibrator {
     if (speed_.count() % kLooksPerStep == 0) run_next_step();
   }
 
-  // Times as they would have been at the median speed. Of an earlier run's points the speed is not
-  // known.
+  // Times as they would have been at the median speed, with the mean share of other programs. Of an
+  // earlier run's points the speed is not known.
   void divide_drift_out(Profile& profile) {
     const std::size_t earlier = profile.points.size() - measured_at_.size();
     for (std::size_t i = 0; i < measured_at_.size(); ++i) {
-      scale(profile.points[earlier + i].measurement, 1.0 / speed_.slowdown_at(measured_at_[i]));
+      MeasuredPoint& point = profile.points[earlier + i];
+      const double shared = is_of_one_core(point) ? slowdown_ : 1.0;
+      scale(point.measurement, shared / speed_.slowdown_at(measured_at_[i]));
     }
     if (speed_.most() - speed_.least() < kWorthSaying) return;
     note(
@@ -269,8 +287,9 @@ class Calibrator {
     }
     if (world_.rank() == 0) divide_drift_out(profile);
     for (const auto& check : checks_) {
-      for (const MeasuredPoint& point : check->points()) {
-        profile.points.push_back(point);
+      for (MeasuredPoint point : check->points()) {
+        scale(point.measurement, slowdown_);
+        profile.points.push_back(std::move(point));
         if (world_.rank() == 0) events_.point(point, used());
       }
     }
@@ -338,6 +357,7 @@ class Calibrator {
   RankTimes rank_times_;
   std::vector<std::string> notes_, dropped_;
   double start_ = 0.0;
+  double slowdown_ = 1.0;  // of cores that other programs use, too
   std::string too_long_;
   SpeedTrack speed_;
   RankTimes look_times_;

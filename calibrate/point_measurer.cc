@@ -43,6 +43,11 @@ Operation measured_operation(const MeasuredPoint& task) {
 
 }  // namespace
 
+bool is_of_one_core(const MeasuredPoint& point) {
+  return call_of(point.subject) == nullptr && !point.is<timed::EngineStep>() &&
+         !point.is<timed::CopyOverlap>();
+}
+
 // This rank's group of this shape, null where it waits; made when first needed, by all ranks
 // together.
 Communicator* PointMeasurer::group_of(std::size_t shape) {
@@ -96,6 +101,7 @@ MeasureOptions PointMeasurer::options_for(const MeasuredPoint& task, Patience pa
   const bool held = is_gpu_ && only_queues(task);
   if (held || task.is<timed::HostLaunch>()) options.most_repetitions = kMostHeldCalls;
   if (held && task.is<timed::CollectiveCall>()) options.most_repetitions = kMostHeldMessages;
+  if (is_gpu_ || !is_of_one_core(task)) options.core_waits = nullptr;
   return options;
 }
 

@@ -30,6 +30,9 @@ struct Unmeasured {
   bool is_fault = false;
 };
 
+// On cores the time of such a point is that of each rank's own thread.
+bool is_of_one_core(const MeasuredPoint& point);
+
 class PointMeasurer {
  public:
   // Options of each point; all outlive it.

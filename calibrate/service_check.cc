@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "calibrate/trial/serving/serving_engine.h"
 #include "calibrate/trial/serving/serving_trial.h"
@@ -135,10 +136,12 @@ std::vector<MeasuredPoint> served_steps(const ServiceDemand& service) {
   return points;
 }
 
-ServiceCheck::ServiceCheck(const ServiceDemand& service, Compute& compute, Communicator& world)
+ServiceCheck::ServiceCheck(const ServiceDemand& service, Compute& compute, Communicator& world,
+                           Clock core_waits)
     : service_(service),
       world_(world),
       scenario_(std::make_unique<ServingScenario>(scenario_of(service))),
+      core_waits_(std::move(core_waits)),
       steps_(served_steps(service)),
       samples_(steps_.size()) {
   replica_ = world.split(world.rank() / ranks_of(service), world.rank());
@@ -152,18 +155,27 @@ ServiceCheck::~ServiceCheck() = default;
 void ServiceCheck::run() {
   ++runs_;
   std::int64_t ran = 0;
+  double share = 1.0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const ServedStepShape& shape = steps_[i].as<timed::ServedStep>()->shape;
     // The points of one number of sequences are of one run.
     if (shape.sequences != ran) {
       world_.barrier();
-      if (engine_) engine_->run(load_of(shape.sequences, shape.pipeline_parallel_size));
+      if (engine_) share = run_load(shape.sequences);
       ran = shape.sequences;
     }
-    const double own = engine_ ? time_of(*engine_, shape) : 0.0;
+    const double own = engine_ ? share * time_of(*engine_, shape) : 0.0;
     const double time = mean_over(world_, own, serving_ranks(service_, world_));
     if (runs_ > kWarmUpRuns && time > 0.0) samples_[i].push_back(time);
   }
+}
+
+// Returns the least share of a rank of this replica: the others wait for it.
+double ServiceCheck::run_load(std::int64_t sequences) {
+  const double share = share_with_core(core_waits_, [&] {
+    engine_->run(load_of(sequences, service_.pipeline_parallel_size));
+  });
+  return 1.0 / replica_->host_max(1.0 / share);
 }
 
 bool ServiceCheck::has_enough() const { return runs_ >= kWarmUpRuns + kFewestRuns; }

@@ -30,7 +30,9 @@ std::vector<MeasuredPoint> served_steps(const ServiceDemand& service);
 
 class ServiceCheck final : public WholeStep {
  public:
-  ServiceCheck(const ServiceDemand& service, Compute& compute, Communicator& world);
+  // Times are without what ranks wait for their cores, where `core_waits` says it.
+  ServiceCheck(const ServiceDemand& service, Compute& compute, Communicator& world,
+               Clock core_waits = {});
   ~ServiceCheck() override;
   // A run of each number of sequences, by as many replicas as there are ranks for.
   void run() override;
@@ -42,11 +44,14 @@ class ServiceCheck final : public WholeStep {
   [[nodiscard]] std::vector<MeasuredPoint> points() const override;
 
  private:
+  double run_load(std::int64_t sequences);
+
   ServiceDemand service_;
   Communicator& world_;
   std::unique_ptr<Communicator> replica_;
   std::unique_ptr<ServingScenario> scenario_;  // the engine refers to it
   std::unique_ptr<ServingEngine> engine_;      // null: a rank that is left over
+  Clock core_waits_;
   std::vector<MeasuredPoint> steps_;
   std::vector<std::vector<double>> samples_;  // seconds, of each step
   int runs_ = 0;

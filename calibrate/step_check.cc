@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "calibrate/trial/trial_step.h"
 #include "sim/layout/token_shape.h"
@@ -30,9 +31,8 @@ constexpr TermKind term_of(ComputePass pass) {
   return TermKind::optimizer;
 }
 
-// Of the slowest rank.
-double seconds_of(ComputePass pass, const TrialStep& step, Communicator& world) {
-  return world.host_max(step.recorder().terms()[static_cast<std::size_t>(term_of(pass))]);
+double seconds_of(ComputePass pass, const TrialStep& step) {
+  return step.recorder().terms()[static_cast<std::size_t>(term_of(pass))];
 }
 
 }  // namespace
@@ -50,22 +50,24 @@ std::vector<MeasuredPoint> step_passes(const StepDemand& step) {
   return points;
 }
 
-StepCheck::StepCheck(const StepDemand& step, Compute& compute, Communicator& world)
+StepCheck::StepCheck(const StepDemand& step, Compute& compute, Communicator& world,
+                     Clock core_waits)
     : demand_(step),
       world_(world),
       alone_(world.split(world.rank(), 0)),
       trial_(std::make_unique<TrialStep>(demand_.model, demand_.job, demand_.layout, compute,
                                          *alone_, StepOptions{})),
+      core_waits_(std::move(core_waits)),
       samples_(kPasses.size()) {}
 
 StepCheck::~StepCheck() = default;
 
 void StepCheck::run() {
   world_.barrier();
-  trial_->run();
+  const double share = share_with_core(core_waits_, [this] { trial_->run(); });
   if (++runs_ <= kWarmUp) return;
   for (std::size_t p = 0; p < kPasses.size(); ++p) {
-    samples_[p].push_back(seconds_of(kPasses[p], *trial_, world_));
+    samples_[p].push_back(world_.host_max(share * seconds_of(kPasses[p], *trial_)));
   }
 }
 

@@ -22,7 +22,8 @@ std::vector<MeasuredPoint> step_passes(const StepDemand& step);
 
 class StepCheck final : public WholeStep {
  public:
-  StepCheck(const StepDemand& step, Compute& compute, Communicator& world);
+  // Times are without what ranks wait for their cores, where `core_waits` says it.
+  StepCheck(const StepDemand& step, Compute& compute, Communicator& world, Clock core_waits = {});
   ~StepCheck() override;
   void run() override;
   [[nodiscard]] bool has_enough() const override;
@@ -38,6 +39,7 @@ class StepCheck final : public WholeStep {
   Communicator& world_;
   std::unique_ptr<Communicator> alone_;
   std::unique_ptr<TrialStep> trial_;
+  Clock core_waits_;
   std::vector<std::vector<double>> samples_;  // seconds, of each pass
   int runs_ = 0;
 };

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "calibrate/measure/core_wait.h"
+#include "calibrate/measure/measurement.h"
 #include "calibrate/measure/points.h"
 
 namespace meshwright::calibrate {
@@ -22,5 +24,17 @@ class WholeStep {
   // Medians over the steps that count.
   [[nodiscard]] virtual std::vector<MeasuredPoint> points() const = 0;
 };
+
+// Runs `work`. Returns the share of its time in which this thread had its core; 1 where no clock
+// says what it waited (MeasureOptions::core_waits).
+template <typename Work>
+double share_with_core(const Clock& core_waits, Work work) {
+  const double waited = core_waits ? core_waits() : 0.0;
+  const double start = steady_clock_seconds();
+  work();
+  const double taken = steady_clock_seconds() - start;
+  if (!core_waits || taken <= 0.0) return 1.0;
+  return without_wait(taken, core_waits() - waited) / taken;
+}
 
 }  // namespace meshwright::calibrate

@@ -15,6 +15,7 @@
 #include "app/runs/rank_machine.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/rank_hosts.h"
+#include "calibrate/measure/core_wait.h"
 #include "calibrate/profile/drift.h"
 #include "calibrate/profile/profile_json.h"
 #include "calibrate/service_check.h"
@@ -152,11 +153,17 @@ class Chronicle {
   SweepProgress progress_;
 };
 
+calibrate::CalibrationOptions options_of(const CalibrationRun& run) {
+  calibrate::CalibrationOptions options = run.options;
+  options.measure.core_waits = calibrate::seconds_without_core;
+  return options;
+}
+
 // Tells whether no point was dropped; all ranks know.
 bool calibrate_machine(const CalibrationRun& run, RankMachine& machine) {
   auto& [compute_backend, network, compute, world] = machine;
   const JournalOwner owner{compute.describe().name, run.backend, calibrate::hosts_of(world)};
-  calibrate::CalibrationOptions options = run.options;
+  calibrate::CalibrationOptions options = options_of(run);
   calibrate::CalibrationEvents events;
   std::unique_ptr<Chronicle> chronicle;
   if (world.rank() == 0) {
@@ -190,7 +197,7 @@ void print_drift(const calibrate::DriftReport& report) {
 bool check_machine(const CalibrationRun& run, calibrate::Compute& compute,
                    calibrate::Communicator& world) {
   const calibrate::Profile before = load_profile(run.check);
-  calibrate::CalibrationOptions options = run.options;
+  calibrate::CalibrationOptions options = options_of(run);
   options.only = calibrate::drift_sample(before.points);
   SweepProgress progress;
   calibrate::CalibrationEvents events;

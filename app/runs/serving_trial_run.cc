@@ -85,30 +85,42 @@ ServingObservation serve(const ServingTrialRun& run, const planner::Deployment& 
                                     run.options);
 }
 
-// How fast the host is: by steps of the model; where the profile has none of it, by some of its
-// points.
+// How fast the host is: by steps of the model, in the deployment's layout if the profile has them;
+// where it has none of the model, by some of its points.
 class HostLook {
  public:
-  HostLook(const ServingTrialRun& run, RankMachine& machine) {
+  HostLook(const ServingTrialRun& run, const planner::Deployment& deployment,
+           RankMachine& machine) {
     if (!run.profile || run.profile->num_ranks != machine.world.size()) return;
-    steps_ =
-        calibrate::start_service_reference(run.profile->points, run.scenario.model,
-                                           run.scenario.engine, machine.compute, machine.world);
+    const ReplicaLayout& layout = deployment.pool.options.layout;
+    steps_ = calibrate::start_service_reference(
+        run.profile->points, run.scenario.model, run.scenario.engine, layout.tensor_parallel_size,
+        layout.pipeline_parallel_size, machine.compute, machine.world);
     if (!steps_) {
       points_ = std::make_unique<calibrate::HostSpeed>(run.profile->points, machine.compute,
                                                        machine.world);
     }
   }
-  // Its time now over its time in the profile; none: nothing says it. Collective.
-  std::optional<double> time_ratio() {
-    if (steps_) return steps_->time_ratio();
-    return points_ ? points_->time_ratio() : std::nullopt;
+  // Times now over those of the profile; none: nothing says it. Collective.
+  std::optional<calibrate::HostTimes> times() {
+    if (steps_) return steps_->times();
+    const auto ratio = points_ ? points_->time_ratio() : std::nullopt;
+    if (!ratio) return std::nullopt;
+    return calibrate::HostTimes{*ratio, {*ratio, *ratio}};
   }
 
  private:
-  std::unique_ptr<calibrate::SpeedReference> steps_;
+  std::unique_ptr<calibrate::ServiceReference> steps_;
   std::unique_ptr<calibrate::HostSpeed> points_;
 };
+
+// Geometric means of a look before a run and one behind it.
+calibrate::HostTimes between(const calibrate::HostTimes& before,
+                             const calibrate::HostTimes& after) {
+  return {std::sqrt(before.all * after.all),
+          {std::sqrt(before.of_kind.decode * after.of_kind.decode),
+           std::sqrt(before.of_kind.prompt * after.of_kind.prompt)}};
+}
 
 bool as_said(const ServingObservation& o) {
   return std::all_of(o.steps.begin(), o.steps.end(),
@@ -117,20 +129,25 @@ bool as_said(const ServingObservation& o) {
                      [](const auto& one) { return one.bytes_as_said; });
 }
 
-// A short load of a host that others share takes another time a second later: the run of median
-// duration stands for all. One that moved other bytes than predicted is never hidden.
+// The runs of a deployment. A short load of a host that others share takes another time a second
+// later: the run of median duration stands for all. One that moved other bytes than predicted is
+// never hidden.
 class Runs {
  public:
-  Runs(const ServingTrialRun& run, RankMachine& machine)
-      : run_(run), machine_(machine), host_(run, machine), before_(host_.time_ratio()) {}
+  Runs(const ServingTrialRun& run, const planner::Deployment& deployment, RankMachine& machine)
+      : run_(run),
+        deployment_(deployment),
+        machine_(machine),
+        host_(run, deployment, machine),
+        before_(host_.times()) {}
 
   // Collective. Whole on rank 0 alone.
-  ServingObservation median_run(const planner::Deployment& deployment) {
+  ServingObservation median_run() {
     const double start = calibrate::steady_clock_seconds();
     std::vector<ServingObservation> runs;
     bool again = true;
     while (again) {
-      runs.push_back(run_once(deployment));
+      runs.push_back(run_once());
       const bool short_enough = calibrate::steady_clock_seconds() - start < kLongestRepeated;
       again = runs.back().failure.empty() && short_enough && runs.size() < kMostRuns;
       again = machine_.world.host_max(machine_.world.rank() == 0 && again ? 1.0 : 0.0) > 0.0;
@@ -149,30 +166,34 @@ class Runs {
   static constexpr double kLongestRepeated = 20.0;  // seconds
   static constexpr std::size_t kMostRuns = 3;
 
-  ServingObservation run_once(const planner::Deployment& deployment) {
-    ServingObservation o = serve(run_, deployment, machine_);
-    const std::optional<double> after = host_.time_ratio();
-    if (before_ && after) o.host_time_ratio = std::sqrt(*before_ * *after);
+  ServingObservation run_once() {
+    ServingObservation o = serve(run_, deployment_, machine_);
+    const std::optional<calibrate::HostTimes> after = host_.times();
+    if (before_ && after) {
+      const calibrate::HostTimes host = between(*before_, *after);
+      o.host_time_ratio = host.all;
+      o.host_time_ratios = host.of_kind;
+    }
     before_ = after;
     return o;
   }
 
   const ServingTrialRun& run_;
+  const planner::Deployment& deployment_;
   RankMachine& machine_;
   HostLook host_;
-  std::optional<double> before_;
+  std::optional<calibrate::HostTimes> before_;
 };
 
 void serve_all(const ServingTrialRun& run, RankMachine& machine) {
   const bool writes = machine.world.rank() == 0;
-  Runs runs(run, machine);
   std::vector<ServingObservation> observations;
   for (std::size_t i = 0; i < run.deployments.size(); ++i) {
     const planner::Deployment& deployment = run.deployments[i];
     if (writes) {
       say("trial: {} of {}: {}\n", i + 1, run.deployments.size(), planner::short_name(deployment));
     }
-    observations.push_back(runs.median_run(deployment));
+    observations.push_back(Runs(run, deployment, machine).median_run());
     if (writes && run.out != "-") write_serving_trials(run, observations);
   }
   if (!writes) return;

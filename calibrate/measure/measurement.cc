@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "calibrate/measure/core_wait.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 
@@ -53,9 +54,13 @@ class Attempt {
  private:
   double sample(int repetitions) {
     ranks_.barrier();
-    own_.push_back(timer_.seconds_of([&] { run_(repetitions); }));
+    const double waited = waits();
+    const double taken = timer_.seconds_of([&] { run_(repetitions); });
+    own_.push_back(without_wait(taken, waits() - waited));
     return ranks_.host_max(own_.back());
   }
+
+  [[nodiscard]] double waits() const { return options_.core_waits ? options_.core_waits() : 0.0; }
 
   // The last warm-up says how often a short piece of work has to be repeated: the same number on
   // all ranks, since host_max gives all of them the same time. A call alone takes longer than one

@@ -57,6 +57,9 @@ struct MeasureOptions {
   double shortest_sample = 50e-6;  // seconds; what is shorter is repeated within a sample
   int most_repetitions = 10'000;   // within a sample
   double noisy_above = 0.15;       // relative spread that is measured again, and flagged
+  // Seconds that this thread waited for its core since it began (core_wait.h). What it waits in a
+  // sample is left out. None: samples are of the elapsed time.
+  Clock core_waits{};
 };
 
 struct Measurement {

@@ -73,12 +73,6 @@ struct ComparedTimes {
     measured.push_back(took.value());
     errors.push_back(absolute_error(said.value(), took.value()));
   }
-  // Of |predicted * ratio / measured - 1|.
-  void add_errors(double ratio, std::vector<double>& all) const {
-    for (std::size_t i = 0; i < predicted.size(); ++i) {
-      all.push_back(absolute_error(predicted[i] * ratio, measured[i]));
-    }
-  }
   [[nodiscard]] ServingComparison::Steps medians() const {
     ServingComparison::Steps found;
     found.count = static_cast<int>(errors.size());
@@ -126,20 +120,38 @@ ServingRun requests_at(const ServingRun& run, const std::vector<int>& places) {
   return part;
 }
 
-double step_error(const ComparedTimes& decode, const ComparedTimes& mixed, double ratio) {
-  std::vector<double> errors;
-  decode.add_errors(ratio, errors);
-  mixed.add_errors(ratio, errors);
+double step_error(const ComparedTimes& decode, const ComparedTimes& mixed) {
+  std::vector<double> errors = decode.errors;
+  errors.insert(errors.end(), mixed.errors.begin(), mixed.errors.end());
   return errors.empty() ? 0.0 : upper_median(std::move(errors));
 }
-double decode_error(const ServingComparison& one, double ratio) {
-  return absolute_error(one.decode.predicted.value() * ratio, one.decode.measured.value());
+double decode_error(const ServingComparison::Steps& decode) {
+  return absolute_error(decode.predicted.value(), decode.measured.value());
 }
-double tpot_error(const ServingComparison& one, double ratio) {
-  return absolute_error(one.predicted.tpot.mean.value() * ratio, one.measured.tpot.mean.value());
+double tpot_error(const ServingMetrics& predicted, const ServingMetrics& measured) {
+  return absolute_error(predicted.tpot.mean.value(), measured.tpot.mean.value());
 }
-double ttft_error(const ServingComparison& one, double ratio) {
-  return absolute_error(one.predicted.ttft.p50.value() * ratio, one.measured.ttft.p50.value());
+double ttft_error(const ServingMetrics& predicted, const ServingMetrics& measured) {
+  return absolute_error(predicted.ttft.p50.value(), measured.ttft.p50.value());
+}
+
+// None: a request does not fit into the predicted cache.
+std::optional<ServiceAtHostSpeed> at_host_speed(ServiceAsRun service, const ServingComparison& one,
+                                                const ServingLoad& load) {
+  const ServingObservation& o = one.observation;
+  service.replica.cost = on_host(service.replica.cost, *o.host_time_ratios);
+  if (service.prefill) service.prefill->cost = on_host(service.prefill->cost, *o.host_time_ratios);
+  const auto run = simulated(service, o, load);
+  if (!run) return std::nullopt;
+  const ServingMetrics predicted = metrics_of(requests_at(*run, o.requests));
+  const ComparedTimes decode = compared_steps(service, o, false);
+  const double slower =
+      one.predicted.output_tokens_per_second / predicted.output_tokens_per_second;
+  return ServiceAtHostSpeed{.step_error = step_error(decode, compared_steps(service, o, true)),
+                            .decode_error = decode_error(decode.medians()),
+                            .tpot_error = tpot_error(predicted, one.measured),
+                            .ttft_error = ttft_error(predicted, one.measured),
+                            .tokens_per_second = one.measured.output_tokens_per_second * slower};
 }
 
 // What the service predicted best gives less than the best that ran, per rank. With `host` what ran
@@ -148,8 +160,9 @@ double regret_of(const std::vector<ServingComparison>& services, bool host) {
   double chosen = 0, said = -1, best = 0;
   for (const ServingComparison& one : services) {
     const double ranks = std::max(1, one.observation.ranks);
-    const double ratio = host ? one.observation.host_time_ratio.value_or(1.0) : 1.0;
-    const double throughput = one.measured.output_tokens_per_second * ratio / ranks;
+    const double throughput = (host ? one.at_host_speed->tokens_per_second
+                                    : one.measured.output_tokens_per_second) /
+                              ranks;
     best = std::max(best, throughput);
     if (one.predicted.output_tokens_per_second / ranks <= said) continue;
     said = one.predicted.output_tokens_per_second / ranks;
@@ -171,7 +184,7 @@ void summarise(ServingValidation& found) {
   found.median_step_error = median_over(all, [](const C& c) { return c.step_error; });
   found.median_tpot_error = median_over(all, [](const C& c) { return c.tpot_error; });
   found.median_ttft_error = median_over(all, [](const C& c) { return c.ttft_error; });
-  found.median_decode_error = median_over(all, [](const C& c) { return decode_error(c, 1.0); });
+  found.median_decode_error = median_over(all, [](const C& c) { return decode_error(c.decode); });
   found.regret = regret_of(all, false);
   if (std::any_of(all.begin(), all.end(), [](const C& c) { return !c.at_host_speed; })) return;
   ServicesAtHostSpeed& host = found.at_host_speed.emplace();
@@ -179,7 +192,7 @@ void summarise(ServingValidation& found) {
   host.median_tpot_error = median_over(all, [](const C& c) { return c.at_host_speed->tpot_error; });
   host.median_ttft_error = median_over(all, [](const C& c) { return c.at_host_speed->ttft_error; });
   host.median_decode_error =
-      median_over(all, [](const C& c) { return decode_error(c, *c.observation.host_time_ratio); });
+      median_over(all, [](const C& c) { return c.at_host_speed->decode_error; });
   host.regret = regret_of(all, true);
 }
 
@@ -215,15 +228,12 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
     one.decode = decode.medians();
     one.mixed = mixed.medians();
     one.handover = compared_handovers(service, o, load).medians();
-    one.step_error = step_error(decode, mixed, 1.0);
+    one.step_error = step_error(decode, mixed);
     one.predicted = metrics_of(requests_at(*run, o.requests));
     one.measured = metrics_of(o.run);
-    one.tpot_error = tpot_error(one, 1.0);
-    one.ttft_error = ttft_error(one, 1.0);
-    if (const auto ratio = o.host_time_ratio) {
-      one.at_host_speed = ServiceAtHostSpeed{step_error(decode, mixed, *ratio),
-                                             tpot_error(one, *ratio), ttft_error(one, *ratio)};
-    }
+    one.tpot_error = tpot_error(one.predicted, one.measured);
+    one.ttft_error = ttft_error(one.predicted, one.measured);
+    if (o.host_time_ratios) one.at_host_speed = at_host_speed(service, one, load);
     one.throughput_error = absolute_error(one.predicted.output_tokens_per_second,
                                           one.measured.output_tokens_per_second);
     one.unlike_steps = static_cast<int>(

@@ -18,7 +18,9 @@
 namespace meshwright::planner {
 
 struct ServiceAtHostSpeed {
-  double step_error = 0, tpot_error = 0, ttft_error = 0;
+  double step_error = 0, decode_error = 0, tpot_error = 0, ttft_error = 0;
+  // Measured output tokens a second, as if the host had been as fast as in its profile.
+  double tokens_per_second = 0;
 };
 
 struct ServingComparison {
@@ -34,7 +36,7 @@ struct ServingComparison {
   Steps handover{};       // of a prompt's cache from pool to pool, from the room for it on
   double step_error = 0;  // median of |predicted / measured - 1| over all steps
   double tpot_error = 0, ttft_error = 0, throughput_error = 0;  // of means; TTFT: of medians
-  // The same of predictions times the observation's host_time_ratio; none: it has none.
+  // The same of predictions for a host of the observation's host_time_ratios; none: it has none.
   std::optional<ServiceAtHostSpeed> at_host_speed{};
   int unlike_steps = 0, unlike_handovers = 0;  // whose bytes are not the ledger's
   [[nodiscard]] bool same_bytes() const { return unlike_steps == 0 && unlike_handovers == 0; }

@@ -100,6 +100,18 @@ Kind<std::vector<ObservedHandover>> handover_rows() {
       });
 }
 
+const Record<HostTimeRatios>& host_time_ratios_record() {
+  static const Record<HostTimeRatios> record = [] {
+    using H = HostTimeRatios;
+    Record<H> r("Times of steps around a run over those of the profile.");
+    r.named("HostTimeRatios");
+    r.row(&H::decode, "decode", kind::number(kAboveZero), "Of steps that only decode.");
+    r.row(&H::prompt, "prompt", kind::number(kAboveZero), "Of steps of prompts.");
+    return r.all_required();
+  }();
+  return record;
+}
+
 const Record<ServedPrefillPool>& served_prefill_record() {
   static const Record<ServedPrefillPool> record = [] {
     using P = ServedPrefillPool;
@@ -176,6 +188,10 @@ Record<ServingObservation> make_serving_observation_record() {
   r.all_required();
   r.row(&O::host_time_ratio, "host_time_ratio", kind::optional(kind::number(kAboveZero)),
         "The host's times around the run over those of its profile; absent: not measured.");
+  r.omitted_at_default();
+  r.row(&O::host_time_ratios, "host_time_ratios",
+        kind::optional(kind::object(host_time_ratios_record)),
+        "The same of each kind of step; absent: not measured.");
   r.omitted_at_default();
   r.row(&O::prefill, "prefill", kind::optional(kind::object(served_prefill_record)),
         "The pool that computed prompts; the replicas above only decoded.");

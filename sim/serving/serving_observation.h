@@ -63,8 +63,10 @@ struct ServingObservation {
   std::string device{};                   // "cpu", "cuda"
   std::vector<std::string> not_run{};     // parts that were not executed, in words
   std::string failure{};                  // empty, or why nothing ran
-  // The host's times around the run over those of its profile; none: not looked at.
+  // The host's times around the run over those of its profile: the median over all steps, and over
+  // those of each kind; none: not looked at.
   std::optional<double> host_time_ratio{};
+  std::optional<HostTimeRatios> host_time_ratios{};
   std::vector<int> requests{};  // places in the load of those that ran
   ServingRun run{};             // timings in that order
   std::vector<ObservedServingStep> steps{};

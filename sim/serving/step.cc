@@ -85,6 +85,16 @@ RowRemainder remainder_at(const std::vector<RowRemainder>& remainders, double ro
           a.relative_spread + way * (b.relative_spread - a.relative_spread)};
 }
 
+ReplicaCost on_host(ReplicaCost cost, const HostTimeRatios& ratios) {
+  const auto slow = [](std::vector<RowRemainder>& remainders, double ratio) {
+    if (remainders.empty()) remainders.emplace_back();
+    for (RowRemainder& one : remainders) one.share = (1.0 + one.share) * ratio - 1.0;
+  };
+  slow(cost.decode_remainders, ratios.decode);
+  slow(cost.prompt_remainders, ratios.prompt);
+  return cost;
+}
+
 StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
   StepTime time;
   const auto at = [&](StepTerm term) -> Seconds& {

@@ -131,6 +131,14 @@ struct ReplicaCost {
   std::vector<RowRemainder> decode_remainders{}, prompt_remainders{};  // rows ascend
 };
 
+// How many times as long as predicted a host takes for steps that only decode, and for prompts.
+struct HostTimeRatios {
+  double decode = 1.0, prompt = 1.0;
+  bool operator==(const HostTimeRatios&) const = default;
+};
+// Steps of that host. In a step with both kinds of rows the ratios are weighted by them.
+ReplicaCost on_host(ReplicaCost cost, const HostTimeRatios& ratios);
+
 StepTime step_time(const ReplicaCost& cost, const EngineStep& step);
 // Relative standard deviation of a step, from those of its terms and of the engine's fit; where
 // results of the engine were learnt from, their share of it, and no less than repeats differ by.

@@ -126,6 +126,18 @@ TEST(Measurement, ALongWarmUpRunsWholeSamplesWithoutAPause) {
   EXPECT_EQ(m.summary.count, 5);
 }
 
+// Of each second of work 0.75 were another program's.
+TEST(Measurement, WhatAThreadWaitsForItsCoreIsLeftOut) {
+  Alone ranks;
+  Script script({1.0});
+  const Clock clock = script.clock();
+  MeasureOptions options;
+  options.core_waits = [&] { return 0.75 * clock(); };
+  options.stop.max_samples = 5;
+  const Measurement m = measure(ranks, host_timer(clock), script.work(), options);
+  EXPECT_NEAR(m.summary.median.value(), 0.25, 1e-12);
+}
+
 TEST(Measurement, TheSlowestRankCounts) {
   Alone ranks;
   ranks.slowest_ = 4.0;

@@ -89,7 +89,7 @@ TEST(ServingValidation, ErrorsAreCorrectedForTheHostsSpeed) {
   const ServingLoad load = eight_users();
   ServingObservation slow = as_predicted(s, load, 1.25);
   EXPECT_FALSE(validate_serving(s, load, {slow}).at_host_speed.has_value());
-  slow.host_time_ratio = 1.25;
+  slow.host_time_ratios = HostTimeRatios{1.25, 1.25};
   const ServingValidation found = validate_serving(s, load, {slow});
   EXPECT_NEAR(found.median_tpot_error, 0.2, 1e-9);
   ASSERT_TRUE(found.at_host_speed.has_value());
@@ -98,6 +98,8 @@ TEST(ServingValidation, ErrorsAreCorrectedForTheHostsSpeed) {
   EXPECT_NEAR(found.at_host_speed->median_decode_error, 0.0, 1e-9);
   EXPECT_NEAR(found.at_host_speed->median_tpot_error, 0.0, 1e-9);
   EXPECT_NEAR(found.at_host_speed->median_ttft_error, 0.0, 1e-9);
+  const ServingComparison& one = found.services[0];
+  EXPECT_NEAR(one.at_host_speed->tokens_per_second, one.predicted.output_tokens_per_second, 1e-6);
 }
 
 TEST(ServingObservation, IsReadAsItIsWritten) {
@@ -109,10 +111,12 @@ TEST(ServingObservation, IsReadAsItIsWritten) {
   moved.counted.payload = bytes(8192);
   o.transfers.push_back(moved);
   o.host_time_ratio = 1.1;
+  o.host_time_ratios = HostTimeRatios{1.2, 0.9};
   const Json json = serving_observation_record().write(o);
   const ServingObservation again = serving_observation_record().read(json, "trials");
   EXPECT_EQ(serving_observation_record().write(again), json);
   EXPECT_EQ(again.host_time_ratio, 1.1);
+  EXPECT_EQ(again.host_time_ratios, o.host_time_ratios);
   EXPECT_EQ(again.run.requests.size(), o.run.requests.size());
   EXPECT_EQ(again.steps[1].step.prefill_tokens, 400);
   EXPECT_EQ(again.transfers[0].counted.payload, bytes(8192));
