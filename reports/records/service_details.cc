@@ -7,8 +7,8 @@
 namespace meshwright::reports {
 namespace {
 
-const auto kTime = [] { return kind::base_amount<Seconds>(); };
-const auto kShare = [] { return kind::fraction(true); };
+constexpr auto kTime = [] { return kind::base_amount<Seconds>(); };
+constexpr auto kShare = [] { return kind::fraction(true); };
 
 const Record<planner::LatencyRange>& latency_range_record() {
   static const Record<planner::LatencyRange> record = [] {
