@@ -13,7 +13,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr double kLibraryMemoryShare = 1.0 / 8.0;
 constexpr std::int64_t kTokensOfAPass = 16384;
 constexpr std::array<std::int64_t, 4> kLengths{1024, 2048, 4096, 8192};
 constexpr std::size_t kMostAttentions = 3;  // shapes of a model
@@ -61,7 +60,7 @@ class LibraryPlanner {
     points_.push_back({.subject = std::move(subject), .amount = amount});
   }
   [[nodiscard]] bool fits(Bytes memory) const {
-    return memory <= limits_.memory * kLibraryMemoryShare;
+    return memory <= limits_.bench_memory();
   }
 
   void add_attentions(Precision precision) {

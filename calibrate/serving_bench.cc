@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "calibrate/bench/sample_data.h"
 #include "calibrate/cache_copy_bench.h"
 #include "calibrate/latent_attention_bench.h"
+#include "calibrate/paged_bench.h"
 #include "calibrate/serving_bench_parts.h"
 #include "calibrate/trial/serving/paged_attention.h"
 #include "calibrate/trial/serving/serving_engine.h"
@@ -18,86 +17,38 @@
 namespace meshwright::calibrate {
 namespace {
 
-class PagedAttentionBench final : public Bench {
+class PagedAttentionBench final : public PagedBench {
  public:
   PagedAttentionBench(Compute& compute, Communicator& world, const PagedAttentionShape& shape)
-      : Bench(compute),
-        shape_(shape),
-        alone_(world.split(world.rank(), 0)),
-        model_(served_model(shape)),
-        job_(served_job(compute)),
-        arena_(compute),
-        recorder_(compute),
-        groups_(layout_, *alone_, recorder_, {compute, arena_, message_formats(job_)}),
-        context_{model_, job_,      layout_, compute_,
-                 arena_, recorder_, groups_, shape.sequences * shape.rows},
-        num_layers_(layers()),
-        cache_(context_, static_cast<std::int64_t>(num_layers_),
-               shape.sequences * served_blocks(shape_), pages()) {
-    heads_ = sample(context_.positions, shape.heads + 2 * shape.query_groups, 1);
-    fill_cache();
-  }
-
-  std::string check() override {
-    const std::vector<float> out = downloaded(context_, attend(0));
-    const std::int64_t columns = shape_.heads * shape_.head_dim;
-    // The last row of the last sequence and head sees every key.
-    const std::int64_t row = context_.positions - 1;
-    for (const std::int64_t column : {std::int64_t{0}, shape_.head_dim - 1}) {
-      const std::int64_t at = columns - shape_.head_dim + column;
-      const double is = out[static_cast<std::size_t>(row * columns + at)];
-      const double expected = reference(column);
-      if (std::abs(is - expected) > served_tolerance(job_) * std::max(1.0, std::abs(expected))) {
-        return fmt::format("paged attention: {} where {} was expected", is, expected);
-      }
-    }
-    return "";
-  }
-  void start(int repetitions) override {
-    for (int i = 0; i < repetitions; ++i) {
-      (void)attend(next_);
-      next_ = (next_ + 1) % num_layers_;
-    }
+      : PagedBench(compute, world, shape, cached_numbers(shape),
+                   {shape.query_groups, shape.head_dim, shape.head_dim, kServedBlock}) {
+    heads_ = sample_heads(context_.positions, shape.heads + 2 * shape.query_groups, 1);
+    begin_sequences();
+    if (shape_.cached == 0) return;
+    keys_ = sample_heads(shape_.cached, shape_.query_groups, 2);
+    values_ = sample_heads(shape_.cached, shape_.query_groups, 3);
+    fill_cache(keys_, values_, shape_.cached * shape_.head_dim);
   }
 
  private:
-  [[nodiscard]] PageShape pages() const {
-    return {shape_.query_groups, shape_.head_dim, shape_.head_dim, kServedBlock};
+  static std::int64_t cached_numbers(const PagedAttentionShape& shape) {
+    return 2 * shape.sequences * served_blocks(shape) * kServedBlock * shape.query_groups *
+           shape.head_dim;
   }
+  [[nodiscard]] const char* name() const override { return "paged attention"; }
+  [[nodiscard]] std::int64_t value_width() const override { return shape_.head_dim; }
   [[nodiscard]] std::int64_t seen() const { return shape_.cached + shape_.rows; }
-  [[nodiscard]] std::size_t layers() const {
-    const double numbers = 2.0 * static_cast<double>(shape_.sequences * served_blocks(shape_)) *
-                           kServedBlock *
-                           static_cast<double>(shape_.query_groups * shape_.head_dim);
-    return std::min(kMostCachesInTurn, cold_copies(bytes(4.0 * numbers), compute_.describe()));
-  }
   // As query_key_value.h has heads: (groups, queries + key + value, rows, width).
-  [[nodiscard]] Tensor sample(std::int64_t rows, std::int64_t heads, unsigned stream) const {
-    return served_sample(context_, rows * heads * shape_.head_dim, stream);
+  [[nodiscard]] Tensor sample_heads(std::int64_t rows, std::int64_t heads, unsigned stream) const {
+    return sample(rows * heads * shape_.head_dim, stream);
   }
-  void fill_cache() {
-    recorder_.begin_step();
-    tables_ = served_tables(shape_);
-    rows_ = served_rows(shape_, tables_);
-    if (shape_.cached == 0) return;
-    keys_ = sample(shape_.cached, shape_.query_groups, 2);
-    values_ = sample(shape_.cached, shape_.query_groups, 3);
-    for (std::size_t layer = 0; layer < num_layers_; ++layer) {
-      for (const BlockTable& table : tables_) {
-        const SequenceRows all{0, shape_.cached, 0, &table};
-        cache_.store(layer, all, keys_.data(), values_.data(), shape_.cached * shape_.head_dim);
-      }
-    }
-    compute_.synchronize();
-  }
-  [[nodiscard]] Tensor attend(std::size_t layer) const {
+  [[nodiscard]] Tensor attend(std::size_t layer) const override {
     const PagedHeads heads{shape_.query_groups, shape_.heads / shape_.query_groups,
                            shape_.head_dim};
     return attend_pages(context_, heads, heads_, rows_, cache_, layer);
   }
 
-  // Of the last row and head, in double precision.
-  [[nodiscard]] double reference(std::int64_t column) const {
+  [[nodiscard]] double reference(std::int64_t column) const override {
     const std::int64_t width = shape_.head_dim, rows = context_.positions, all = seen();
     const std::int64_t queries = shape_.heads / shape_.query_groups;
     const std::int64_t group = shape_.query_groups - 1;
@@ -133,21 +84,7 @@ class PagedAttentionBench final : public Bench {
     return result / sum;
   }
 
-  PagedAttentionShape shape_;
-  std::unique_ptr<Communicator> alone_;
-  Model model_;
-  Layout layout_{};
-  Job job_;
-  Arena arena_;
-  Recorder recorder_;
-  RankGroups groups_;
-  TrialContext context_;
-  std::size_t num_layers_;
-  PagedCache cache_;
-  std::vector<BlockTable> tables_;
-  std::vector<SequenceRows> rows_;
   Tensor heads_, keys_, values_;
-  std::size_t next_ = 0;
 };
 
 constexpr int kSteps = 32;  // of a repetition, beside the one with the prompts

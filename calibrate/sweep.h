@@ -70,6 +70,9 @@ struct Workload {
   std::vector<GemmVariant> grouped_gemms{};    // forward products of experts
 };
 
+// Share of a rank's memory for the two arrays of one copy, or for one GEMM.
+inline constexpr double kBenchMemoryShare = 1.0 / 8.0;
+
 // Limits of this machine.
 struct SweepLimits {
   Bytes memory;  // of one rank
@@ -78,6 +81,7 @@ struct SweepLimits {
   Bytes largest_payload = mebibytes(64);
   std::function<bool(Precision)> supports = [](Precision) { return true; };
   LibraryAbilities library{};
+  [[nodiscard]] Bytes bench_memory() const { return memory * kBenchMemoryShare; }
 };
 
 // Without measurements, each once; at most kMostPoints, so that a profile stays below a megabyte.

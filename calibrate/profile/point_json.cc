@@ -162,18 +162,18 @@ Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
 }
 
 // Part of a point that a row describes. Each returns null if a point of this kind has none.
-const auto kProduct = [](auto& p) { return product_of(p.subject); };
-const auto kVariant = [](auto& p) {
+constexpr auto kProduct = [](auto& p) { return product_of(p.subject); };
+constexpr auto kVariant = [](auto& p) {
   auto* product = kProduct(p);
   return product ? &product->variant : nullptr;
 };
-const auto kShape = [](auto& p) {
+constexpr auto kShape = [](auto& p) {
   auto* variant = kVariant(p);
   return variant ? &variant->shape : nullptr;
 };
-const auto kCall = [](auto& p) { return call_of(p.subject); };
+constexpr auto kCall = [](auto& p) { return call_of(p.subject); };
 template <typename T>
-const auto kTimed = [](auto& p) { return std::get_if<T>(&p.subject); };
+constexpr auto kTimed = [](auto& p) { return std::get_if<T>(&p.subject); };
 
 // A member of such a part; only points that have the part have the key.
 template <typename Find, typename Part, typename M>

@@ -187,18 +187,9 @@ void read_bridge_context(LaunchReading& r) {
 
 // "Et|(tt|)*30L", or a list of the parts of each chunk.
 void read_bridge_stages(LaunchReading& r) {
-  Layout& l = r.record().layout;
   const Value* list = r.find("model.pipeline_model_parallel_layout");
   if (list == nullptr) return;
-  const auto read = read_pipeline_layout(word_of(*list));
-  if (const auto* wrong = std::get_if<std::string>(&read)) fail_at(*list, *wrong);
-  l.pipeline_layout = std::get<PipelineLayout>(read);
-  if (l.pipeline_layout.num_chunks() % l.pipeline_parallel_size != 0) {
-    fail_at(*list, fmt::format("{} chunks do not divide by the pipeline size {}",
-                               l.pipeline_layout.num_chunks(), l.pipeline_parallel_size));
-  }
-  l.virtual_pipeline_parallel_size = l.pipeline_layout.num_chunks() / l.pipeline_parallel_size;
-  r.note("pipeline_layout", std::string(l.pipeline_layout.text()), *list);
+  read_chunk_list(r, *list);
   for (const char* field : {"pipeline_layout", "virtual_pipeline_parallel_size"}) {
     r.settle_layout(field);
   }

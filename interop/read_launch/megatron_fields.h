@@ -18,6 +18,8 @@ void list_unmodelled(LaunchReading& reading);
 void read_megatron_model(LaunchReading& reading, const LaunchHints& hints, const std::string& file);
 // `model`: read from the launch, or named beside it.
 void read_megatron_layout(LaunchReading& reading, const Model& model);
+// The layers of each chunk as `list` has them: "Et|(tt|)*30L". The pipeline size is read already.
+void read_chunk_list(LaunchReading& reading, const Value& list);
 // CUDA graphs; keys stand behind `section`: "", "model.".
 void read_cuda_graphs(LaunchReading& reading, const std::string& section);
 // Throws InputError at an option that Megatron-LM would refuse beside the others.

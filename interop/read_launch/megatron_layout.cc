@@ -38,17 +38,7 @@ void read_chunks(LaunchReading& r, Layout& l, int num_layers) {
             "Megatron-LM takes one of --pipeline-model-parallel-layout, "
             "--num-layers-per-virtual-pipeline-stage and --num-virtual-stages-per-pipeline-rank");
   }
-  if (list != nullptr) {
-    const auto read = read_pipeline_layout(word_of(*list));
-    if (const auto* wrong = std::get_if<std::string>(&read)) fail_at(*list, *wrong);
-    l.pipeline_layout = std::get<PipelineLayout>(read);
-    if (l.pipeline_layout.num_chunks() % l.pipeline_parallel_size != 0) {
-      fail_at(*list, fmt::format("{} chunks do not divide by the pipeline size {}",
-                                 l.pipeline_layout.num_chunks(), l.pipeline_parallel_size));
-    }
-    l.virtual_pipeline_parallel_size = l.pipeline_layout.num_chunks() / l.pipeline_parallel_size;
-    r.note("pipeline_layout", std::string(l.pipeline_layout.text()), *list);
-  }
+  if (list != nullptr) read_chunk_list(r, *list);
   if (layers != nullptr) {
     const int all = num_layers + (l.account_for_embedding_in_pipeline_split ? 1 : 0) +
                     (l.account_for_loss_in_pipeline_split ? 1 : 0);
@@ -212,6 +202,19 @@ void read_offload(LaunchReading& r, Layout& l) {
 }
 
 }  // namespace
+
+void read_chunk_list(LaunchReading& r, const Value& list) {
+  Layout& l = r.record().layout;
+  const auto read = read_pipeline_layout(word_of(list));
+  if (const auto* wrong = std::get_if<std::string>(&read)) fail_at(list, *wrong);
+  l.pipeline_layout = std::get<PipelineLayout>(read);
+  if (l.pipeline_layout.num_chunks() % l.pipeline_parallel_size != 0) {
+    fail_at(list, fmt::format("{} chunks do not divide by the pipeline size {}",
+                              l.pipeline_layout.num_chunks(), l.pipeline_parallel_size));
+  }
+  l.virtual_pipeline_parallel_size = l.pipeline_layout.num_chunks() / l.pipeline_parallel_size;
+  r.note("pipeline_layout", std::string(l.pipeline_layout.text()), list);
+}
 
 void read_megatron_layout(LaunchReading& r, const Model& model) {
   LaunchRecord& record = r.record();

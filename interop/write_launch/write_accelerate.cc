@@ -13,10 +13,10 @@ namespace meshwright::interop {
 namespace {
 
 const Vocabulary& accelerate_vocabulary() {
-  static const Vocabulary kWords{"tensor_parallel_size", "context_parallel_size", "cp_comm_type",
-                                 "zero_stage",           "zero_shard_size",       "fsdp_unit",
-                                 "recompute_granularity"};
-  return kWords;
+  static const Vocabulary words{"tensor_parallel_size", "context_parallel_size", "cp_comm_type",
+                                "zero_stage",           "zero_shard_size",       "fsdp_unit",
+                                "recompute_granularity"};
+  return words;
 }
 
 int copies_of(const Layout& l) {

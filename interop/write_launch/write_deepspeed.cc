@@ -14,11 +14,11 @@ constexpr const char* kFileName = "deepspeed.json";
 constexpr const char* kRecomputeSwitch = "gradient_checkpointing_enable() in the model";
 
 const Vocabulary& deepspeed_vocabulary() {
-  static const Vocabulary kWords{"tensor_parallel_size", "context_parallel_size",
-                                 "cp_comm_type",         "zero_stage",
-                                 "zero_shard_size",      "overlap_grad_reduce",
-                                 "optimizer_offload",    "recompute_granularity"};
-  return kWords;
+  static const Vocabulary words{"tensor_parallel_size", "context_parallel_size",
+                                "cp_comm_type",         "zero_stage",
+                                "zero_shard_size",      "overlap_grad_reduce",
+                                "optimizer_offload",    "recompute_granularity"};
+  return words;
 }
 
 }  // namespace

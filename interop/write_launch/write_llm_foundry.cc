@@ -15,8 +15,8 @@ namespace meshwright::interop {
 namespace {
 
 const Vocabulary& llm_foundry_vocabulary() {
-  static const Vocabulary kWords{"zero_stage", "fsdp_unit", "recompute_granularity"};
-  return kWords;
+  static const Vocabulary words{"zero_stage", "fsdp_unit", "recompute_granularity"};
+  return words;
 }
 
 // "amp_bf16"; empty: it has none.

@@ -9,13 +9,13 @@ namespace meshwright::interop {
 namespace {
 
 const Vocabulary& megatron_deepspeed_vocabulary() {
-  static const Vocabulary kWords{"tensor_parallel_size",
-                                 "pipeline_parallel_size",
-                                 "recompute_granularity",
-                                 "account_for_embedding_in_pipeline_split",
-                                 "account_for_loss_in_pipeline_split",
-                                 "zero_stage"};
-  return kWords;
+  static const Vocabulary words{"tensor_parallel_size",
+                                "pipeline_parallel_size",
+                                "recompute_granularity",
+                                "account_for_embedding_in_pipeline_split",
+                                "account_for_loss_in_pipeline_split",
+                                "zero_stage"};
+  return words;
 }
 
 }  // namespace

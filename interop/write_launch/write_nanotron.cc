@@ -13,17 +13,17 @@ namespace meshwright::interop {
 namespace {
 
 const Vocabulary& nanotron_vocabulary() {
-  static const Vocabulary kWords{"tensor_parallel_size",
-                                 "pipeline_parallel_size",
-                                 "context_parallel_size",
-                                 "expert_parallel_size",
-                                 "sequence_parallel",
-                                 "tp_comm_overlap",
-                                 "schedule",
-                                 "zero_stage",
-                                 "recompute_granularity",
-                                 "pipeline_engine"};
-  return kWords;
+  static const Vocabulary words{"tensor_parallel_size",
+                                "pipeline_parallel_size",
+                                "context_parallel_size",
+                                "expert_parallel_size",
+                                "sequence_parallel",
+                                "tp_comm_overlap",
+                                "schedule",
+                                "zero_stage",
+                                "recompute_granularity",
+                                "pipeline_engine"};
+  return words;
 }
 
 // "bfloat16"; empty: it has none.

@@ -14,25 +14,25 @@ namespace meshwright::interop {
 namespace {
 
 const Vocabulary& torchtitan_vocabulary() {
-  static const Vocabulary kWords{"tensor_parallel_size",
-                                 "pipeline_parallel_size",
-                                 "virtual_pipeline_parallel_size",
-                                 "context_parallel_size",
-                                 "expert_parallel_size",
-                                 "expert_tensor_parallel_size",
-                                 "sequence_parallel",
-                                 "schedule",
-                                 "account_for_embedding_in_pipeline_split",
-                                 "account_for_loss_in_pipeline_split",
-                                 "zero_stage",
-                                 "zero_shard_size",
-                                 "fsdp_unit",
-                                 "recompute_granularity",
-                                 "recompute_modules",
-                                 "cp_comm_type",
-                                 "tp_comm_overlap",
-                                 "overlap_p2p_comm"};
-  return kWords;
+  static const Vocabulary words{"tensor_parallel_size",
+                                "pipeline_parallel_size",
+                                "virtual_pipeline_parallel_size",
+                                "context_parallel_size",
+                                "expert_parallel_size",
+                                "expert_tensor_parallel_size",
+                                "sequence_parallel",
+                                "schedule",
+                                "account_for_embedding_in_pipeline_split",
+                                "account_for_loss_in_pipeline_split",
+                                "zero_stage",
+                                "zero_shard_size",
+                                "fsdp_unit",
+                                "recompute_granularity",
+                                "recompute_modules",
+                                "cp_comm_type",
+                                "tp_comm_overlap",
+                                "overlap_p2p_comm"};
+  return words;
 }
 
 std::string torchtitan_sharding_refusal(const Layout& l) {

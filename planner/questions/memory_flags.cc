@@ -3,8 +3,6 @@
 // it.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "planner/questions/red_flag_parts.h"
 #include "planner/questions/red_flags.h"
 #include "planner/questions/rule_of_thumb.h"
@@ -28,10 +26,11 @@ std::optional<RedFlag> memory_half_empty(const Scenario& s, const Estimate& winn
   if (used > memory * kHalfEmpty) return std::nullopt;
   return RedFlag{
       RedFlagId::memory_half_empty,
-      fmt::format("{} of {} GiB are used. No layout with more memory is faster on {} {}. Fewer "
-                  "{}, or devices with less memory, may be enough.",
+      fmt::format("{} of {} GiB are used. No layout that uses more is faster on {} {}. Fewer {}, "
+                  "or {} with less memory, may be enough.",
                   gib_text(used), gib_text(memory), s.cluster.num_gpus(),
-                  device_noun(s.cluster, s.cluster.num_gpus()), device_noun(s.cluster, 2)),
+                  device_noun(s.cluster, s.cluster.num_gpus()), device_noun(s.cluster, 2),
+                  device_noun(s.cluster, 2)),
       memory - used};
 }
 
@@ -45,23 +44,23 @@ std::optional<RedFlag> context_for_memory(const Scenario& s, const Estimate& win
   if (!runs(without)) return std::nullopt;
   const Bytes memory = only_device(s.cluster).memory;
   const std::string what = fmt::format(
-      "{} context ranks split sequences of {} tokens; NVIDIA's rule of thumb does "
-      "not split them",
+      "{} context ranks split sequences of {} tokens. NVIDIA's rule of thumb does not split "
+      "sequences of this length.",
       ranks, s.job.seq_length);
   if (without.peak_memory > memory) {
     return RedFlag{
         RedFlagId::context_for_memory,
-        fmt::format("{}. Without them the layout is predicted to need {} of {} GiB. Measure it; if "
-                    "it fits, drop the context ranks.",
+        fmt::format("{} Without context ranks, the layout is predicted to need {} of {} GiB. If a "
+                    "trial shows that it fits, drop the context ranks.",
                     what, gib_text(without.peak_memory), gib_text(memory)),
         without.peak_memory - memory};
   }
   const Seconds longer = without.step_time - winner.step_time;
   return RedFlag{RedFlagId::context_for_memory,
-                 fmt::format("{}. Without them the layout takes {} s ({}) {} and {} GiB.", what,
-                             number_text(std::abs(longer.value()), 3),
-                             percent_text(std::abs(longer / winner.step_time)),
-                             longer >= seconds(0) ? "more" : "less", gib_text(without.peak_memory)),
+                 fmt::format("{} Without context ranks, the step is {}. That layout needs {} of {} "
+                             "GiB.",
+                             what, longer_or_shorter(longer, winner.step_time),
+                             gib_text(without.peak_memory), gib_text(memory)),
                  longer};
 }
 
@@ -71,10 +70,11 @@ std::optional<RedFlag> memory_nearly_full(const Scenario& s, const Estimate& win
   if (used <= memory * kNearlyFull) return std::nullopt;
   return RedFlag{
       RedFlagId::memory_nearly_full,
-      fmt::format("{} of {} GiB are used ({} %). Fragmentation, uneven routing or a prediction "
-                  "error can end the run with out-of-memory. Use at most {:.0f} %.",
-                  gib_text(used), gib_text(memory), number_text(100.0 * (used / memory), 3),
-                  100.0 * kNearlyFull),
+      fmt::format(
+          "{} of {} GiB are used ({} %). Fragmentation, uneven routing or a prediction "
+          "error can end the run out of memory. Choose a layout that uses at most {:.0f} %.",
+          gib_text(used), gib_text(memory), number_text(100.0 * (used / memory), 3),
+          100.0 * kNearlyFull),
       used - memory * kNearlyFull};
 }
 
@@ -86,18 +86,15 @@ std::optional<RedFlag> recompute_without_offload(const Scenario& s, const Estima
   if (!whole || !linked || l.optimizer_offload || offloads_activations(l)) return std::nullopt;
   const Seconds spent = winner.terms[static_cast<std::size_t>(TermKind::recompute)].cost.time;
   std::string text = fmt::format(
-      "Full recompute costs {} s ({}) of the step, and offload to the host was not "
-      "searched",
+      "Full recompute costs {} s ({}) of the step. Offload to the host was not searched. ",
       number_text(spent.value(), 3), percent_text(spent / winner.step_time));
   if (offloaded) {
-    const double longer = offloaded->step_time / winner.step_time - 1.0;
-    text += fmt::format("; with offload, the best layout of the same sizes, {}, takes {} s, {} {}",
-                        brief_name(offloaded->layout), number_text(offloaded->step_time.value()),
-                        percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
+    text += fmt::format("The best layout of the same sizes with offload is {}. {}",
+                        brief_name(offloaded->layout), step_text(*offloaded, winner));
   } else {
-    text += "; no layout of the same sizes runs with offload";
+    text += "No layout of the same sizes runs with offload.";
   }
-  return RedFlag{RedFlagId::recompute_without_offload, text + ".", spent};
+  return RedFlag{RedFlagId::recompute_without_offload, text, spent};
 }
 
 }  // namespace meshwright::planner

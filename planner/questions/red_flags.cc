@@ -139,23 +139,21 @@ std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& wi
   const Seconds saved =
       std::max(seconds(0), communication(priced(s, winner.layout), group) -
                                communication(priced(joined, winner.layout), group));
+  const std::string_view kind = group == Group::tensor ? "tensor" : "expert";
   std::string text = fmt::format(
-      "{} ranks of {} group are on {} nodes of {} {}. In one fast domain its "
-      "communication would take {} s less",
-      placement.group_size, group == Group::tensor ? "a tensor" : "an expert", placement.num_nodes,
-      s.cluster.gpus_per_node, device_noun(s.cluster, s.cluster.gpus_per_node),
-      number_text(saved.value(), 3));
+      "Each {} group of {} ranks spans {} nodes of {} {}. Inside one node its communication would "
+      "take {} s less. ",
+      kind, placement.group_size, placement.num_nodes, s.cluster.gpus_per_node,
+      device_noun(s.cluster, s.cluster.gpus_per_node), number_text(saved.value(), 3));
   if (inside) {
-    const double longer = inside->step_time / winner.step_time - 1.0;
-    text += fmt::format("; the best layout inside one domain, {}, takes {} s, {} {}",
-                        brief_name(inside->layout), number_text(inside->step_time.value()),
-                        percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
+    text += fmt::format("The best layout with {} groups inside a node is {}. {}", kind,
+                        brief_name(inside->layout), step_text(*inside, winner));
   } else {
-    text += "; no layout inside one domain runs";
+    text += fmt::format("No layout with {} groups inside a node runs.", kind);
   }
   const RedFlagId id =
       group == Group::tensor ? RedFlagId::tensor_beyond_domain : RedFlagId::expert_beyond_domain;
-  return RedFlag{id, text + ".", saved};
+  return RedFlag{id, text, saved};
 }
 
 std::optional<RedFlag> few_micro_batches(const Scenario& s, const Estimate& winner) {
@@ -169,10 +167,10 @@ std::optional<RedFlag> few_micro_batches(const Scenario& s, const Estimate& winn
   return RedFlag{
       RedFlagId::few_micro_batches,
       fmt::format(
-          "{} micro-batches for {} stages; {} per stage ({}) are recommended. With {} times "
-          "the batch, the same number of sequences takes {} s ({}) less.",
-          micro_batches, stages, kEnoughMicroBatches, enough, times, number_text(lost.value(), 3),
-          percent_text(lost / winner.step_time)),
+          "The batch has {} {} for {} stages. At least {} are recommended, {} per stage. With {} "
+          "times the batch, as many sequences take {}.",
+          micro_batches, micro_batches == 1 ? "micro-batch" : "micro-batches", stages, enough,
+          kEnoughMicroBatches, times, less_or_more(lost, winner.step_time)),
       lost};
 }
 
@@ -183,11 +181,11 @@ std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint&
   const Seconds lost = winner.step_time * (1.0 - share);
   return RedFlag{
       RedFlagId::low_utilization,
-      fmt::format("MFU is {}; on {} {} it is {} with the same batch. At that MFU the step would "
+      fmt::format("MFU is {}. With the same batch it is {} on {} {}. At that MFU the step would "
                   "take {} s less.",
-                  percent_text(winner.model_flops_utilization), fewer.gpus,
-                  device_noun(kind, fewer.gpus), percent_text(fewer.model_flops_utilization),
-                  number_text(lost.value(), 3)),
+                  percent_text(winner.model_flops_utilization),
+                  percent_text(fewer.model_flops_utilization), fewer.gpus,
+                  device_noun(kind, fewer.gpus), number_text(lost.value(), 3)),
       lost};
 }
 
@@ -199,15 +197,16 @@ std::optional<RedFlag> small_batch(const Scenario& s, const Estimate& winner) {
   for (int times = 2; times < enough; times *= 2) {
     if (step_in_batch(s, winner.layout, times) <= large * (1.0 + kBatchLoss)) enough = times;
   }
+  const std::int64_t batch = s.job.global_batch_size;
+  const int gpus = world_size(winner.layout);
   return RedFlag{
       RedFlagId::small_batch,
-      fmt::format("{} sequences are few for {} {}. Pipeline fill and drain, reductions and the "
-                  "optimizer make the step {} s ({}) longer than the same share of a large "
-                  "batch. From {} sequences on, this loss is below {}.",
-                  s.job.global_batch_size, world_size(winner.layout),
-                  device_noun(s.cluster, world_size(winner.layout)), number_text(lost.value(), 3),
-                  percent_text(lost / large), s.job.global_batch_size * enough,
-                  percent_text(kBatchLoss)),
+      fmt::format("A batch of {} {} is small for {} {}. In a batch of {}, as many sequences take "
+                  "{} s less. The step is {} longer because of pipeline fill and drain, reductions "
+                  "and the optimizer. From {} sequences on, this loss is below {}.",
+                  batch, batch == 1 ? "sequence" : "sequences", gpus, device_noun(s.cluster, gpus),
+                  batch * kLargeBatch, number_text(lost.value(), 3), percent_text(lost / large),
+                  batch * enough, percent_text(kBatchLoss)),
       lost};
 }
 
@@ -229,11 +228,11 @@ std::optional<RedFlag> one_layer_chunks(const Scenario& s, const Estimate& winne
     return RedFlag{
         RedFlagId::one_layer_chunks,
         fmt::format(
-            "Each virtual-pipeline chunk holds one layer. This is predicted to save {} s ({}) "
-            "over {} of {} layers. Measure it: the gain depends on per-layer send and launch "
+            "Each virtual-pipeline chunk holds one layer. With {} of {} layers, the step is "
+            "predicted to be {}. Measure both: the difference depends on per-layer send and launch "
             "overhead.",
-            number_text(saved.value(), 3), percent_text(saved / winner.step_time),
-            fewer == 1 ? "one chunk" : fmt::format("{} chunks", fewer), chunks / fewer),
+            fewer == 1 ? "one chunk" : fmt::format("{} chunks", fewer), chunks / fewer,
+            longer_or_shorter(saved, winner.step_time)),
         saved};
   }
   return std::nullopt;
@@ -259,10 +258,10 @@ std::optional<RedFlag> assumed_input(const Scenario& s, const Estimate& winner,
     worst = RedFlag{
         RedFlagId::assumed_input,
         fmt::format("The {} is assumed ({}{}{} ± {}), not measured. One standard deviation changes "
-                    "the step by {} s{}. Measure it with meshwright calibrate.",
+                    "the step by {} s.{} Measure this input with meshwright calibrate.",
                     words.label, number_text(value_of(input, s), 3), words.unit.empty() ? "" : " ",
                     words.unit, percent_text(spread), number_text(effect.value(), 3),
-                    turns ? ", and layout #2 may then be faster" : ""),
+                    turns ? " Layout #2 may then be faster." : ""),
         effect};
   }
   return worst;
@@ -289,13 +288,14 @@ std::optional<RedFlag> tensor_on_slow_link(const Scenario& s, const Estimate& wi
                                communication(priced(faster, winner.layout), Group::tensor));
   return RedFlag{
       RedFlagId::tensor_on_slow_link,
-      fmt::format("{} tensor ranks exchange every layer over a link of {} GB/s, {} bytes per "
-                  "1,000 FLOPs of the device; an H100's NVLink has {}. With that ratio their "
-                  "communication would take {} s less.",
-                  placement.group_size,
-                  number_text(s.cluster.intra_node.bandwidth / gigabytes_per_second(1), 3),
-                  number_text(1e3 * rate, 2), number_text(1e3 * kLinkOfH100, 3),
-                  number_text(saved.value(), 3)),
+      fmt::format(
+          "{} tensor ranks communicate in every layer over a link of {} GB/s. That is {} "
+          "bytes per 1,000 FLOPs of the device. An H100's NVLink has {}. With that ratio the "
+          "communication would take {} s less.",
+          placement.group_size,
+          number_text(s.cluster.intra_node.bandwidth / gigabytes_per_second(1), 3),
+          number_text(1e3 * rate, 2), number_text(1e3 * kLinkOfH100, 3),
+          number_text(saved.value(), 3)),
       saved};
 }
 
@@ -306,11 +306,10 @@ std::optional<RedFlag> tensor_beyond_rule(const Estimate& winner, const RuleOfTh
   return RedFlag{
       RedFlagId::tensor_beyond_rule,
       fmt::format("{} tensor ranks exceed NVIDIA's rule of thumb (row \"{}\": at most {}). The "
-                  "best layout with the rule's sizes, {}, is predicted to take {} s ({}) longer. "
+                  "best layout with the rule's sizes is {}. Its step is predicted to be {}. "
                   "Measure both.",
                   winner.layout.tensor_parallel_size, rule.row->name, most,
-                  brief_name(rule.estimate->layout), number_text(longer.value(), 3),
-                  percent_text(longer / winner.step_time)),
+                  brief_name(rule.estimate->layout), longer_or_shorter(longer, winner.step_time)),
       longer};
 }
 

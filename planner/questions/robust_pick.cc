@@ -41,6 +41,20 @@ std::string cost_text(double loss, const Timed& timed, const Scenario& s) {
                      percent_text(loss), memory_share(s, timed));
 }
 
+// `why`: the conditions that layout #1 does not meet.
+std::string nothing_robust(const Scenario& s, const std::vector<Timed>& layouts,
+                           const std::string& why) {
+  const Timed& other = layouts.back();
+  if (layouts.size() == 1) {
+    return fmt::format("No layout leaves {:.0f} % of the memory free. Layout #1 {}.",
+                       100.0 * kRobustFree, why);
+  }
+  std::string text = fmt::format("No layout is robust. Layout #1 {}.", why);
+  if (other.layout == layouts.front().layout) return text;
+  return text + fmt::format(" The best other choice is {}. It {}.", brief_name(other.layout),
+                            failures(s, other));
+}
+
 // The fastest with enough free memory, and among those without chunks of one layer where wanted.
 std::optional<Timed> fastest_with_room(const Scenario& s, const SearchOptions& asked,
                                        bool whole_chunks) {
@@ -83,27 +97,21 @@ RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layou
     return result;
   }
   if (robust == layouts.end()) {
-    const Timed& last = layouts.back();
-    result.sentence =
-        layouts.size() == 1
-            ? fmt::format("No layout leaves {:.0f} % of the memory free: layout #1 {}.",
-                          100.0 * kRobustFree, why)
-            : fmt::format("No layout is robust: layout #1 {}, and the best other choice {}.", why,
-                          failures(scenario, last));
+    result.sentence = nothing_robust(scenario, layouts, why);
     return result;
   }
   const double loss = robust->step_time / best.step_time - 1.0;
   if (loss > kRobustLoss) {
     result.sentence = fmt::format(
-        "No robust layout is within {:.0f} % of layout #1, which {}. The fastest "
-        "robust layout is {}. It takes {}.",
-        100.0 * kRobustLoss, why, brief_name(robust->layout), cost_text(loss, *robust, scenario));
+        "Layout #1 {}. No robust layout is within {:.0f} % of its step time. The fastest robust "
+        "layout is {}. It takes {}.",
+        why, 100.0 * kRobustLoss, brief_name(robust->layout), cost_text(loss, *robust, scenario));
     return result;
   }
   result.pick = *robust;
   result.loss = loss;
   result.sentence =
-      fmt::format("Robust pick: {} takes {}; layout #1 {}.", brief_name(robust->layout),
+      fmt::format("Robust pick: {}. It takes {}. Layout #1 {}.", brief_name(robust->layout),
                   cost_text(loss, *robust, scenario), why);
   return result;
 }

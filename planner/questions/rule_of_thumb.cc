@@ -127,7 +127,7 @@ RuleOfThumb rule_of_thumb(const Scenario& scenario, const SearchOptions& search_
 std::string sentence_of(const RuleOfThumb& rule, const Estimate& winner) {
   const std::string who =
       fmt::format("NVIDIA's rule of thumb (row \"{}\") is {}", rule.row->name, rule.sizes);
-  if (!rule.estimate) return fmt::format("{}; it cannot run here: {}.", who, rule.reason);
+  if (!rule.estimate) return fmt::format("{}. It cannot run here: {}.", who, rule.reason);
   const Estimate& e = *rule.estimate;
   const double difference = e.step_time / winner.step_time - 1.0;
   const std::string beside =

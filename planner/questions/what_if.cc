@@ -73,8 +73,8 @@ std::string conditions(const std::vector<Change>& changes) {
   for (const Change& change : changes) {
     const WhatIfParameterText& words = text_of(change.parameter);
     append_to_list(
-        text, ", ",
-        fmt::format("{} {} instead of {}{}{}", words.label, number_text(change.after),
+        text, " and ",
+        fmt::format("{} at {} instead of {}{}{}", words.label, number_text(change.after),
                     number_text(change.before), words.unit.empty() ? "" : " ", words.unit));
   }
   return text;
@@ -83,30 +83,34 @@ std::string conditions(const std::vector<Change>& changes) {
 // Cost of the whole training, if tokens and price are stated.
 std::string cost_text(const WhatIf& answer) {
   if (!answer.needs || !answer.needs->cost) return "";
-  if (!answer.needs_today || !answer.needs_today->cost) {
-    return fmt::format(", the training costs {} ({})", number_text(*answer.needs->cost),
-                       kCostOfSteps);
-  }
-  return fmt::format(", the training costs {} instead of {} ({})", number_text(*answer.needs->cost),
-                     number_text(*answer.needs_today->cost), kCostOfSteps);
+  const bool compares = answer.needs_today && answer.needs_today->cost;
+  return fmt::format(
+      " The training's steps cost {}{}. Failures, checkpoints and spare nodes are not included.",
+      number_text(*answer.needs->cost),
+      compares ? " instead of " + number_text(*answer.needs_today->cost) : "");
+}
+
+std::string time_text(const WhatIf& answer, const Estimate& today) {
+  const std::string before = number_text(today.step_time.value());
+  if (answer.step_time_change == 0.0) return fmt::format(" A step still takes {} s.", before);
+  return fmt::format(" A step takes {} s instead of {} s ({} %).",
+                     number_text(answer.winner->step_time.value()), before,
+                     signed_number_text(100.0 * answer.step_time_change, 3));
 }
 
 std::string sentence_of(const WhatIf& answer, const Estimate& today) {
-  const std::string with = "With " + conditions(answer.changes);
-  if (!answer.winner) return with + " no layout fits.";
-  const std::string time = fmt::format(
-      "{} s instead of {} s ({} %)", number_text(answer.winner->step_time.value()),
-      number_text(today.step_time.value()), signed_number_text(100.0 * answer.step_time_change, 3));
+  const std::string with = "With " + conditions(answer.changes) + ", ";
+  if (!answer.winner) return with + "no layout fits.";
+  const std::string costs = time_text(answer, today) + cost_text(answer);
   if (!answer.winner_changes) {
-    return fmt::format("{} the best layout stays {}: {}{}.", with, brief_name(today.layout), time,
-                       cost_text(answer));
+    return fmt::format("{}the best layout stays {}.{}", with, brief_name(today.layout), costs);
   }
   const std::string old = answer.base_winner
-                              ? fmt::format("layout #1 of this plan would take {} s",
+                              ? fmt::format("Layout #1 of this plan would take {} s.",
                                             number_text(answer.base_winner->step_time.value()))
-                              : "layout #1 of this plan could not run";
-  return fmt::format("{} the best layout is {}: {}{}; {}.", with, brief_name(answer.winner->layout),
-                     time, cost_text(answer), old);
+                              : "Layout #1 of this plan could not run.";
+  return fmt::format("{}the best layout is {}.{} {}", with, brief_name(answer.winner->layout),
+                     costs, old);
 }
 
 // Where the network is faster than a device's way to it, the collective model takes the way.
@@ -122,10 +126,10 @@ std::string network_cap_text(const WhatIf& answer, const Cluster& cluster) {
                       device.host_link.value() > 0.0 && sustained > device.host_link;
   if (!moved || !capped) return "";
   return fmt::format(
-      " A device sends at most {} GB/s to the network, over its PCIe link (host_link_gb_per_s "
-      "of {}); the network could take {} GB/s.",
-      number_text(device.host_link / gigabytes_per_second(1)), device.name,
-      number_text(sustained / gigabytes_per_second(1)));
+      " The network could take {} GB/s from a device. Its PCIe link sends at most {} GB/s "
+      "(host_link_gb_per_s of {}).",
+      number_text(sustained / gigabytes_per_second(1)),
+      number_text(device.host_link / gigabytes_per_second(1)), device.name);
 }
 
 }  // namespace

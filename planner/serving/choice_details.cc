@@ -99,7 +99,8 @@ void price_choice(const ServingQuestion& q, ServingChoice& choice) {
     choice.money = serving_money(served, *hour);
   }
   if (const auto kilowatts = kilowatts_per_gpu(q.power, cluster)) {
-    choice.kwh_million_output = serving_energy(served, *kilowatts, q.power, used_share(choice));
+    choice.total_kwh_million_output =
+        serving_energy(served, *kilowatts, q.power, used_share(choice));
   }
 }
 

@@ -190,7 +190,7 @@ ServingStepParts answer_step(const ServingReplica& replica, const MeanRequest& r
   // Each stage takes its share of the sequences.
   const double sequences = std::max(1.0, running) / replica.cost.stages;
   return step_parts(replica.cost, ServedStep::decode,
-                    decode_step(sequences, request.input + request.output / 2.0));
+                    decode_step(sequences, mean_context(request)));
 }
 
 std::vector<ServicePoolDetails> pools_of(const ServingQuestion& q, const ServingChoice& choice,

@@ -3,7 +3,7 @@
 //
 //   money a second        GPUs * price / 3,600
 //   $ a million of output money * (1 - s) / (X O) * 10^6;  of input: money * s / (X I) * 10^6
-//   kWh a million of output  GPUs * kW * PUE / (3,600 X O) * 10^6
+//   all kWh a million of output  GPUs * kW * PUE / (3,600 X O) * 10^6
 // s is the share of the service's time that prompts take: of a mean step (aggregated), or of the
 // GPUs (disaggregated). GPUs are paid by the hour, used or not. Power: power_at_load at the share
 // of the largest rate that is used.
@@ -30,7 +30,7 @@ struct ServedTokens {
   double relative_spread = 0;    // of the rate that these GPUs serve
 };
 ServingMoney serving_money(const ServedTokens& served, const Ranged& price_per_gpu_hour);
-// kWh for a million output tokens; `load`: share of the largest rate.
+// kWh of prompts and answers over a million output tokens; `load`: share of the largest rate.
 Ranged serving_energy(const ServedTokens& served, const Ranged& kilowatts_per_gpu,
                       const PowerOptions& power, double load);
 

@@ -60,7 +60,7 @@ struct ServingChoice {
   std::optional<ServingMetrics> simulated{};
   std::optional<Seconds> simulated_ttft{}, simulated_tpot{};  // at the percentile
   std::optional<ServingMoney> money{};
-  std::optional<Ranged> kwh_million_output{};
+  std::optional<Ranged> total_kwh_million_output{};  // prompts and answers; see serving_energy
 };
 
 struct ServingRejection {

@@ -7,8 +7,8 @@
 namespace meshwright::reports {
 namespace {
 
-const auto kTime = [] { return kind::base_amount<Seconds>(); };
-const auto kShare = [] { return kind::fraction(true); };
+constexpr auto kTime = [] { return kind::base_amount<Seconds>(); };
+constexpr auto kShare = [] { return kind::fraction(true); };
 
 const Record<planner::LatencyRange>& latency_range_record() {
   static const Record<planner::LatencyRange> record = [] {
@@ -109,7 +109,7 @@ const Record<planner::ServingEnergy>& energy_record() {
     r.row(&E::kilowatts, "kilowatts", interval, "All GPUs with node and PUE, under the load.");
     r.row(&E::million_input, "kwh_million_input_tokens", interval, "A million input tokens.");
     r.row(&E::million_output, "kwh_million_output_tokens", interval,
-          "A million output tokens, without the prompts' share; a choice's number has it.");
+          "A million output tokens, without the prompts' share.");
     r.row(&E::million_total, "kwh_million_tokens", interval, "A million tokens, blended.");
     return r.all_required();
   }();

@@ -214,8 +214,9 @@ const Record<planner::ServingChoice>& serving_choice_record() {
           "At the asked percentile.");
     r.row(&C::money, "money", kind::optional(kind::object(serving_money_record)),
           "What tokens cost.");
-    r.row(&C::kwh_million_output, "kwh_million_output_tokens",
-          kind::optional(kind::object(interval_record)), "Energy of a million output tokens.");
+    r.row(&C::total_kwh_million_output, "total_kwh_million_output_tokens",
+          kind::optional(kind::object(interval_record)),
+          "Energy of prompts and answers over a million output tokens.");
     return r;
   }();
   return record;

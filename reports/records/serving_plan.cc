@@ -13,7 +13,7 @@
 namespace meshwright::reports {
 namespace {
 
-const auto kPlainSeconds = [] { return kind::base_amount<Seconds>(); };
+constexpr auto kPlainSeconds = [] { return kind::base_amount<Seconds>(); };
 
 const Record<LatencyLimits>& latency_limits_record() {
   static const Record<LatencyLimits> record = [] {

@@ -69,10 +69,10 @@ Table serving_money_table(const ServingPlanFile& file) {
                {"million_input", file.currency + "/M input", ""},
                {"million_output", file.currency + "/M output", ""},
                {"million_tokens", file.currency + "/M tokens", ""},
-               {"kwh", "kWh/M output", ""}},
+               {"kwh", "all kWh/M output", ""}},
               {}};
   for (const planner::ServingChoice& one : file.plan.choices) {
-    if (!one.money && !one.kwh_million_output) continue;
+    if (!one.money && !one.total_kwh_million_output) continue;
     const auto cell = [&](planner::Ranged planner::ServingMoney::*part) {
       return one.money ? Cell(ranged_text((*one.money).*part)) : Cell();
     };
@@ -80,7 +80,7 @@ Table serving_money_table(const ServingPlanFile& file) {
         {planner::short_name(one.deployment), one.money ? Cell(one.money->per_hour) : Cell(),
          cell(&planner::ServingMoney::million_input), cell(&planner::ServingMoney::million_output),
          cell(&planner::ServingMoney::million_total),
-         one.kwh_million_output ? Cell(ranged_text(*one.kwh_million_output)) : Cell()});
+         one.total_kwh_million_output ? Cell(ranged_text(*one.total_kwh_million_output)) : Cell()});
   }
   return without_empty_columns(table);
 }

@@ -156,13 +156,10 @@ int usual_tray(const Cluster& c) {
   return rack && c.gpus_per_node % kUsualTray == 0 ? kUsualTray : 0;
 }
 
-Record<Cluster> make_cluster_record() {
+void add_size_rows(Record<Cluster>& r) {
   using C = Cluster;
   // Largest number of devices, well within an int.
   constexpr int kMostGpus = 100'000'000;
-  const auto has_islands = [](const C& c) { return c.gpus_per_island > 0; };
-  Record<C> r("Devices and the links between them. Units are in the keys.");
-  r.file_of({"meshwright.cluster/1"}, true);
   r.row(&C::name, "name", kind::text(), "Name of the cluster.");
   r.required();
   r.row(&C::source, "source", kind::text(), "Where the numbers come from, with their date.");
@@ -179,6 +176,10 @@ Record<Cluster> make_cluster_record() {
                 fmt::format("must be an integer from 1 to {} (got {})", most, c.num_nodes));
   });
   r.check(require_links);
+}
+
+void add_link_rows(Record<Cluster>& r) {
+  using C = Cluster;
   r.row(&C::intra_node, "intra_node", kind::object(link_record), "Link inside a node.");
   r.written_if([](const C& c) { return c.intra_node.bandwidth.value() > 0.0; });
   r.row(&C::inter_node, "inter_node", kind::object(link_record),
@@ -198,7 +199,11 @@ Record<Cluster> make_cluster_record() {
     }
   });
   r.row(&C::island, "island", kind::object(link_record), "Link between these neighbours.");
-  r.only_if(has_islands).required();
+  r.only_if([](const C& c) { return c.gpus_per_island > 0; }).required();
+}
+
+void add_node_rows(Record<Cluster>& r) {
+  using C = Cluster;
   r.row(&C::node_fabric, "node_fabric", kind::choice(kNodeFabricNames),
         "What joins the devices of a node.");
   r.default_from([](C& c) {
@@ -223,6 +228,10 @@ Record<Cluster> make_cluster_record() {
     if (c.gpus_per_domain == 0 || c.gpus_per_domain >= c.gpus_per_node) return;
     reader.fail("gpus_per_domain", "must be 0 or at least gpus_per_node");
   });
+}
+
+void add_network_rows(Record<Cluster>& r) {
+  using C = Cluster;
   r.row(&C::network, "network", kind::choice(kNetworkFabricNames),
         "How NICs reach the leaf switches.");
   r.row(&C::nics_per_node, "nics_per_node", kind::integer({0, 100'000}),
@@ -239,6 +248,11 @@ Record<Cluster> make_cluster_record() {
         "Downlinks over uplinks of a leaf switch.");
   r.row(&C::core_oversubscription, "core_oversubscription", kind::number({1.0, 1000.0}),
         "Downlinks over uplinks of a spine switch; counts between pods.");
+}
+
+// Price, software, corrections and what the cluster does not run.
+void add_run_rows(Record<Cluster>& r) {
+  using C = Cluster;
   r.row(&C::price_per_gpu_hour, "price_per_gpu_hour", kind::stated_number(),
         "Price of a GPU-hour; 0: not stated.");
   r.row(&C::framework, "framework", kind::object_or_file(framework_record),
@@ -256,6 +270,17 @@ Record<Cluster> make_cluster_record() {
   r.row(&C::unproven, "unproven", limits_kind(),
         "What a search leaves out and an answer warns of, and why.");
   r.omitted_at_default();
+}
+
+// Defaults of later rows come from earlier ones.
+Record<Cluster> make_cluster_record() {
+  Record<Cluster> r("Devices and the links between them. Units are in the keys.");
+  r.file_of({"meshwright.cluster/1"}, true);
+  add_size_rows(r);
+  add_link_rows(r);
+  add_node_rows(r);
+  add_network_rows(r);
+  add_run_rows(r);
   return r;
 }
 

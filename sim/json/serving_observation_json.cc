@@ -30,15 +30,8 @@ Kind<std::vector<T>> values_as_rows(std::size_t columns, std::vector<double> (*r
 
 Kind<std::vector<RequestTiming>> timing_rows() {
   return values_as_rows<RequestTiming>(
-      5,
-      [](const RequestTiming& t) {
-        return std::vector<double>{t.arrival.value(), t.first_token.value(), t.end.value(),
-                                   static_cast<double>(t.input), static_cast<double>(t.output)};
-      },
-      [](const std::vector<double>& row) {
-        return RequestTiming{seconds(row[0]), seconds(row[1]), seconds(row[2]),
-                             static_cast<int>(row[3]), static_cast<int>(row[4])};
-      });
+      kRequestTimingNumbers, [](const RequestTiming& t) { return numbers_of(t); },
+      [](const std::vector<double>& row) { return request_timing_of(row); });
 }
 
 Kind<std::vector<TokenGap>> gap_rows() {
@@ -53,33 +46,9 @@ Kind<std::vector<TokenGap>> gap_rows() {
 }
 
 Kind<std::vector<ObservedServingStep>> step_rows() {
-  using S = ObservedServingStep;
-  return values_as_rows<S>(
-      11,
-      [](const S& s) {
-        return std::vector<double>{static_cast<double>(s.replica),
-                                   s.begin.value(),
-                                   s.time.value(),
-                                   s.step.decode_sequences,
-                                   s.step.decode_context,
-                                   s.step.prefill_tokens,
-                                   s.step.prefill_sequences,
-                                   s.step.prefill_pairs,
-                                   s.kv_blocks,
-                                   s.sent.value(),
-                                   s.bytes_as_said ? 1.0 : 0.0};
-      },
-      [](const std::vector<double>& row) {
-        S s;
-        s.replica = static_cast<int>(row[0]);
-        s.begin = seconds(row[1]);
-        s.time = seconds(row[2]);
-        s.step = {row[3], row[4], row[5], row[6], row[7]};
-        s.kv_blocks = row[8];
-        s.sent = bytes(row[9]);
-        s.bytes_as_said = row[10] != 0.0;
-        return s;
-      });
+  return values_as_rows<ObservedServingStep>(
+      kServingStepNumbers, [](const ObservedServingStep& s) { return numbers_of(s); },
+      [](const std::vector<double>& row) { return serving_step_of(row); });
 }
 
 Kind<std::vector<ObservedHandover>> handover_rows() {

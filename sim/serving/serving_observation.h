@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,14 @@ struct ServingObservation {
     return prefill && step.replica < prefill->replicas;
   }
 };
+
+// Records as numbers in a row, for files and for messages between ranks, and back.
+inline constexpr std::size_t kRequestTimingNumbers = 5;
+std::vector<double> numbers_of(const RequestTiming& t);
+RequestTiming request_timing_of(std::span<const double> numbers);
+inline constexpr std::size_t kServingStepNumbers = 11;
+std::vector<double> numbers_of(const ObservedServingStep& s);
+ObservedServingStep serving_step_of(std::span<const double> numbers);
 
 // Median time of the steps that only decode; 0 of none.
 Seconds median_decode_step(const ServingObservation& o);

@@ -8,9 +8,9 @@ namespace meshwright {
 namespace {
 
 constexpr int kIterations = 40;
-constexpr double kConverged = 1e-4;            // of B
-constexpr double kMostChunks = 64;             // timed one by one; beyond, in larger pieces
-const Seconds kShortestWait = seconds(1e-15);  // a shorter one is none
+constexpr double kConverged = 1e-4;                // of B
+constexpr double kMostChunks = 64;                 // timed one by one; beyond, in larger pieces
+constexpr Seconds kShortestWait = seconds(1e-15);  // a shorter one is none
 
 // Rows that a step has left for prompts.
 double prompt_budget(const ServingReplica& replica, double running) {

@@ -66,6 +66,26 @@ RankLayerBytes rank_layer_bytes(const Model& m, LayerKind kind, const ReplicaOpt
   return bytes;
 }
 
+// Of one rank, without embedding and head.
+ReplicaWeights weights_of_layers(const Model& m, const ReplicaOptions& options, int first,
+                                 int count) {
+  RankLayerBytes sum;
+  for (int i = first; i < first + count; ++i) {
+    const RankLayerBytes one = rank_layer_bytes(m, layer_kind(m, i), options);
+    sum.attention += one.attention;
+    sum.dense += one.dense;
+    sum.experts += one.experts;
+  }
+  return {bytes(sum.attention), bytes(sum.dense), bytes(sum.experts), {}, {}, {}};
+}
+
+Bytes draft_weights(const Model& m, const ReplicaOptions& options) {
+  if (options.num_speculative_tokens == 0 || m.mtp_num_layers == 0) return {};
+  const RankLayerBytes one = rank_layer_bytes(m, layer_kind(m, m.num_layers - 1), options);
+  const double joined = 2.0 * m.hidden_size * m.hidden_size * kPlainWeight;
+  return bytes(m.mtp_num_layers * (one.attention + one.dense + one.experts + joined));
+}
+
 }  // namespace
 
 double quantized_weight_bytes(const WeightScheme& scheme) {
@@ -113,27 +133,25 @@ std::int64_t served_vocab_size(const Model& m) {
 
 ReplicaWeights replica_weights(const Model& m, const ReplicaOptions& options) {
   const int pp = options.layout.pipeline_parallel_size;
-  const int tp = options.layout.tensor_parallel_size;
   const int layers = (m.num_layers + pp - 1) / pp;
-  // The last stage has the latest layers, which hold experts where any do.
-  RankLayerBytes sum;
-  for (int i = m.num_layers - layers; i < m.num_layers; ++i) {
-    const RankLayerBytes one = rank_layer_bytes(m, layer_kind(m, i), options);
-    sum.attention += one.attention;
-    sum.dense += one.dense;
-    sum.experts += one.experts;
+  const double table = static_cast<double>(served_vocab_size(m)) * m.hidden_size /
+                       options.layout.tensor_parallel_size;
+  const Bytes embedding = bytes(table * kPlainWeight);
+  // A tied head is the embedding, which stays in 16 bits.
+  const Bytes head =
+      m.tied_embeddings ? embedding : bytes(table * stored_bytes(options.weights, kQuantizedHead));
+
+  ReplicaWeights last = weights_of_layers(m, options, m.num_layers - layers, layers);
+  last.drafts = draft_weights(m, options);
+  if (pp == 1) {
+    last.embedding = embedding;
+    if (!m.tied_embeddings) last.head = head;
+    return last;
   }
-  ReplicaWeights found{bytes(sum.attention), bytes(sum.dense), bytes(sum.experts), {}, {}, {}};
-  const double table = static_cast<double>(served_vocab_size(m)) * m.hidden_size / tp;
-  const bool tied = m.tied_embeddings && pp == 1;
-  if (pp == 1 || m.tied_embeddings) found.embedding = bytes(table * kPlainWeight);
-  if (!tied) found.head = bytes(table * stored_bytes(options.weights, kQuantizedHead));
-  if (options.num_speculative_tokens > 0 && m.mtp_num_layers > 0) {
-    const RankLayerBytes one = rank_layer_bytes(m, layer_kind(m, m.num_layers - 1), options);
-    const double joined = 2.0 * m.hidden_size * m.hidden_size * kPlainWeight;
-    found.drafts = bytes(m.mtp_num_layers * (one.attention + one.dense + one.experts + joined));
-  }
-  return found;
+  last.head = head;
+  ReplicaWeights first = weights_of_layers(m, options, 0, layers);
+  first.embedding = embedding;
+  return first.total() > last.total() ? first : last;
 }
 
 Bytes checkpoint_bytes(const Model& m, const WeightScheme& scheme) {

@@ -41,6 +41,8 @@ struct ReplicaWeights {
     for (Bytes* part : {&attention, &dense, &experts, &embedding, &head, &drafts}) *part *= factor;
   }
 };
+// The first stage has the embedding, the last one the head: a tied head is a copy there (vLLM and
+// SGLang, models/qwen2.py). One stage alone has a tied table once.
 ReplicaWeights replica_weights(const Model& model, const ReplicaOptions& options);
 
 // Bytes of the whole checkpoint, multi-token prediction left out.

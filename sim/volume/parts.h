@@ -2,6 +2,7 @@
 // The parts that the ledger is put together from: one function for each axis. Private to sim/cost.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "sim/base/narrow_format.h"
@@ -57,6 +58,20 @@ class Ledger {
     const bool moves =
         transfer.group_size > 1 && transfer.times_per_step > 0 && transfer.payload > bytes(0);
     if (moves) transfers_.push_back(transfer);
+  }
+  // A call of the tensor group.
+  void add_tensor_call(const VolumeScope& scope, std::string_view name, Collective collective,
+                       Phase phase, double times, Bytes payload, std::string_view formula,
+                       bool overlappable) {
+    add({.name = name,
+         .group = Group::tensor,
+         .collective = collective,
+         .phase = phase,
+         .group_size = scope.layout.tensor_parallel_size,
+         .times_per_step = times,
+         .payload = payload,
+         .overlappable = overlappable,
+         .formula = formula});
   }
   [[nodiscard]] const std::vector<Transfer>& transfers() const { return transfers_; }
 

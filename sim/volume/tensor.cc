@@ -75,27 +75,16 @@ class TensorLedger {
 
   void add(std::string_view name, Collective collective, Phase phase, double times, double width,
            std::string_view formula, bool overlappable) {
-    put(name, collective, phase, times, scope_.activation(width), formula, overlappable);
+    ledger_.add_tensor_call(scope_, name, collective, phase, times, scope_.activation(width),
+                            formula, overlappable);
   }
 
  private:
   // Adds the gather of a linear's input.
   void gather(std::string_view name, Phase phase, double times, double width,
               std::string_view formula, bool overlappable) {
-    put(name, Collective::all_gather, phase, times, scope_.operand(width), formula, overlappable);
-  }
-
-  void put(std::string_view name, Collective collective, Phase phase, double times, Bytes payload,
-           std::string_view formula, bool overlappable) {
-    ledger_.add({.name = name,
-                 .group = Group::tensor,
-                 .collective = collective,
-                 .phase = phase,
-                 .group_size = scope_.layout.tensor_parallel_size,
-                 .times_per_step = times,
-                 .payload = payload,
-                 .overlappable = overlappable,
-                 .formula = formula});
+    ledger_.add_tensor_call(scope_, name, Collective::all_gather, phase, times,
+                            scope_.operand(width), formula, overlappable);
   }
 
   Ledger& ledger_;

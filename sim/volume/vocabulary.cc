@@ -25,15 +25,7 @@ class VocabularyLedger {
   }
   void add(std::string_view name, Collective collective, Phase phase, double times, Bytes payload,
            std::string_view formula, bool overlappable) {
-    ledger_.add({.name = name,
-                 .group = Group::tensor,
-                 .collective = collective,
-                 .phase = phase,
-                 .group_size = scope_.layout.tensor_parallel_size,
-                 .times_per_step = times,
-                 .payload = payload,
-                 .overlappable = overlappable,
-                 .formula = formula});
+    ledger_.add_tensor_call(scope_, name, collective, phase, times, payload, formula, overlappable);
   }
 
  private:

@@ -8,28 +8,6 @@
 namespace meshwright::calibrate::cuda {
 namespace {
 
-cudaDataType_t data_type(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-    case Precision::tf32:
-      return CUDA_R_32F;
-    case Precision::fp16:
-      return CUDA_R_16F;
-    case Precision::bf16:
-      return CUDA_R_16BF;
-    case Precision::fp8:
-      return CUDA_R_8F_E4M3;
-    case Precision::fp4:
-      break;  // not measured
-  }
-  return CUDA_R_32F;
-}
-
-// fp32 means fp32: only tf32 may round its operands to 10 bits of mantissa.
-cublasComputeType_t compute_type(Precision precision) {
-  return precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-}
-
 CublasObject<cublasLtMatmulDesc_t> make_operation(const GemmCall& call) {
   cublasLtMatmulDesc_t made = nullptr;
   CUBLAS_CHECK(cublasLtMatmulDescCreate(&made, compute_type(call.precision), CUDA_R_32F));
@@ -73,6 +51,27 @@ CublasObject<cublasLtMatrixLayout_t> operand_layout(const GemmCall& call, std::i
 }
 
 }  // namespace
+
+cudaDataType_t data_type(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32:
+      return CUDA_R_32F;
+    case Precision::fp16:
+      return CUDA_R_16F;
+    case Precision::bf16:
+      return CUDA_R_16BF;
+    case Precision::fp8:
+      return CUDA_R_8F_E4M3;
+    case Precision::fp4:
+      break;  // not measured
+  }
+  return CUDA_R_32F;
+}
+
+cublasComputeType_t compute_type(Precision precision) {
+  return precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
 
 unsigned alignment_of(const void* pointer) {
   constexpr std::uintptr_t kMost = 256;

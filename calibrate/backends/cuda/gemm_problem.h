@@ -24,6 +24,11 @@ struct DestroyCublasObject {
 template <typename Handle>
 using CublasObject = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyCublasObject>;
 
+// The type of a matrix in this format. No fp4 is measured.
+cudaDataType_t data_type(Precision precision);
+// fp32 means fp32: only tf32 may round its operands to 10 bits of mantissa.
+cublasComputeType_t compute_type(Precision precision);
+
 // The largest power of two up to 256 that divides the address: an algorithm may want 16 bytes, and
 // pointers into the middle of an array may have less.
 unsigned alignment_of(const void* pointer);

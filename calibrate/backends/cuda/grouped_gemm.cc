@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "calibrate/backends/cuda/check.h"
@@ -76,20 +75,9 @@ CublasHandle make_cublas_handle() {
   return handle;
 }
 
-std::optional<cudaDataType_t> grouped_type(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-    case Precision::tf32:
-      return CUDA_R_32F;
-    case Precision::fp16:
-      return CUDA_R_16F;
-    case Precision::bf16:
-      return CUDA_R_16BF;
-    case Precision::fp8:
-    case Precision::fp4:
-      break;
-  }
-  return std::nullopt;
+// cublasGemmGroupedBatchedEx takes operands of 16 and 32 bits.
+bool has_grouped_product(Precision precision) {
+  return precision != Precision::fp8 && precision != Precision::fp4;
 }
 
 // Addresses of each group's operand: first operands, then second ones, then results.
@@ -112,7 +100,7 @@ class CublasGroupedGemm final : public GroupedGemm {
  public:
   [[nodiscard]] std::string why_not(Precision precision) override {
     if (!cublas_library().why_missing.empty()) return cublas_library().why_missing;
-    if (grouped_type(precision)) return "";
+    if (has_grouped_product(precision)) return "";
     return fmt::format("cuBLAS: grouped products take no {}", name_of(precision));
   }
 
@@ -129,15 +117,14 @@ class CublasGroupedGemm final : public GroupedGemm {
     const std::vector<cublasOperation_t> first(groups,
                                                p.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N);
     const std::vector<cublasOperation_t> second(groups, CUBLAS_OP_N);
-    const cudaDataType_t type = *grouped_type(call.precision);
-    check_cublas(
-        cublas_library().multiply(
-            handle_.get(), first.data(), second.data(), p.m.data(), p.n.data(), p.k.data(),
-            p.alpha.data(), pointers, type, p.first_ld.data(), pointers + groups, type,
-            p.second_ld.data(), p.beta.data(), results, type, p.result_ld.data(),
-            static_cast<std::int64_t>(groups), p.sizes.data(),
-            call.precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F),
-        "cublasGemmGroupedBatchedEx_64");
+    const cudaDataType_t type = data_type(call.precision);
+    check_cublas(cublas_library().multiply(handle_.get(), first.data(), second.data(), p.m.data(),
+                                           p.n.data(), p.k.data(), p.alpha.data(), pointers, type,
+                                           p.first_ld.data(), pointers + groups, type,
+                                           p.second_ld.data(), p.beta.data(), results, type,
+                                           p.result_ld.data(), static_cast<std::int64_t>(groups),
+                                           p.sizes.data(), compute_type(call.precision)),
+                 "cublasGemmGroupedBatchedEx_64");
   }
 
  private:

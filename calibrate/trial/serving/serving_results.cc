@@ -2,6 +2,8 @@
 #include "calibrate/trial/serving/serving_results.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace meshwright::calibrate {
 
@@ -28,23 +30,16 @@ NumberRows rows_of_replicas(Communicator& world, const NumberRows& own, std::siz
 void gather_requests(const ServingEngine* engine, Communicator& world, ServingObservation& o) {
   NumberRows own;
   for (std::size_t i = 0; engine != nullptr && i < engine->requests().size(); ++i) {
-    const RequestTiming& t = engine->observed().requests[i];
-    own.push_back({static_cast<double>(engine->requests()[i]), t.arrival.value(),
-                   t.first_token.value(), t.end.value(), static_cast<double>(t.input),
-                   static_cast<double>(t.output)});
+    std::vector<double> row = numbers_of(engine->observed().requests[i]);
+    row.insert(row.begin(), static_cast<double>(engine->requests()[i]));
+    own.push_back(std::move(row));
   }
-  NumberRows all = rows_of_replicas(world, own, 6);
+  NumberRows all = rows_of_replicas(world, own, 1 + kRequestTimingNumbers);
   std::sort(all.begin(), all.end());
   for (const std::vector<double>& row : all) {
     o.requests.push_back(static_cast<int>(row[0]));
-    RequestTiming t;
-    t.arrival = seconds(row[1]);
-    t.first_token = seconds(row[2]);
-    t.end = seconds(row[3]);
-    t.input = static_cast<int>(row[4]);
-    t.output = static_cast<int>(row[5]);
-    o.run.requests.push_back(t);
-    o.run.duration = std::max(o.run.duration, t.end);
+    o.run.requests.push_back(request_timing_of(std::span(row).subspan(1)));
+    o.run.duration = std::max(o.run.duration, o.run.requests.back().end);
   }
   own.clear();
   if (engine != nullptr) {
@@ -59,23 +54,13 @@ void gather_steps(const ServingEngine* engine, int replica, Communicator& world,
                   ServingObservation& o) {
   NumberRows own;
   if (engine != nullptr) {
-    for (const ObservedServingStep& s : engine->steps()) {
-      own.push_back({static_cast<double>(replica), s.begin.value(), s.time.value(),
-                     s.step.decode_sequences, s.step.decode_context, s.step.prefill_tokens,
-                     s.step.prefill_sequences, s.step.prefill_pairs, s.kv_blocks, s.sent.value(),
-                     s.bytes_as_said ? 1.0 : 0.0});
+    for (ObservedServingStep step : engine->steps()) {
+      step.replica = replica;
+      own.push_back(numbers_of(step));
     }
   }
-  for (const std::vector<double>& row : rows_of_replicas(world, own, 11)) {
-    ObservedServingStep s;
-    s.replica = static_cast<int>(row[0]);
-    s.begin = seconds(row[1]);
-    s.time = seconds(row[2]);
-    s.step = {row[3], row[4], row[5], row[6], row[7]};
-    s.kv_blocks = row[8];
-    s.sent = bytes(row[9]);
-    s.bytes_as_said = row[10] != 0.0;
-    o.steps.push_back(s);
+  for (const std::vector<double>& row : rows_of_replicas(world, own, kServingStepNumbers)) {
+    o.steps.push_back(serving_step_of(row));
   }
   own.clear();
   if (engine != nullptr) {

@@ -3,22 +3,11 @@
 #pragma once
 
 #include "planner/search/search.h"
+#include "tests/unit/small_gpt.h"
 
 namespace meshwright::planner {
 
-inline Model small_model() {
-  Model model;
-  model.name = "small";
-  model.num_layers = 8;
-  model.hidden_size = 1024;
-  model.ffn_hidden_size = 4096;
-  model.num_attention_heads = 16;
-  model.num_query_groups = 16;
-  model.kv_channels = 64;
-  model.vocab_size = 32000;
-  model.max_position_embeddings = 2048;
-  return model;
-}
+inline Model small_model() { return small_gpt(); }
 
 // Eight-device nodes; 1e14 FLOP/s, 1e12 B/s of memory, links of 2e11 and 2.5e10 B/s.
 inline Cluster small_cluster(int nodes, double memory_gib) {

@@ -30,7 +30,8 @@ TEST(ServePlan, AnswersWithDeploymentsMoneyAndFront) {
   const auto result =
       run_program(with(kPlan, {"--ttft", "2s", "--tpot", "50ms", "--mode", "both"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* word : {"deployments", "tok/s/GPU", "USD/M output", "kWh/M output", "users"}) {
+  for (const char* word :
+       {"deployments", "tok/s/GPU", "USD/M output", "all kWh/M output", "users"}) {
     EXPECT_NE(result.out.find(word), std::string::npos) << word << "\n" << result.out;
   }
 }
@@ -74,6 +75,12 @@ TEST(ServePlan, JsonHasWhatAPageShows) {
   EXPECT_EQ(details["pools"][0]["steps"].size(), 2U);
   EXPECT_GT(details["energy"]["kwh_million_input_tokens"]["value"].get<double>(), 0.0);
   EXPECT_LT(details["smaller"]["gpus"], answer["choices"][0]["gpus"]);
+  // 4,000 + 1,000 tokens: a million output tokens come with 4 million input tokens.
+  const auto kwh = [](const Json& of, const char* key) { return of[key]["value"].get<double>(); };
+  const double total = kwh(answer["choices"][0], "total_kwh_million_output_tokens");
+  const double input = kwh(details["energy"], "kwh_million_input_tokens");
+  EXPECT_NEAR(kwh(details["energy"], "kwh_million_output_tokens") + 4.0 * input, total,
+              1e-9 * total);
   ASSERT_EQ(answer["launch"].size(), 3U);
   EXPECT_NE(answer["launch"][0]["text"].get<std::string>().find("vllm serve"), std::string::npos);
   std::vector<std::string> changes;

@@ -273,7 +273,9 @@ TEST(WhatIf, OnThePriceSaysTheCost) {
   ASSERT_TRUE(answer.needs && answer.needs->cost && answer.needs_today);
   EXPECT_EQ(answer.step_time_change, 0.0);
   EXPECT_NEAR(*answer.needs->cost, 2.0 * *answer.needs_today->cost, 1e-9 * *answer.needs->cost);
-  EXPECT_THAT(answer.sentence, HasSubstr("the training costs"));
+  EXPECT_THAT(answer.sentence, HasSubstr(", the best layout stays "));
+  EXPECT_THAT(answer.sentence, HasSubstr(" A step still takes "));
+  EXPECT_THAT(answer.sentence, HasSubstr(" The training's steps cost "));
 }
 
 TEST(Scaling, EachPointIsTheSearchOfItsCount) {

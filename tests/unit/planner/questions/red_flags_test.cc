@@ -54,7 +54,7 @@ TEST(RedFlags, TensorRanksOnTwoNodesCostWhatOneNodeWouldSave) {
       tensor_seconds(estimate_of(two, layout)) - tensor_seconds(estimate_of(one, layout));
   EXPECT_DOUBLE_EQ(seconds_of(*flag), expected);
   EXPECT_GT(expected, 0.0);
-  EXPECT_THAT(flag->sentence, HasSubstr("16 ranks of a tensor group are on 2 nodes of 8 GPUs"));
+  EXPECT_THAT(flag->sentence, HasSubstr("Each tensor group of 16 ranks spans 2 nodes of 8 GPUs."));
   EXPECT_FALSE(
       group_beyond_domain(two, estimate_of(two, sizes(8, 1, 2)), Group::tensor, std::nullopt));
 }
@@ -75,7 +75,7 @@ TEST(RedFlags, FewMicroBatchesCostThreeQuartersOfTheBubbleAndOfWhatComesOnceASte
                       term(TermKind::data_parallel_communication);
   EXPECT_NEAR(seconds_of(*flag), 0.75 * once, 0.02 * once);
   EXPECT_THAT(flag->sentence,
-              HasSubstr("4 micro-batches for 4 stages; 4 per stage (16) are recommended"));
+              HasSubstr("4 micro-batches for 4 stages. At least 16 are recommended, 4 per stage."));
   EXPECT_FALSE(few_micro_batches(s, estimate_of(s, sizes(1, 1, 64))));
 }
 
@@ -172,7 +172,8 @@ TEST(RedFlags, TensorRanksOnASlowLinkCostWhatAnH100sLinkWouldSave) {
       tensor_seconds(estimate_of(slow, layout)) - tensor_seconds(estimate_of(faster, layout));
   EXPECT_GT(saved, 0.0);
   EXPECT_NEAR(seconds_of(*flag), saved, 1e-9);
-  EXPECT_THAT(flag->sentence, HasSubstr("4 tensor ranks exchange every layer over a link of 20"));
+  EXPECT_THAT(flag->sentence,
+              HasSubstr("4 tensor ranks communicate in every layer over a link of 20"));
   EXPECT_FALSE(tensor_on_slow_link(slow, estimate_of(slow, sizes(1, 1, 16))));
   EXPECT_FALSE(tensor_on_slow_link(scenario(), estimate_of(scenario(), layout)));
 }

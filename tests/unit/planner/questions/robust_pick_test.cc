@@ -56,7 +56,7 @@ TEST(RobustPick, SaysWhichConditionFails) {
   const RobustPick slow =
       robust_pick(small_devices(), {asked_layout(4, 2, 10, 60), asked_layout(2, 1, 10.3, 60)});
   EXPECT_FALSE(slow.pick);
-  EXPECT_THAT(slow.sentence, HasSubstr("within 2 %"));
+  EXPECT_THAT(slow.sentence, HasSubstr("within 2 % of its step time"));
   EXPECT_THAT(slow.sentence, HasSubstr("(3 % longer)"));
   const RobustPick full = robust_pick(small_devices(), {asked_layout(2, 1, 10, 76)});
   EXPECT_FALSE(full.pick);
@@ -64,7 +64,11 @@ TEST(RobustPick, SaysWhichConditionFails) {
   EXPECT_THAT(full.sentence, HasSubstr("95 % of the memory"));
   const RobustPick chunks =
       robust_pick(small_devices(), {asked_layout(2, 1, 10, 76), asked_layout(4, 2, 11, 60)});
-  EXPECT_THAT(chunks.sentence, HasSubstr("the best other choice has chunks of one layer"));
+  EXPECT_THAT(chunks.sentence, HasSubstr(" It has chunks of one layer."));
+  // A space without other layouts: layout #1 is named once.
+  const RobustPick alone =
+      robust_pick(small_devices(), {asked_layout(4, 2, 10, 60), asked_layout(4, 2, 10, 60)});
+  EXPECT_EQ(alone.sentence, "No layout is robust. Layout #1 has chunks of one layer.");
 }
 
 // The same as asking every layout of the space.

@@ -73,6 +73,34 @@ TEST(ReplicaWeights, NeverGrowWithMoreRanks) {
   }
 }
 
+// Llama 3 8B: a layer has 4,096 * (2 * 4,096 + 2 * 1,024) weights of attention, 3 * 4,096 * 14,336
+// of the MLP and 2 * 4,096 of norms; a table has 128,256 * 4,096. Each weight has 2 B.
+TEST(ReplicaWeights, EachStageHasOneTable) {
+  const double layer = 2.0 * (4096.0 * (2 * 4096 + 2 * 1024) + 3.0 * 4096 * 14336 + 2 * 4096);
+  const double table = 2.0 * 128256 * 4096;
+  Model model = llama_model();
+  const auto weights = [&](int pp) {
+    return replica_weights(model, {.layout = {.pipeline_parallel_size = pp}});
+  };
+  EXPECT_DOUBLE_EQ(weights(1).total().value(), 32 * layer + 2 * table);
+  EXPECT_DOUBLE_EQ(weights(2).total().value(), 16 * layer + table);
+  model.tied_embeddings = true;
+  EXPECT_DOUBLE_EQ(weights(1).total().value(), 32 * layer + table);
+  EXPECT_DOUBLE_EQ(weights(1).head.value(), 0.0);
+  EXPECT_DOUBLE_EQ(weights(2).total().value(), 16 * layer + table);
+  EXPECT_DOUBLE_EQ(weights(3).total().value(), 11 * layer + table);
+}
+
+// An 8-bit head leaves the first stage, which has a 16-bit embedding, with more.
+TEST(ReplicaWeights, AreThoseOfTheFullestStage) {
+  const ReplicaOptions options{
+      .weights = {.format = WeightFormat::fp8, .quantized = kQuantizedLinears | kQuantizedHead},
+      .layout = {.pipeline_parallel_size = 2}};
+  const ReplicaWeights found = replica_weights(llama_model(), options);
+  EXPECT_DOUBLE_EQ(found.embedding.value(), 2.0 * 128256 * 4096);
+  EXPECT_DOUBLE_EQ(found.head.value(), 0.0);
+}
+
 TEST(ReplicaWeights, ExpertsAreTheSameHoweverTheyAreCut) {
   const Model model = shipped_model("qwen3-235b-a22b");
   const auto experts = [&](int tp, int ep) {

@@ -15,6 +15,8 @@
 #include "sim/step/optimizer.h"
 #include "sim/step/stage_memories.h"
 #include "tests/unit/sim/layout/layout_draws.h"
+#include "tests/unit/sim/step/a100_nodes.h"
+#include "tests/unit/small_gpt.h"
 
 namespace meshwright {
 namespace {
@@ -228,36 +230,14 @@ class CostParts : public testing::Test {
 };
 
 Cluster cluster_of_nodes() {
-  Cluster cluster;
-  cluster.gpus_per_node = 8;
-  cluster.num_nodes = 64;
-  Device& device = cluster.device;
-  device.num_multiprocessors = 108;
-  device.memory = gibibytes(80);
-  device.memory_bandwidth = gigabytes_per_second(2000);
-  device.host_link = gigabytes_per_second(25);
-  device.overlap_slowdown = 0.1;
-  GemmModel gemm;
-  gemm.peak = teraflops_per_second(312);
-  device.gemm = {gemm};
-  device.attention = {AttentionRate{}};
-  cluster.intra_node.bandwidth = gigabytes_per_second(300);
-  cluster.intra_node.latency = microseconds(5);
-  cluster.inter_node.bandwidth = gigabytes_per_second(25);
-  cluster.inter_node.latency = microseconds(10);
+  Cluster cluster = a100_nodes(64);
+  cluster.device.overlap_slowdown = 0.1;
   return cluster;
 }
 
 Model dense_model() {
-  Model model;
+  Model model = small_gpt();
   model.num_layers = 16;
-  model.hidden_size = 1024;
-  model.ffn_hidden_size = 4096;
-  model.num_attention_heads = 16;
-  model.num_query_groups = 16;
-  model.kv_channels = 64;
-  model.vocab_size = 32000;
-  model.max_position_embeddings = 2048;
   return model;
 }
 

@@ -17,43 +17,13 @@
 #include "sim/step/terms.h"
 #include "sim/step/utilization.h"
 #include "tests/unit/sim/layout/listed.h"
+#include "tests/unit/sim/step/a100_nodes.h"
+#include "tests/unit/small_gpt.h"
 
 namespace meshwright {
 namespace {
 
-Model small_gpt() {
-  Model model;
-  model.name = "small";
-  model.num_layers = 8;
-  model.hidden_size = 1024;
-  model.ffn_hidden_size = 4096;
-  model.num_attention_heads = 16;
-  model.num_query_groups = 16;
-  model.kv_channels = 64;
-  model.vocab_size = 32000;
-  model.max_position_embeddings = 2048;
-  return model;
-}
-
-Cluster eight_devices() {
-  Cluster cluster;
-  cluster.gpus_per_node = 8;
-  cluster.num_nodes = 1;
-  Device& device = cluster.device;
-  device.num_multiprocessors = 108;
-  device.memory = gibibytes(80);
-  device.memory_bandwidth = gigabytes_per_second(2000);
-  device.host_link = gigabytes_per_second(25);
-  GemmModel gemm;
-  gemm.peak = teraflops_per_second(312);
-  device.gemm = {gemm};
-  device.attention = {AttentionRate{}};
-  cluster.intra_node.bandwidth = gigabytes_per_second(300);
-  cluster.intra_node.latency = microseconds(5);
-  cluster.inter_node.bandwidth = gigabytes_per_second(25);
-  cluster.inter_node.latency = microseconds(10);
-  return cluster;
-}
+Cluster eight_devices() { return a100_nodes(1); }
 
 Job job() {
   Job job;

@@ -76,6 +76,17 @@ TEST(GemmProblem, ResultsOfSixteenBitsAreAskedFor) {
   EXPECT_EQ(operation(p, CUBLASLT_MATMUL_DESC_TRANSB), CUBLAS_OP_N);
 }
 
+// tf32 is a way to multiply numbers of 32 bits, not a type of its own.
+TEST(GemmProblem, EachFormatHasItsTypeAndItsSum) {
+  EXPECT_EQ(data_type(Precision::fp32), CUDA_R_32F);
+  EXPECT_EQ(data_type(Precision::tf32), CUDA_R_32F);
+  EXPECT_EQ(data_type(Precision::fp16), CUDA_R_16F);
+  EXPECT_EQ(data_type(Precision::bf16), CUDA_R_16BF);
+  EXPECT_EQ(data_type(Precision::fp8), CUDA_R_8F_E4M3);
+  EXPECT_EQ(compute_type(Precision::fp32), CUBLAS_COMPUTE_32F);
+  EXPECT_EQ(compute_type(Precision::tf32), CUBLAS_COMPUTE_32F_FAST_TF32);
+}
+
 TEST(GemmProblem, FastAccumulationIsAskedForWhereItIsWanted) {
   GemmCall call{.m = 16, .n = 16, .k = 16, .precision = Precision::fp8};
   const auto is_fast = [&] {

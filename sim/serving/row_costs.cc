@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/row_costs.h"
+
+#include <cmath>
+
+#include "sim/collective/collective.h"
+#include "sim/kernel_time/host.h"
+#include "sim/kernel_time/slowest.h"
+#include "sim/operators/builders.h"
+#include "sim/serving/experts_touched.h"
+#include "sim/serving/operator_time.h"
+#include "sim/serving/weights.h"
+
+namespace meshwright {
+namespace {
+
+// Bytes that sampling moves for a logit: it is read in 16 bits, widened, normalized and sorted.
+constexpr double kSamplingBytes = 14.0;
+
+struct RowCompiler {
+  const Model& model;
+  const ServingCluster& cluster;
+  const Engine& engine;
+  const ReplicaOptions& options;
+  Numerics numerics{};
+  Layout layout{};
+  int tp = 1, dp = 1;
+
+  [[nodiscard]] const Device& device() const { return only_device(cluster); }
+  [[nodiscard]] Bytes activation(double rows) const {
+    return bytes(rows * model.hidden_size * served_bytes(device()));
+  }
+  [[nodiscard]] bool on_cores() const { return device().kind == DeviceKind::cpu; }
+
+  // How the checkpoint stores the weight of this linear.
+  [[nodiscard]] WeightScheme scheme_of(const Operator& op) const {
+    const auto part = [&] {
+      switch (op.module) {
+        case Module::attention_linear:
+        case Module::mla_up_projection:
+          return op.name == "attention.projection" ? kQuantizedAttentionOutput
+                                                   : kQuantizedAttentionInput;
+        case Module::shared_expert:
+          return kQuantizedSharedExperts;
+        case Module::head:
+          return kQuantizedHead;
+        case Module::mlp:
+          return kQuantizedDenseMlp;
+        default:
+          return QuantizedPart{};
+      }
+    }();
+    return (options.weights.quantized & part) != 0 ? options.weights : WeightScheme{};
+  }
+
+  // Key-value heads are repeated where there are fewer than tensor ranks.
+  [[nodiscard]] std::int64_t columns(const Operator& op) const {
+    const bool repeats = op.name == "attention.qkv" && tp > model.num_query_groups;
+    if (!repeats) return op.n;
+    return query_size(model) / tp + 2 * std::int64_t{model.kv_channels};
+  }
+
+  void add_layer(RowCosts& sum, LayerKind kind, std::int64_t rows, double times_run) const {
+    const TokenShape tokens{1, rows, rows};
+    for (const Operator& op : layer_operators(model, kind, numerics, tokens, layout)) {
+      if (op.of_expert || op.module == Module::experts || op.module == Module::expert_activation) {
+        continue;
+      }
+      if (op.kind == OperatorKind::gemm && op.has_weight) {
+        const WeightScheme scheme = scheme_of(op);
+        const Cost one = linear_cost({op.batch, op.m, columns(op), op.k}, scheme, device());
+        sum.linears = sum.linears + times(one, times_run);
+        if (quantizes_input(scheme)) {
+          const double moved = static_cast<double>(op.m) * static_cast<double>(op.k) * 3.0;
+          sum.small_kernels =
+              sum.small_kernels +
+              times(kernel_cost(kernel::kQuantize, bytes(moved), device()), times_run);
+        }
+        continue;
+      }
+      // Residual sums run inside the norms behind them, but on cores; permutations inside the
+      // experts' kernels.
+      const bool summed = op.module == Module::residual && !on_cores();
+      const bool fused = summed || op.module == Module::router;
+      if (op.kind != OperatorKind::memory_bound || fused) continue;
+      sum.small_kernels =
+          sum.small_kernels + times(kernel_cost(op.kernel, op.forward_bytes, device()), times_run);
+    }
+  }
+
+  // Block scales are found by a kernel of its own; those of tensors and rows in the kernel before.
+  [[nodiscard]] static bool quantizes_input(const WeightScheme& scheme) {
+    return scheme.format == WeightFormat::fp8_block || scheme.format == WeightFormat::mxfp8 ||
+           scheme.format == WeightFormat::nvfp4;
+  }
+
+  [[nodiscard]] Cost experts(double rows) const {
+    if (!model.moe) return {};
+    const MixtureOfExperts& moe = *model.moe;
+    const ReplicaLayout& l = options.layout;
+    const bool quantized = (options.weights.quantized & kQuantizedExperts) != 0;
+    const WeightScheme scheme = quantized ? options.weights : WeightScheme{};
+    const bool cut = expert_tensor_size(l) > 1;
+    const ExpertRate rate = expert_rate(cluster.inference, engine.kind, scheme.format, cut);
+    const double ep = l.expert_parallel_size, h = model.hidden_size;
+    const double number = served_bytes(device());
+    const double width = static_cast<double>(moe.moe_ffn_hidden_size) / expert_tensor_size(l);
+    const double tokens = rows * dp;
+    const double touched = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens);
+    // The rank with the most work sets the pace: each expert is hit with the same probability, and
+    // each pair of a token and an expert falls on one rank of ep.
+    const double share = touched / moe.num_moe_experts;
+    const double hit =
+        touched / ep * slowest_over_mean(ep, touched / ep, touched / ep * (1.0 - share));
+    const double all_pairs = tokens * moe.moe_router_topk;
+    const double pairs =
+        all_pairs / ep * slowest_over_mean(ep, all_pairs / ep, all_pairs / ep * (1.0 - 1.0 / ep));
+    if (on_cores() && cluster.inference.experts.empty()) {
+      return expert_products_cost(hit, {pairs / hit, h, width, is_gated(model.activation)}, scheme,
+                                  device());
+    }
+    const double matrices = is_gated(model.activation) ? 3.0 : 2.0;
+    const Bytes weights = bytes(hit * matrices * h * width * read_weight_bytes(scheme, device()));
+    const Bytes moved =
+        bytes(pairs * (4.0 * h + 3.0 * width) * number + tokens * h * (2.0 * number));
+    const Flops work = flops(2.0 * pairs * matrices * h * width);
+    return {expert_time(weights + moved, work, pairs / hit, rate, device()), rate.relative_spread,
+            rate.provenance};
+  }
+
+  [[nodiscard]] Cost all_reduce(double rows) const {
+    return all_reduce_cost(activation(rows), tp, engine, cluster);
+  }
+
+  [[nodiscard]] Cost exchange(double rows) const {
+    if (dp == 1) return {};
+    const ExchangeCost both =
+        exchange_cost(options.exchange, rows / tp, model, tp * dp, engine, cluster);
+    return both.dispatch + both.combine;
+  }
+
+  [[nodiscard]] Cost head(std::int64_t rows) const {
+    if (model.vocab_size == 0) return {};
+    const std::int64_t columns = served_vocab_size(model) / tp;
+    const bool quantized = (options.weights.quantized & kQuantizedHead) != 0;
+    Cost sum = linear_cost({1, rows, columns, model.hidden_size},
+                           quantized ? options.weights : WeightScheme{}, device());
+    const double logits = static_cast<double>(rows) * static_cast<double>(served_vocab_size(model));
+    // The trial's host takes the likeliest: HostStepRate.
+    if (timed_host(cluster) == nullptr) {
+      sum = sum + kernel_cost(kernel::kSoftmax, bytes(logits * kSamplingBytes), device());
+    }
+    if (tp > 1) {
+      sum = sum + collective_cost(Collective::all_gather, bytes(logits * served_bytes(device())),
+                                  place(Group::tensor, layout, cluster), cluster);
+    }
+    return sum;
+  }
+
+  // Queries of all heads of a context group are gathered, and partial outputs with the logarithms
+  // of their sums are reduced (vLLM v1/attention/backends/mla).
+  [[nodiscard]] Cost context_exchange(double rows) const {
+    const int dcp = options.layout.decode_context_parallel_size;
+    if (dcp == 1) return {};
+    const double heads = static_cast<double>(model.num_attention_heads) / tp * dcp;
+    const double query =
+        model.mla ? model.mla->kv_lora_rank + model.mla->qk_pos_emb_head_dim : model.kv_channels;
+    const double output = model.mla ? model.mla->kv_lora_rank : model.kv_channels;
+    const double number = served_bytes(device());
+    Layout ranks;
+    ranks.tensor_parallel_size = dcp;
+    const Placement placement = place(Group::tensor, ranks, cluster);
+    return collective_cost(Collective::all_gather, bytes(rows * heads * query * number), placement,
+                           cluster) +
+           collective_cost(Collective::reduce_scatter,
+                           bytes(rows * heads * (output * number + 4.0)), placement, cluster);
+  }
+
+  // On cores, where neither is hidden behind other work: the rows of the embedding, and, between
+  // tensor ranks, the first rank's clock, which all schedulers go by.
+  [[nodiscard]] Cost outside_layers(double rows) const {
+    const Cost words = kernel_cost(kernel::kEmbedding, activation(rows) * 2.0, device());
+    if (tp == 1 || timed_host(cluster) == nullptr) return words;
+    return words + collective_cost(Collective::broadcast, bytes(sizeof(double)),
+                                   place(Group::tensor, layout, cluster), cluster);
+  }
+
+  [[nodiscard]] RowCosts at(double exact, const KindCounts& layers) const {
+    const auto rows = static_cast<std::int64_t>(std::ceil(exact));
+    RowCosts sum;
+    const LayerKind dense{}, expert{.mixture_of_experts = true};
+    if (on_cores()) sum.small_kernels = outside_layers(exact);
+    if (layers[0] > 0) add_layer(sum, dense, rows, layers[0]);
+    if (layers[1] > 0) add_layer(sum, expert, rows, layers[1]);
+    sum.experts = times(experts(exact), layers[1]);
+    const double blocks = model.parallel_attention_mlp ? 1.0 : 2.0;
+    // Behind experts tokens come back by the exchange, if there is one.
+    const double calls = blocks * (layers[0] + layers[1]) - (dp > 1 ? layers[1] : 0.0) + 1.0;
+    sum.all_reduce = times(all_reduce(exact), calls);
+    if (on_cores() && tp > 1) {
+      // Ranks of cores wait for the slowest of them at each all-reduce, as in training.
+      const Cost computed = sum.linears + sum.small_kernels + sum.experts;
+      sum.all_reduce = sum.all_reduce + times(computed, wait_for_slowest(tp, device()));
+    }
+    sum.exchange = times(exchange(exact), layers[1]);
+    sum.head = head(rows);
+    sum.context_exchange = times(context_exchange(exact), layers[0] + layers[1]);
+    if (layout.pipeline_parallel_size > 1) {
+      sum.send = collective_cost(Collective::send_recv, activation(exact),
+                                 place(Group::pipeline, layout, cluster), cluster);
+    }
+    if (model.mtp_num_layers > 0 && options.num_speculative_tokens > 0) {
+      RowCosts one;
+      const LayerKind last = layer_kind(model, model.num_layers - 1);
+      add_layer(one, {.mixture_of_experts = last.mixture_of_experts}, rows, 1.0);
+      const std::int64_t h = model.hidden_size;
+      sum.draft = one.linears + one.small_kernels +
+                  linear_cost({1, rows, h, 2 * h}, WeightScheme{}, device()) +
+                  (last.mixture_of_experts ? experts(exact) : Cost{}) +
+                  times(all_reduce(exact), 2.0) + sum.head;
+    }
+    return sum;
+  }
+};
+
+}  // namespace
+
+KindCounts kind_counts(const Model& model) {
+  KindCounts count{};
+  for (int i = 0; i < model.num_layers; ++i) {
+    count[layer_kind(model, i).mixture_of_experts ? 1 : 0] += 1;
+  }
+  return count;
+}
+
+const HostStepRate* timed_host(const ServingCluster& cluster) {
+  const auto& host = cluster.inference.host_step;
+  return only_device(cluster).kind == DeviceKind::cpu && host ? &*host : nullptr;
+}
+
+RowCostTable row_costs(const Model& model, const ServingCluster& cluster, const Engine& engine,
+                       const ReplicaOptions& options) {
+  RowCompiler compiler{model, cluster, engine, options};
+  compiler.layout = dense_layout(options.layout);
+  compiler.tp = options.layout.tensor_parallel_size;
+  compiler.dp = options.layout.data_parallel_size;
+  if (compiler.on_cores()) compiler.numerics.precision = Precision::fp32;
+  const KindCounts layers = kind_counts(model);
+  RowCostTable costs{};
+  for (int point = 0; point < RowTable::kPoints; ++point) {
+    costs[static_cast<std::size_t>(point)] = compiler.at(RowTable::rows_of(point), layers);
+  }
+  return costs;
+}
+
+}  // namespace meshwright
