@@ -8,12 +8,12 @@
 #include <memory>
 
 #include "app/commands/commands.h"
-#include "app/console/exit_code.h"
+#include "app/commands/report_files.h"
+#include "app/commands/report_service.h"
+#include "app/commands/trial_serving.h"
 #include "app/console/progress.h"
-#include "app/console/terminal.h"
 #include "app/files/files.h"
 #include "app/files/observations.h"
-#include "app/files/output_file.h"
 #include "app/options/capacity_options.h"
 #include "app/options/command.h"
 #include "app/options/inputs.h"
@@ -26,12 +26,9 @@
 #include "reports/records/comparison.h"
 #include "reports/records/comparison_text.h"
 #include "reports/records/plan_file.h"
-#include "reports/records/serving_plan.h"
 #include "reports/sections/section_parts.h"
-#include "reports/sections/service_text.h"
 #include "reports/tables/capacity_tables.h"
 #include "reports/tables/comparison_tables.h"
-#include "reports/tables/serving_plan_tables.h"
 #include "reports/tables/shared_capacity_tables.h"
 #include "reports/tables/tables.h"
 #include "sim/base/error.h"
@@ -42,52 +39,6 @@ namespace meshwright::app {
 namespace {
 
 constexpr int kMostCompared = 12;  // columns that a screen still holds
-
-struct ReportOptions {
-  std::string plan;
-  std::vector<std::string> compare;  // records
-  Format format = Format::table;     // of what goes to standard output
-  std::string trials;
-  std::string profile;
-  std::string out = "report.html";
-  bool force = false;
-};
-
-// q3.report.json beside q3.html: a name that no plan has.
-std::string record_beside(const std::string& page) {
-  if (page == "-") return "";
-  std::filesystem::path record = std::filesystem::path(page).replace_extension();
-  if (record.extension() != ".report" && record.filename() != "report") record += ".report";
-  return record.string() + ".json";
-}
-
-// The sentence for people; the tables for spreadsheets and documents.
-void print_result(Format format, const std::string& sentence,
-                  const std::vector<reports::Table>& tables, const std::string& json) {
-  if (format == Format::table) {
-    print("{}\n", sentence);
-    return;
-  }
-  write_output({.format = format, .out = "-"}, tables, json);
-}
-
-// A page and what stands next to it.
-struct PageFiles {
-  std::string html{}, record{};  // `record`: the JSON report as text
-  std::string sentence{};        // for standard output
-  std::vector<reports::Table> tables{};
-};
-
-// Writes the page, and its record next to it; a page on standard output has none.
-int write_page(const ReportOptions& options, const PageFiles& files) {
-  const std::string record = record_beside(options.out);
-  write_file_atomically(options.out, files.html);
-  if (record.empty()) return kDone;
-  write_file_atomically(record, files.record);
-  print_result(options.format, files.sentence, files.tables, files.record);
-  say("wrote {} and {}\n", options.out, record);
-  return kDone;
-}
 
 std::vector<reports::Table> report_tables(const planner::Plan& plan,
                                           const planner::Scaling& scaling,
@@ -229,6 +180,7 @@ void add_capacity(reports::ReportContents& contents, const reports::PlanFile& pl
 std::string add_trials(reports::ReportContents& contents, const ReportOptions& options) {
   if (options.trials.empty()) return "";
   const Json trials = read_input("trials", options.trials, contents.origin);
+  refuse_service_trials(trials, options.trials);
   const std::string caution = caution_about(trials, options.trials, contents.origin, options.force);
   contents.validation =
       planner::validate(contents.plan, observations_from_json(trials, options.trials));
@@ -241,7 +193,7 @@ std::string spoken_result(const reports::Report& report) {
   return report.verdict + (how.empty() ? "" : "\n" + how);
 }
 
-// Trials and profiles are shown with a plan of a training run.
+// Trials and profiles are shown with a plan.
 void require_no_trials(const ReportOptions& options, std::string_view command) {
   for (const std::string* other : {&options.trials, &options.profile}) {
     if (other->empty()) continue;
@@ -264,19 +216,6 @@ int report_capacity(const ReportOptions& options, const Json& json) {
                      .tables = {reports::capacity_table(file.capacity, kind, true)}});
 }
 
-// The page of a service plan, with the plan next to it.
-int report_service(const ReportOptions& options, const Json& json) {
-  require_no_trials(options, "serve");
-  reports::ServingPlanFile file = reports::serving_plan_from_json(json, options.plan);
-  reports::add_service_sentences(file);
-  return write_page(
-      options,
-      {.html = reports::service_html(file),
-       .record = reports::record_text(reports::serving_plan_record().write(file)),
-       .sentence = file.verdict,
-       .tables = {reports::serving_choices_table(file), reports::serving_money_table(file)}});
-}
-
 // The page of an answer about a training and a service on one cluster.
 int report_shared_capacity(const ReportOptions& options, const Json& json) {
   require_no_trials(options, "capacity");
@@ -294,13 +233,6 @@ bool is_of(const Json& json, std::string_view schema) {
   return json.is_object() && json.contains("schema") && json["schema"] == schema;
 }
 
-// serve writes a list where it compares clusters.
-void refuse_several_services(const Json& json, const std::string& file) {
-  if (!json.is_array() || json.empty() || !is_of(json.front(), reports::kServingPlanSchema)) return;
-  throw InputError(file, "", fmt::format("has {} service plans; expected one", json.size()),
-                   "run meshwright serve with one --cluster");
-}
-
 int run_report(const ReportOptions& options, const Call& call) {
   if (!options.compare.empty()) return compare_reports(options, call);
   if (options.plan.empty()) {
@@ -311,7 +243,7 @@ int run_report(const ReportOptions& options, const Call& call) {
   contents.origin = call.origin();
   const Json plan_json = read_input("plan", options.plan, contents.origin);
   if (is_of(plan_json, reports::kCapacitySchema)) return report_capacity(options, plan_json);
-  if (is_of(plan_json, reports::kServingPlanSchema)) return report_service(options, plan_json);
+  if (is_serving_plan(plan_json)) return report_service(options, plan_json, contents.origin);
   refuse_several_services(plan_json, options.plan);
   if (is_of(plan_json, reports::kSharedCapacitySchema)) {
     return report_shared_capacity(options, plan_json);
@@ -356,8 +288,9 @@ void add_report(Commands& commands) {
              "the first")
       ->expected(2, kMostCompared);
   command.reads("--trials", options->trials, "Trials, a file from meshwright trial");
-  command.reads("--profile", options->profile,
-                "Profile from meshwright calibrate, whose notes are shown");
+  command.reads(
+      "--profile", options->profile,
+      "Profile from meshwright calibrate, whose notes are shown. Of a training plan only");
   command
       .writes("--out", options->out,
               "HTML report to write. The JSON report goes next to it as NAME.report.json")

@@ -243,6 +243,7 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   const Json plan_json = read_input("plan", options.plan, origin);
   const Json trials = read_input("trials", options.trials, origin);
   if (is_serving_plan(plan_json)) return validate_service(options, plan_json, trials, origin);
+  refuse_service_trials(trials, options.trials);
   const reports::PlanFile plan = reports::plan_file_record().read(plan_json, options.plan);
   const std::string caution = caution_about(trials, options.trials, origin, options.force);
   const std::vector<Observation> observations = observations_from_json(trials, options.trials);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/records/serving_trials.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
 #include "sim/record/reader.h"
@@ -16,6 +17,11 @@ const reports::InputFile* plan_in(const reports::Origin& origin) {
     if (input.name == "plan") return &input;
   }
   return nullptr;
+}
+
+bool are_of_service(const Json& trials) {
+  return trials.is_object() &&
+         trials.value("schema", Json()) == Json(reports::kServingTrialsSchema);
 }
 
 }  // namespace
@@ -41,6 +47,18 @@ std::string caution_about(const Json& trials, const std::string& file,
                      "run meshwright trial on this plan, or use --force to compare them anyway");
   }
   return "CAUTION, forced: " + differs + ".";
+}
+
+void require_service_trials(const Json& trials, const std::string& file) {
+  if (are_of_service(trials)) return;
+  throw InputError(file, "", "has no trials of a service, and the plan is one",
+                   "run meshwright trial on this plan");
+}
+
+void refuse_service_trials(const Json& trials, const std::string& file) {
+  if (!are_of_service(trials)) return;
+  throw InputError(file, "", "has trials of a service, and the plan is one of a training run",
+                   "run meshwright trial on this plan");
 }
 
 std::vector<Observation> observations_from_json(const Json& json, const std::string& file) {

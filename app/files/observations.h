@@ -18,6 +18,10 @@ namespace meshwright::app {
 std::string caution_about(const Json& trials, const std::string& file,
                           const reports::Origin& origin, bool force);
 
+// Throws InputError if the trials are not of a service; `refuse_service_trials` if they are of one.
+void require_service_trials(const Json& trials, const std::string& file);
+void refuse_service_trials(const Json& trials, const std::string& file);
+
 // Throws InputError.
 std::vector<Observation> observations_from_json(const Json& json, const std::string& file);
 

@@ -120,6 +120,16 @@ ServingRun requests_at(const ServingRun& run, const std::vector<int>& places) {
   return part;
 }
 
+// Trials of another load may name requests that this one does not have.
+bool names_requests_of(const ServingObservation& o, std::size_t num_requests) {
+  const auto has = [num_requests](int place) {
+    return place >= 0 && static_cast<std::size_t>(place) < num_requests;
+  };
+  return std::all_of(o.requests.begin(), o.requests.end(), has) &&
+         std::all_of(o.handovers.begin(), o.handovers.end(),
+                     [&](const ObservedHandover& one) { return has(one.request); });
+}
+
 double step_error(const ComparedTimes& decode, const ComparedTimes& mixed) {
   std::vector<double> errors = decode.errors;
   errors.insert(errors.end(), mixed.errors.begin(), mixed.errors.end());
@@ -221,7 +231,12 @@ ServingValidation validate_serving(const ServingScenario& scenario, const Servin
       found.skipped.push_back(name + ": a request does not fit into the predicted cache");
       continue;
     }
+    if (!names_requests_of(o, run->requests.size())) {
+      found.skipped.push_back(name + ": names requests that the plan's load does not have");
+      continue;
+    }
     ServingComparison one;
+    one.name = name_of_run(o);
     one.observation = o;
     const ComparedTimes decode = compared_steps(service, o, false);
     const ComparedTimes mixed = compared_steps(service, o, true);

@@ -24,6 +24,7 @@ struct ServiceAtHostSpeed {
 };
 
 struct ServingComparison {
+  std::string name{};  // what ran (name_of_run)
   ServingObservation observation{};
   ServingMetrics predicted{}, measured{};
   // Steps without prompts, and with: medians of their times, and of |predicted / measured - 1|.

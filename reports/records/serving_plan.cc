@@ -236,6 +236,9 @@ const Record<ServingPlanFile>& serving_plan_record() {
           "From results of this engine; the scenario's engine has it.");
     r.row(&F::details, "details", kind::optional(kind::object(service_details_record)),
           "Of the first choice: other loads, memory, steps, use, energy.");
+    r.row(&F::validation, "validation",
+          kind::optional(kind::object(serving_validation_part_record)),
+          "Trials of the deployments beside their predictions. In a report with trials.");
     r.row(&F::launch, "launch", kind::list(launch_file_record), "How the first choice is started.");
     r.omitted_at_default();
     r.row_at<int>(

@@ -9,6 +9,7 @@
 #include "planner/serving/service_details.h"
 #include "planner/serving/serving_learning.h"
 #include "planner/serving/serving_search.h"
+#include "reports/records/serving_trials.h"
 #include "sim/base/launch_file.h"
 #include "sim/record/record.h"
 
@@ -39,6 +40,7 @@ struct ServingPlanFile {
   std::vector<planner::ServingTermDifference> explanation{};  // of the first two choices
   std::vector<planner::ServingWhatIf> what_ifs{};
   std::optional<planner::ServingLearning> learning{};  // from results; the scenario's engine has it
+  std::optional<ServingValidationPart> validation{};   // of its trials, in a report
 };
 inline constexpr std::string_view kServingPlanSchema = "meshwright.serve_plan/1";
 const Record<ServingPlanFile>& serving_plan_record();

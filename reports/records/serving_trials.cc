@@ -2,6 +2,7 @@
 #include "reports/records/serving_trials.h"
 
 #include "reports/records/serving_deployments.h"
+#include "reports/text/serving_validation_text.h"
 #include "sim/json/serving_records.h"
 
 namespace meshwright::reports {
@@ -77,10 +78,10 @@ const Record<ServingComparison>& serving_comparison_record() {
     const auto steps = kind::object(compared_steps_record);
     Record<C> r("A service that was run, beside its prediction.");
     r.named("ServingComparison");
-    r.derived<std::string>("name", kind::text(), "Replicas that ran, in short.",
-                           [](const C& c) { return planner::name_of_run(c.observation); });
-    r.derived<int>("ranks", kind::integer({.low = 0}), "Ranks that ran.",
-                   [](const C& c) { return c.observation.ranks; });
+    r.row(&C::name, "name", kind::text(), "Replicas that ran, in short.");
+    r.row_at<int>(
+        [](auto& c) -> auto& { return c.observation.ranks; }, "ranks", kind::integer({.low = 0}),
+        "Ranks that ran.");
     r.row(&C::predicted, "predicted", metrics, "Of the requests that ran.");
     r.row(&C::measured, "measured", metrics, "Of the same.");
     r.row(&C::decode, "decode_steps", steps, "Steps without prompts.");
@@ -91,9 +92,19 @@ const Record<ServingComparison>& serving_comparison_record() {
     r.row(&C::throughput_error, "throughput_error", kind::number(), "Of output tokens a second.");
     r.row(&C::unlike_steps, "unlike_steps", kind::integer({.low = 0}),
           "Steps whose bytes are not the predicted ones.");
-    r.derived<std::vector<std::string>>("not_run", kind::texts(), "What was not run, in words.",
-                                        [](const C& c) { return c.observation.not_run; });
+    r.row_at<std::vector<std::string>>(
+        [](auto& c) -> auto& { return c.observation.not_run; }, "not_run", kind::texts(),
+        "What was not run, in words.");
     r.all_required();
+    r.row_at<std::string>(
+        [](auto& c) -> auto& { return c.observation.device; }, "device", kind::text(),
+        "What the ranks ran on: \"cpu\" or \"cuda\".");
+    r.absent_in_older_files();
+    r.row_at<std::optional<double>>(
+        [](auto& c) -> auto& { return c.observation.host_time_ratio; }, "host_time_ratio",
+        kind::optional(kind::number(kAboveZero)),
+        "The host's times around the run over those of its profile. Absent where it was not "
+        "measured.");
     r.row(&C::at_host_speed, "at_host_speed",
           kind::optional(kind::object(service_at_host_speed_record)),
           "Errors, corrected for the host's speed. Absent where it was not measured.");
@@ -114,7 +125,7 @@ const Record<ServingTrials>& serving_trials_record() {
   static const Record<ServingTrials> record = [] {
     using R = ServingTrials;
     Record<R> r("Deployments of a service that were run.");
-    r.file_of({"meshwright.serve_trials/1"}, true);
+    r.file_of({std::string(kServingTrialsSchema)}, true);
     r.rows_of(
         origin_record(), [](auto& trials) -> auto& { return trials.origin; });
     r.row_at<R>(
@@ -127,36 +138,50 @@ const Record<ServingTrials>& serving_trials_record() {
   return record;
 }
 
-const Record<ServingValidationFile>& serving_validation_record() {
-  static const Record<ServingValidationFile> record = [] {
-    using F = ServingValidationFile;
-    const auto number_of = [](auto ServingValidation::*member) {
-      return [member](auto& file) -> auto& { return file.validation.*member; };
+const Record<ServingValidationPart>& serving_validation_part_record() {
+  static const Record<ServingValidationPart> record = [] {
+    using P = ServingValidationPart;
+    const auto of = [](auto ServingValidation::*member) {
+      return [member](auto& part) -> auto& { return part.validation.*member; };
     };
-    Record<F> r("Services that were run, beside their predictions.");
-    r.file_of({"meshwright.serve_validation/1"}, true);
-    r.rows_of(
-        origin_record(), [](auto& file) -> auto& { return file.origin; });
-    r.row(&F::caution, "caution", kind::text(), "What a reader must know; empty: nothing.");
-    r.row_at<std::vector<ServingComparison>>(number_of(&ServingValidation::services), "services",
+    Record<P> r("Services that were run, beside their predictions.");
+    r.named("ServingValidation");
+    r.row(&P::caution, "caution", kind::text(), "What a reader must know; empty: nothing.");
+    r.row_at<std::vector<ServingComparison>>(of(&ServingValidation::services), "services",
                                              kind::list(serving_comparison_record), "Each.");
-    r.row_at<std::vector<std::string>>(number_of(&ServingValidation::skipped), "skipped",
-                                       kind::texts(), "What did not run, and why.");
-    r.row_at<double>(number_of(&ServingValidation::median_step_error), "median_step_error",
-                     kind::number(), "Over services.");
-    r.row_at<double>(number_of(&ServingValidation::median_tpot_error), "median_tpot_error",
-                     kind::number(), "Over services.");
-    r.row_at<double>(number_of(&ServingValidation::median_ttft_error), "median_ttft_error",
-                     kind::number(), "Over services.");
-    r.row_at<double>(number_of(&ServingValidation::median_decode_error), "median_decode_error",
+    r.row_at<std::vector<std::string>>(of(&ServingValidation::skipped), "skipped", kind::texts(),
+                                       "What did not run, and why.");
+    r.row_at<double>(of(&ServingValidation::median_step_error), "median_step_error", kind::number(),
+                     "Over services.");
+    r.row_at<double>(of(&ServingValidation::median_tpot_error), "median_tpot_error", kind::number(),
+                     "Over services.");
+    r.row_at<double>(of(&ServingValidation::median_ttft_error), "median_ttft_error", kind::number(),
+                     "Over services.");
+    r.row_at<double>(of(&ServingValidation::median_decode_error), "median_decode_error",
                      kind::number(), "Over services, of their median decode steps.");
-    r.row_at<double>(number_of(&ServingValidation::regret), "regret", kind::number(),
+    r.row_at<double>(of(&ServingValidation::regret), "regret", kind::number(),
                      "Throughput that the service predicted best loses.");
     r.all_required();
     r.row_at<std::optional<ServicesAtHostSpeed>>(
-        number_of(&ServingValidation::at_host_speed), "at_host_speed",
+        of(&ServingValidation::at_host_speed), "at_host_speed",
         kind::optional(kind::object(services_at_host_speed_record)),
         "Corrected for the host's speed. Absent where it was not measured.");
+    r.derived<std::string>("sentence", kind::text(), "The result, for people.",
+                           [](const P& part) { return served_sentence(part.validation); });
+    return r;
+  }();
+  return record;
+}
+
+const Record<ServingValidationFile>& serving_validation_record() {
+  static const Record<ServingValidationFile> record = [] {
+    Record<ServingValidationFile> r("Services that were run, beside their predictions.");
+    r.file_of({"meshwright.serve_validation/1"}, true);
+    r.rows_of(
+        origin_record(), [](auto& file) -> auto& { return file.origin; });
+    r.all_required();
+    r.rows_of(
+        serving_validation_part_record(), [](auto& file) -> auto& { return file.part; });
     return r;
   }();
   return record;

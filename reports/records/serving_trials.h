@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/serving/serving_validation.h"
@@ -12,6 +13,7 @@
 
 namespace meshwright::reports {
 
+inline constexpr std::string_view kServingTrialsSchema = "meshwright.serve_trials/1";
 struct ServingTrials {
   Origin origin{};
   std::string plan{};  // its file
@@ -19,10 +21,17 @@ struct ServingTrials {
 };
 const Record<ServingTrials>& serving_trials_record();
 
-struct ServingValidationFile {
-  Origin origin{};
+// In the file of meshwright validate, and in a plan's report.
+struct ServingValidationPart {
   planner::ServingValidation validation{};
   std::string caution{};  // the trials are of another plan; empty: they are of this one
+};
+// Read back, observations have what a page shows of them alone.
+const Record<ServingValidationPart>& serving_validation_part_record();
+
+struct ServingValidationFile {
+  Origin origin{};
+  ServingValidationPart part{};
 };
 const Record<ServingValidationFile>& serving_validation_record();
 

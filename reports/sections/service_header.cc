@@ -7,6 +7,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/service_page.h"
 #include "reports/sections/service_text.h"
+#include "reports/text/serving_validation_text.h"
 #include "reports/text/text.h"
 
 namespace meshwright::reports {
@@ -44,6 +45,7 @@ std::string service_reasons(const ServingPlanFile& file) {
   };
   add("Why not fewer", file.why_not_fewer);
   add("How sure", file.how_sure);
+  if (file.validation) add("Trials", served_sentence(file.validation->validation));
   return out.empty() ? "" : fmt::format("<p class=\"how\" id=\"why\">{}</p>\n", out);
 }
 

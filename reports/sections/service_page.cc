@@ -14,6 +14,7 @@
 #include "reports/sections/section_parts.h"
 #include "reports/sections/service_charts.h"
 #include "reports/sections/service_text.h"
+#include "reports/sections/service_validation.h"
 #include "reports/tables/serving_plan_tables.h"
 #include "reports/text/text.h"
 
@@ -376,10 +377,12 @@ std::string evidence_section(const ServingPlanFile& file) {
 std::string reproduce_section(const ServingPlanFile& file) {
   return html::section(
       "provenance", "Reproduce",
-      fmt::format("<p>The plan: <code>{}</code></p>\n"
-                  "<p>This page: <code>meshwright report plan.json --out page.html</code>, where "
-                  "plan.json is the output of that command with <code>--format json</code>.</p>\n",
-                  escape(file.command)));
+      fmt::format(
+          "<p>The plan: <code>{}</code></p>\n"
+          "<p>This page: <code>meshwright report plan.json {}--out page.html</code>, where "
+          "plan.json is the output of that command with <code>--format json</code>{}.</p>\n",
+          escape(file.command), file.validation ? "--trials trials.json " : "",
+          file.validation ? ", and trials.json that of <code>meshwright trial</code>" : ""));
 }
 
 std::string service_launch(const ServingPlanFile& file) {
@@ -388,21 +391,27 @@ std::string service_launch(const ServingPlanFile& file) {
                        launch_tabs(file.launch, "Launch files"));
 }
 
-constexpr std::array kServiceParts{
-    html::PagePart{"frontier", "Frontier"},      html::PagePart{"latency", "Latency"},
-    html::PagePart{"memory", "Memory"},          html::PagePart{"steps", "Steps"},
-    html::PagePart{"use", "Prefill and decode"}, html::PagePart{"cost", "Cost and energy"},
-    html::PagePart{"what-changes", "What-ifs"},  html::PagePart{"deployments", "Deployments"},
-    html::PagePart{"rejections", "Rejections"},  html::PagePart{"launch", "Launch"},
-    html::PagePart{"evidence", "Evidence"},      html::PagePart{"provenance", "Reproduce"}};
+constexpr std::array kServiceParts{html::PagePart{"frontier", "Frontier"},
+                                   html::PagePart{"latency", "Latency"},
+                                   html::PagePart{"validation", "Measured"},
+                                   html::PagePart{"memory", "Memory"},
+                                   html::PagePart{"steps", "Steps"},
+                                   html::PagePart{"use", "Prefill and decode"},
+                                   html::PagePart{"cost", "Cost and energy"},
+                                   html::PagePart{"what-changes", "What-ifs"},
+                                   html::PagePart{"deployments", "Deployments"},
+                                   html::PagePart{"rejections", "Rejections"},
+                                   html::PagePart{"launch", "Launch"},
+                                   html::PagePart{"evidence", "Evidence"},
+                                   html::PagePart{"provenance", "Reproduce"}};
 
 }  // namespace
 
 std::string service_body(const ServingPlanFile& file) {
-  return frontier_section(file) + latency_section(file) + memory_section(file) +
-         steps_section(file) + use_section(file) + cost_section(file) + changes_section(file) +
-         deployments_section(file) + service_rejections(file) + service_launch(file) +
-         evidence_section(file) + reproduce_section(file);
+  return frontier_section(file) + latency_section(file) + service_validation_section(file) +
+         memory_section(file) + steps_section(file) + use_section(file) + cost_section(file) +
+         changes_section(file) + deployments_section(file) + service_rejections(file) +
+         service_launch(file) + evidence_section(file) + reproduce_section(file);
 }
 
 std::string service_navigation(std::string_view body) {

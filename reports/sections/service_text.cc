@@ -227,6 +227,9 @@ std::vector<std::string> service_tags(const ServingPlanFile& file) {
 void add_service_sentences(ServingPlanFile& file) {
   const bool met = !file.plan.choices.empty() && file.plan.choices.front().meets;
   file.verdict = met ? met_verdict(file, file.plan.choices.front()) : missed_verdict(file);
+  if (file.validation && !file.validation->caution.empty()) {
+    file.verdict = file.validation->caution + " " + file.verdict;
+  }
   file.why_not_fewer = why_not_fewer_of(file);
   file.how_sure = how_sure_of(file);
 }

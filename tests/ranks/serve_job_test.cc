@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service as a user runs it, on real ranks, small: calibrate, serve, trial, validate; and a trial
-// whose rank is killed or stopped.
+// A service as a user runs it, on real ranks, small: calibrate, serve, trial, validate, report; and
+// a trial whose rank is killed or stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,6 +85,13 @@ TEST(ServeJob, ServesWhatWasPlannedAndComparesIt) {
                          "--max-error", "0.0001%"})
                 .exit_code,
             1);
+  const std::string page = folder.path("service.html");
+  const ProgramResult reported = run_program(
+      {"report", folder.path("serve.json"), "--trials", folder.path("trials.json"), "--out", page});
+  ASSERT_EQ(reported.exit_code, 0) << reported.err;
+  EXPECT_THAT(reported.out, HasSubstr("2 deployments ran on 2 cores, each with 8 requests."));
+  EXPECT_THAT(content_of(page), HasSubstr("<section id=\"validation\">"));
+  EXPECT_EQ(json_of(folder.path("service.report.json"))["validation"]["services"], job.services);
 }
 
 // One rank computes prompts, the other decodes.

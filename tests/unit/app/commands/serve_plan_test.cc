@@ -119,7 +119,7 @@ TEST(ServeReport, WritesAPageWithItsRecord) {
   EXPECT_NE(test::content_of(page).find("<section id=\"latency\">"), std::string::npos);
 }
 
-TEST(ServeReport, RefusesSeveralClustersTrialsAndBrokenPlans) {
+TEST(ServeReport, RefusesSeveralClustersAndBrokenPlans) {
   const TemporaryFolder folder;
   const std::string one = R"({"schema": "meshwright.serve_plan/1"})";
   const std::string several = folder.write("several.json", "[" + one + "," + one + "]");
@@ -131,9 +131,6 @@ TEST(ServeReport, RefusesSeveralClustersTrialsAndBrokenPlans) {
   const std::string page = folder.path("page.html");
   refused({"report", several, "--out", page}, "has 2 service plans; expected one");
   const std::string single = folder.write("single.json", one);
-  const std::string trials = folder.write("trials.json", "[]");
-  refused({"report", single, "--trials", trials, "--out", page},
-          "this is the answer of meshwright serve");
   refused({"report", single, "--out", page}, "/scenario");
 }
 

@@ -5,56 +5,10 @@
 
 #include "sim/json/serving_records.h"
 #include "sim/serving/scheduler.h"
-#include "tests/unit/sim/serving/shipped.h"
+#include "tests/unit/planner/serving/served_fixture.h"
 
 namespace meshwright::planner {
 namespace {
-
-ServingScenario llama_on_h100() {
-  ServingScenario s{test::shipped_model("llama-3-8b"),
-                    test::shipped_cluster("h100-8"),
-                    test::shipped_engine("vllm-0.24"),
-                    {}};
-  s.options = with_defaults(s.options, s.engine, only_device(s.cluster), s.model);
-  return s;
-}
-
-ServingLoad eight_users() {
-  ServingLoad load;
-  load.concurrency = 8;
-  load.num_requests = 16;
-  load.lengths.input = 200;
-  load.lengths.output = 20;
-  return load;
-}
-
-// As if the machine had taken `factor` of the predicted time for everything.
-ServingObservation as_predicted(const ServingScenario& s, const ServingLoad& load, double factor) {
-  ServingObservation o;
-  o.options = s.options;
-  o.ranks = 1;
-  o.kv_blocks = 200;
-  ServingReplica replica =
-      serving_replica(s.model, s.cluster, s.engine, o.options, load.acceptance);
-  replica.rule.overlapped = false;
-  replica.rule.request = {};
-  replica.memory.kv_cache = replica.memory.sequence.full_token * (200.0 * o.options.block_size);
-  o.run = simulate_serving(replica, 1, load).value();
-  for (RequestTiming& t : o.run.requests) {
-    t.arrival = t.arrival * factor;
-    t.first_token = t.first_token * factor;
-    t.end = t.end * factor;
-  }
-  o.run.duration = o.run.duration * factor;
-  for (int i = 0; i < static_cast<int>(o.run.requests.size()); ++i) o.requests.push_back(i);
-  for (const EngineStep& step : {decode_step(8, 210), prefill_step(2, 200)}) {
-    ObservedServingStep made;
-    made.step = step;
-    made.time = step_duration(replica, step, step).duration * factor;
-    o.steps.push_back(made);
-  }
-  return o;
-}
 
 // Measured 1.25 times the prediction: predicted / measured - 1 is -0.2 for every time.
 TEST(ServingValidation, ErrorsAreOfPredictedOverMeasured) {
@@ -68,6 +22,7 @@ TEST(ServingValidation, ErrorsAreOfPredictedOverMeasured) {
       validate_serving(s, load, {as_predicted(s, load, 1.0), unlike, failed});
   ASSERT_EQ(found.services.size(), 2U);
   EXPECT_EQ(found.skipped, std::vector<std::string>{"tp1: no room"});
+  EXPECT_EQ(found.services[0].name, "1 x tp1");
   EXPECT_NEAR(found.services[0].step_error, 0.0, 1e-9);
   EXPECT_NEAR(found.services[0].tpot_error, 0.0, 1e-9);
   EXPECT_TRUE(found.services[0].same_bytes());
@@ -100,6 +55,18 @@ TEST(ServingValidation, ErrorsAreCorrectedForTheHostsSpeed) {
   EXPECT_NEAR(found.at_host_speed->median_ttft_error, 0.0, 1e-9);
   const ServingComparison& one = found.services[0];
   EXPECT_NEAR(one.at_host_speed->tokens_per_second, one.predicted.output_tokens_per_second, 1e-6);
+}
+
+// The trial ran 16 requests; the load has 8.
+TEST(ServingValidation, TrialsOfMoreRequestsThanTheLoadAreSkipped) {
+  const ServingScenario s = llama_on_h100();
+  ServingLoad load = eight_users();
+  const ServingObservation o = as_predicted(s, load, 1.0);
+  load.num_requests = 8;
+  const ServingValidation found = validate_serving(s, load, {o});
+  EXPECT_TRUE(found.services.empty());
+  EXPECT_EQ(found.skipped,
+            std::vector<std::string>{"tp1: names requests that the plan's load does not have"});
 }
 
 TEST(ServingObservation, IsReadAsItIsWritten) {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.h"
-#include "tests/unit/reports/service_fixture.h"
+#include "tests/unit/reports/served_fixture.h"
 #include "tests/unit/schema_check.h"
 
 namespace meshwright::reports {
@@ -31,6 +31,36 @@ TEST(ServingPlanRecord, ObeysItsSchema) {
 TEST(ServingPlanRecord, ReadsBackWhatItWrote) {
   const Json json = written(sample_service());
   EXPECT_EQ(written(serving_plan_from_json(json, "plan.json")), json);
+}
+
+TEST(ServingPlanRecord, HoldsItsTrialsAndReadsThemBack) {
+  const Json json = written(served_service());
+  EXPECT_EQ(test::complaint_of(serving_plan_record().schema("serve_plan"), json), "");
+  EXPECT_EQ(json["validation"]["services"].size(), 2U);
+  EXPECT_EQ(json["validation"]["services"][0]["host_time_ratio"], 1.5);
+  EXPECT_EQ(json["validation"]["caution"], "");
+  const ServingPlanFile again = serving_plan_from_json(json, "plan.json");
+  EXPECT_EQ(written(again), json);
+  ASSERT_TRUE(again.validation.has_value());
+  const planner::ServingValidation& validation = again.validation->validation;
+  EXPECT_EQ(validation.services[1].name, "1 x tp2");
+  EXPECT_EQ(validation.services[1].observation.ranks, 2);
+  EXPECT_EQ(validation.services[0].observation.device, "cpu");
+  EXPECT_EQ(validation.services[0].observation.not_run,
+            std::vector<std::string>{"bf16 (fp32 was run)"});
+  EXPECT_EQ(validation.skipped, std::vector<std::string>{"tp1: no room"});
+  EXPECT_FALSE(written(sample_service()).contains("validation"));
+}
+
+// What validate writes has the same fields, after its origin.
+TEST(ServingValidationRecord, IsThatOfAPlanWithItsOrigin) {
+  const ServingPlanFile file = served_service();
+  const Json alone = Json::parse(serving_validation_record()
+                                     .write({{"1.0", "meshwright validate", {}}, *file.validation})
+                                     .dump());
+  EXPECT_EQ(test::complaint_of(serving_validation_record().schema("serve_validation"), alone), "");
+  for (const auto& [key, value] : written(file)["validation"].items())
+    EXPECT_EQ(alone.at(key), value);
 }
 
 // A plan of an earlier version has none of the parts that a page added.
