@@ -99,7 +99,9 @@ PredictedService predicted(const MeasuredService& point, bool simulates) {
   const bool steady =
       point.load.kind == LoadKind::closed_loop || point.load.kind == LoadKind::open_loop;
   if (simulates || !steady) {
-    set_simulated(found, service, point.load);
+    ServingLoad load = point.load;
+    load.warm_up = point.scenario->engine.host.warm_up;
+    set_simulated(found, service, load);
   } else {
     set_steady(found, service, point.load);
   }

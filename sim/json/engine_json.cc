@@ -118,6 +118,9 @@ const Record<EngineHost>& engine_host_record() {
     r.row(&H::overlapped, "overlapped", kind::flag(),
           "The host prepares the next step while this one runs.");
     r.row(&H::request, "request", time, "Once a request: tokenizer, HTTP, first scheduling.");
+    r.row(&H::warm_up, "warm_up", time,
+          "Once a benchmark, before its first prompts: compilation, first use of kernels. Plans of "
+          "a service leave it out.");
     return r;
   }();
   return record;

@@ -86,6 +86,9 @@ struct EngineHost {
   bool overlapped = true;          // the next step's host work runs under this one's kernels
   Seconds request{};               // once a request: HTTP, first scheduling
   Seconds input_token{};           // each token of its prompt: tokenizer, transport
+  // Once a benchmark, before its first prompts are computed: kernels that are compiled or used for
+  // the first time. A service that has run for a while has it behind it.
+  Seconds warm_up{};
   bool operator==(const EngineHost&) const = default;
 };
 
