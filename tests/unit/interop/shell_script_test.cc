@@ -72,6 +72,17 @@ TEST(ShellScript, WhatTheScriptDoesNotSetStaysAsTyped) {
   EXPECT_EQ(script.why_unknown.at("X"), "the file does not set it");
 }
 
+// Its blanks part no words: what it prints is not known.
+TEST(ShellScript, TheOutputOfACommandIsOneWord) {
+  const ShellScript script =
+      read_shell_script("A=$(cat f | tr a b)\nrun $A $(test 4 && echo 30) --x 1", "t");
+  const auto& words = script.commands.back().words;
+  ASSERT_EQ(words.size(), 5U);
+  EXPECT_EQ(words[1].text(), "$(cat f | tr a b)");
+  EXPECT_EQ(words[2].text(), "$(test 4 && echo 30)");
+  EXPECT_EQ(words[3].text(), "--x");
+}
+
 TEST(ShellScript, AVariableUnderAConditionIsNotKnown) {
   const ShellScript script =
       read_shell_script("A=1\nif [ -n \"$B\" ]; then\n  A=2\nfi\nrun $A\n", "t");
