@@ -81,6 +81,11 @@ int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
            "product of the sizes in the launch; --gpus overrides it");
     return gpus;
   }
+  if (!launch.unknown_gpus.empty()) {
+    throw InputError(options.from.empty() ? options.log : options.from, "",
+                     fmt::format("the number of devices is not known: {}", launch.unknown_gpus),
+                     "state it with --gpus N, or the variable with --set NAME=VALUE");
+  }
   assume(launch, "gpus", std::to_string(cluster.num_gpus()),
          "all of the cluster: neither launch nor log states the number; --gpus sets it");
   return cluster.num_gpus();
