@@ -77,8 +77,9 @@ void check_plan(const ServePlanOptions& o) {
 // What the results say, of sizes that the question leaves no choice of.
 planner::ServingLearning learning_of(const ServePlanOptions& o, const std::string& cluster,
                                      const ServingScenario& scenario) {
-  ServiceLearningOptions learn{o.learn,           o.learn_launch,     o.model, cluster, o.engine,
-                               o.formats.weights, o.formats.kv_cache, {}};
+  const std::string weights(name_of(scenario.options.weights.format));
+  ServiceLearningOptions learn{o.learn, o.learn_launch,     o.model, cluster, o.engine,
+                               weights, o.formats.kv_cache, {}};
   const auto only = [&](const char* column, const std::vector<int>& sizes) {
     if (sizes.size() == 1) learn.sizes[column] = std::to_string(sizes.front());
   };
