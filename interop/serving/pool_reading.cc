@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "interop/read_launch/document.h"
 #include "sim/base/error.h"
@@ -56,7 +57,69 @@ constexpr std::array kExchanges{
 
 // What engines do without being asked.
 bool is_usual(const std::string& word) {
-  return word == "pytorch" || word == "fcfs" || word == "guaranteed_no_evict";
+  return word == "pytorch" || word == "fcfs" || word == "guaranteed_no_evict" || word == "auto" ||
+         word == "vllm" || word == "sglang";
+}
+
+// A switch that a configuration or "--name=False" sets to false.
+bool is_false(const Value& value) {
+  if (value.words.size() != 1) return false;
+  const std::string word = lower_case(value.words.front());
+  return word == "false" || word == "0" || word == "no" || word == "off" || word == "null";
+}
+
+// "--no-NAME" of a switch that changes no predicted number.
+bool is_switched_off(EngineKind engine, const Value& value) {
+  const std::string name = spelled(value.key);
+  if (!name.starts_with("no-")) return false;
+  const ServingOption* option = serving_option(engine, name.substr(3));
+  return option != nullptr && option->use == OptionUse::nothing && option->words == 0;
+}
+
+// What is wrong: the table has the option and its line beside it.
+std::string without_place(const std::string& what, const std::string& said) {
+  const std::size_t at = what.find(said + ": ");
+  return at == std::string::npos ? what : what.substr(at + said.size() + 2);
+}
+
+constexpr std::string_view kNodes = "address of the nodes; their number follows from the sizes";
+constexpr std::string_view kKernels =
+    "choice of kernels: step times are fitted over launch commands that choose them; bytes stay";
+
+// vLLM's "32k" is 32,000 and its "32K" 32,768. Other words stay.
+std::string without_suffix(const std::string& word) {
+  constexpr std::string_view kSuffixes = "kKmM";
+  constexpr std::array kFactors{1e3, 1024.0, 1e6, 1024.0 * 1024.0};
+  const std::size_t which = word.empty() ? std::string_view::npos : kSuffixes.find(word.back());
+  if (which == std::string_view::npos) return word;
+  double number = 0;
+  const char* const end = word.data() + word.size() - 1;
+  const auto [stopped, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc() || stopped != end || !(number > 0) || number > 1e9) return word;
+  return std::to_string(std::llround(number * kFactors[which]));
+}
+
+// Keys of a model's configuration that change no size and no cost.
+bool is_harmless_override(const std::string& key) {
+  constexpr std::array kHarmless{"rope_scaling",
+                                 "rope_parameters",
+                                 "rope_theta",
+                                 "max_position_embeddings",
+                                 "max_model_len",
+                                 "model_max_length",
+                                 "original_max_position_embeddings",
+                                 "architectures",
+                                 "eos_token_id",
+                                 "bos_token_id",
+                                 "pad_token_id"};
+  const std::string first = key.substr(0, key.find('.'));
+  return std::find(kHarmless.begin(), kHarmless.end(), first) != kHarmless.end();
+}
+
+// "--compilation-config.cudagraph-mode" -> "cudagraph_mode"; "" without a dot.
+std::string key_below(const std::string& key) {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? "" : replaced(key.substr(dot + 1), "-", "_");
 }
 
 }  // namespace
@@ -87,7 +150,16 @@ void PoolReading::options(const std::vector<Value>& values) {
 
 void PoolReading::option(const Value& value, int depth) {
   const ServingOption* found = serving_option(launch_.engine, spelled(value.key));
-  if (value.key.starts_with('$')) return refuse(value, value.unknown, OptionEffect::unknown);
+  if (value.key.starts_with('$') || value.key.starts_with('`')) {
+    return refuse(value, value.unknown, OptionEffect::unknown);
+  }
+  if (found == nullptr && is_switched_off(launch_.engine, value)) {
+    return pass(value, "switches off what changes no predicted number");
+  }
+  if (found == nullptr && value.key.find(' ') != std::string::npos) {
+    return refuse(value, "option and value are one word here; the engine needs two, or \"=\"",
+                  OptionEffect::unknown);
+  }
   if (found == nullptr) {
     return refuse(value, fmt::format("is no known option of {}", title_of(launch_.engine)),
                   OptionEffect::unknown);
@@ -115,7 +187,7 @@ void PoolReading::option(const Value& value, int depth) {
   try {
     apply(*found, own, depth);
   } catch (const InputError& error) {
-    refuse(own, error.what());
+    refuse(own, without_place(error.what(), own.said));
   }
 }
 
@@ -123,16 +195,27 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
   using Use = OptionUse;
   const Use use = option.use;
   if (use == Use::nothing) return pass(value, option.why);
+  if (use == Use::node_rank || use == Use::follower || use == Use::other_nodes) {
+    return nodes(use, value);
+  }
   if (use == Use::model) return model(value);
   if (!value.unknown.empty()) return refuse(value, value.unknown, OptionEffect::unknown);
   if (use == Use::refused || use == Use::refused_if_on) {
-    const bool usual = use == Use::refused_if_on &&
-                       ((!value.words.empty() && is_off(value)) ||
-                        (value.words.size() == 1 && is_usual(lower_case(value.words[0]))));
+    const bool off = option.words == 0
+                         ? is_false(value)
+                         : use == Use::refused_if_on && !value.words.empty() && is_off(value);
+    const bool usual = off || (use == Use::refused_if_on && value.words.size() == 1 &&
+                               is_usual(lower_case(value.words[0])));
     if (usual) return pass(value, "is off, or the engine's default");
     return refuse(value, std::string(option.why));
   }
+  if (use == Use::refused_if_off) {
+    if (is_false(value)) return refuse(value, std::string(option.why));
+    return pass(value, "the engine's default, which its file holds");
+  }
   if (use == Use::configuration) return configuration(value, depth);
+  if (use == Use::compilation) return compilation(value);
+  if (use == Use::model_overrides) return model_overrides(value);
   if (use == Use::role) return role(value);
   if (use == Use::prefill_worker || use == Use::decode_worker) {
     if (!flag_of(value)) return pass(value, "is off, or the engine's default");
@@ -145,6 +228,22 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
   if (use <= Use::no_custom_all_reduce) return limits(use, value);
   if (use <= Use::no_prefix_caching) return formats(use, value);
   drafts(use, value);
+}
+
+// A process of rank 0 leads its replica; others belong to it.
+void PoolReading::nodes(OptionUse use, const Value& value) {
+  using Use = OptionUse;
+  const bool known = value.unknown.empty() && value.words.size() == 1;
+  const std::string word = known ? lower_case(value.words[0]) : "";
+  if (use == Use::follower) {
+    pool_.follows = pool_.follows || value.words.empty() || flag_of(value);
+  } else if (use == Use::node_rank) {
+    if (known) pool_.follows = pool_.follows || integer_of(value, {0, 100'000}) > 0;
+  } else if (word == "mp" || word == "uni" || word == "1") {
+    return pass(value, "how worker processes are started");
+  }
+  pool_.spans_nodes = true;
+  pass(value, kNodes);
 }
 
 void PoolReading::sizes(OptionUse use, const Value& value) {
@@ -209,10 +308,16 @@ void PoolReading::limits(OptionUse use, const Value& value) {
   if (use == Use::max_num_batched_tokens && value.words.front() == "-1") {
     return refuse(value, "prompts are not cut into chunks, which the engine's file does not hold");
   }
-  if (use == Use::max_model_len && lower_case(value.words.front()) == "auto") {
+  const std::string said = lower_case(value.words.front());
+  if (use == Use::max_model_len && (said == "auto" || said == "-1")) {
     return refuse(value, "the length follows from the memory", OptionEffect::memory);
   }
-  const int count = integer_of(value, kTokens);
+  Value plain = value;
+  const bool is_limit = use == Use::max_model_len || use == Use::max_num_batched_tokens;
+  if (launch_.engine == EngineKind::vllm && is_limit) {
+    plain.words.front() = without_suffix(plain.words.front());
+  }
+  const int count = integer_of(plain, kTokens);
   const char* field = "graph_max_batch";
   int* target = &pool_.graph_max_batch;
   if (use == Use::max_num_seqs) {
@@ -358,6 +463,57 @@ void PoolReading::exchange(const Value& value) {
   refuse(value, "is no exchange of experts that is modelled");
 }
 
+// Graphs and the level of compilation; other keys choose kernels.
+void PoolReading::compilation(const Value& value) {
+  const std::string below = key_below(spelled(value.key));
+  if (!below.empty()) return compilation_part(below, value, value);
+  const std::string word = word_of(value);
+  if (!word.starts_with('{')) return compilation_part("level", value, value);
+  const Values json = values_of_json(word, value.place.file);
+  for (const Value& part : json.all()) compilation_part(part.key, part, value);
+}
+
+void PoolReading::compilation_part(const std::string& key, const Value& part, const Value& whole) {
+  const std::string word = part.words.size() == 1 ? lower_case(part.words.front()) : "";
+  const bool no_graphs = (key == "cudagraph_mode" && (word == "none" || word == "0")) ||
+                         (key == "cudagraph_capture_sizes" && part.words.empty()) ||
+                         (key == "use_cudagraph" && !flag_of(part));
+  if (no_graphs) {
+    pool_.options.enforce_eager = true;
+    return note("enforce_eager", "true", whole);
+  }
+  if (key == "cudagraph_capture_sizes" || key == "max_capture_size" ||
+      key == "max_cudagraph_capture_size") {
+    Value sizes = part;
+    sizes.said = whole.said;
+    sizes.place = whole.place;
+    return limits(OptionUse::graph_sizes, sizes);
+  }
+  const bool is_level = key == "level" || key == "mode";
+  const bool less =
+      is_level && (word == "0" || word == "1" || word == "none" || word == "stock_torch_compile");
+  if (less || (key == "backend" && word == "eager")) {
+    return refuse(whole, fmt::format("\"{}\": less is compiled than by the engine's default", key));
+  }
+  pass(whole, kKernels);
+}
+
+void PoolReading::model_overrides(const Value& value) {
+  const std::string below = key_below(spelled(value.key));
+  std::string changed = is_harmless_override(below) ? "" : below;
+  if (below.empty()) {
+    const Values json = values_of_json(word_of(value), value.place.file);
+    for (const Value& part : json.all()) {
+      if (!is_harmless_override(part.key)) changed = part.key;
+    }
+  }
+  if (changed.empty()) return pass(value, "length and names of the model; its shape stays");
+  refuse(
+      value,
+      fmt::format("changes \"{}\" of the model: give the changed config.json by --model", changed),
+      OptionEffect::sizes);
+}
+
 void PoolReading::configuration(const Value& value, int depth) {
   const std::string name = word_of(value);
   if (depth >= kDeepestConfiguration) return refuse(value, "configurations name each other");
@@ -390,6 +546,7 @@ void PoolReading::finish() {
     layout.tensor_parallel_size = tensor_ / data_;
   } else {
     pool_.replicas *= data_;  // whole copies behind one address
+    pool_.copies = data_;
   }
   layout.expert_parallel_size = experts_ < 0 ? tensor_ : std::max(1, experts_);
   if (drafts_ && !draft_tokens_said_) {
