@@ -143,7 +143,8 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   if (learning) file.notes.push_back(learning_text(*learning, o.learn));
   file.learning = std::move(learning);
   file.notes.emplace_back(
-      "TTFT and TPOT are means in closed form; columns with a percentile are simulated.");
+      "TTFT and TPOT are means in closed form; columns with a percentile are simulated. A mean in "
+      "closed form may exceed a simulated percentile.");
   const auto left_out = planner::left_out_of_space(q.scenario.model, q.scenario.cluster);
   if (!left_out.empty()) {
     file.notes.push_back(
