@@ -13,7 +13,7 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr std::string_view kKernels =
+constexpr std::string_view kCompiled =
     "choice of kernels: step times are fitted over launch commands that choose them; bytes stay";
 
 // Keys of a model's configuration that change no size and no cost.
@@ -110,7 +110,7 @@ void PoolReading::compilation_part(const std::string& key, const Value& part, co
   if (less || (key == "backend" && word == "eager")) {
     return refuse(whole, fmt::format("\"{}\": less is compiled than by the engine's default", key));
   }
-  pass(whole, kKernels);
+  pass(whole, kCompiled);
 }
 
 void PoolReading::model_overrides(const Value& value) {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr IntRange kRanks{1, 100'000};
 constexpr IntRange kTokens{1, 100'000'000};
-constexpr std::string_view kNodes = "address of the nodes; their number follows from the sizes";
+constexpr std::string_view kOtherNodes =
+    "address of the nodes; their number follows from the sizes";
 
 struct FormatName {
   std::string_view word;
@@ -62,7 +63,7 @@ void PoolReading::nodes(OptionUse use, const Value& value) {
     return pass(value, "how worker processes are started");
   }
   pool_.spans_nodes = true;
-  pass(value, kNodes);
+  pass(value, kOtherNodes);
 }
 
 void PoolReading::sizes(OptionUse use, const Value& value) {

@@ -14,38 +14,38 @@ namespace meshwright::interop {
 namespace {
 
 // Variables of engines that change no number.
-constexpr std::array kHarmless{"VLLM_ALLOW_LONG_MAX_MODEL_LEN",
-                               "VLLM_API_KEY",
-                               "VLLM_ASSETS_CACHE",
-                               "VLLM_CACHE_ROOT",
-                               "VLLM_CONFIGURE_LOGGING",
-                               "VLLM_CONFIG_ROOT",
-                               "VLLM_DO_NOT_TRACK",
-                               "VLLM_ENGINE_ITERATION_TIMEOUT_S",
-                               "VLLM_ENGINE_READY_TIMEOUT_S",
-                               "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS",
-                               "VLLM_HOST_IP",
-                               "VLLM_HTTP_TIMEOUT_KEEP_ALIVE",
-                               "VLLM_LOGGING_CONFIG_PATH",
-                               "VLLM_LOGGING_LEVEL",
-                               "VLLM_LOGGING_PREFIX",
-                               "VLLM_LOG_STATS_INTERVAL",
-                               "VLLM_NIXL_SIDE_CHANNEL_HOST",
-                               "VLLM_NIXL_SIDE_CHANNEL_PORT",
-                               "VLLM_NO_USAGE_STATS",
-                               "VLLM_PORT",
-                               "VLLM_RANDOMIZE_DP_DUMMY_INPUTS",
-                               "VLLM_RPC_TIMEOUT",
-                               "VLLM_SERVER_DEV_MODE",
-                               "VLLM_SKIP_P2P_CHECK",
-                               "VLLM_TORCH_PROFILER_DIR",
-                               "VLLM_USAGE_SOURCE",
-                               "VLLM_USE_MODELSCOPE",
-                               "VLLM_WORKER_MULTIPROC_METHOD",
-                               "SGLANG_LOG_LEVEL",
-                               "SGLANG_TORCH_PROFILER_DIR",
-                               "SGLANG_USE_MODELSCOPE",
-                               "TLLM_LOG_LEVEL"};
+constexpr std::array kHarmlessVariables{"VLLM_ALLOW_LONG_MAX_MODEL_LEN",
+                                        "VLLM_API_KEY",
+                                        "VLLM_ASSETS_CACHE",
+                                        "VLLM_CACHE_ROOT",
+                                        "VLLM_CONFIGURE_LOGGING",
+                                        "VLLM_CONFIG_ROOT",
+                                        "VLLM_DO_NOT_TRACK",
+                                        "VLLM_ENGINE_ITERATION_TIMEOUT_S",
+                                        "VLLM_ENGINE_READY_TIMEOUT_S",
+                                        "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS",
+                                        "VLLM_HOST_IP",
+                                        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE",
+                                        "VLLM_LOGGING_CONFIG_PATH",
+                                        "VLLM_LOGGING_LEVEL",
+                                        "VLLM_LOGGING_PREFIX",
+                                        "VLLM_LOG_STATS_INTERVAL",
+                                        "VLLM_NIXL_SIDE_CHANNEL_HOST",
+                                        "VLLM_NIXL_SIDE_CHANNEL_PORT",
+                                        "VLLM_NO_USAGE_STATS",
+                                        "VLLM_PORT",
+                                        "VLLM_RANDOMIZE_DP_DUMMY_INPUTS",
+                                        "VLLM_RPC_TIMEOUT",
+                                        "VLLM_SERVER_DEV_MODE",
+                                        "VLLM_SKIP_P2P_CHECK",
+                                        "VLLM_TORCH_PROFILER_DIR",
+                                        "VLLM_USAGE_SOURCE",
+                                        "VLLM_USE_MODELSCOPE",
+                                        "VLLM_WORKER_MULTIPROC_METHOD",
+                                        "SGLANG_LOG_LEVEL",
+                                        "SGLANG_TORCH_PROFILER_DIR",
+                                        "SGLANG_USE_MODELSCOPE",
+                                        "TLLM_LOG_LEVEL"};
 
 bool names_kernels(const std::string& name) {
   return contains(name, "ATTENTION_BACKEND") || contains(name, "USE_FLASHINFER") ||
@@ -74,7 +74,8 @@ void note_engine_variable(const std::string& name, const std::string& said,
                              place, launch);
     }
     launch.passed_over.push_back({said, "the scheduler that is predicted", place});
-  } else if (std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end()) {
+  } else if (std::find(kHarmlessVariables.begin(), kHarmlessVariables.end(), name) !=
+             kHarmlessVariables.end()) {
     launch.passed_over.push_back({said, "logs, addresses and start-up of the engine", place});
   } else if (names_kernels(name)) {
     launch.passed_over.push_back({said,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array kNodeVariables{"SLURM_NNODES", "SLURM_JOB_NUM_NODES"};
 
-bool is_number(const std::string& text) {
+bool is_node_count(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
@@ -27,7 +27,7 @@ std::map<std::string, std::string> srun_options(const std::vector<MarkedText>& w
     if (equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
-    } else if (name.starts_with("-N") && is_number(name.substr(2))) {
+    } else if (name.starts_with("-N") && is_node_count(name.substr(2))) {
       value = name.substr(2);
       name = "-N";
     } else if (i + 1 < end) {
@@ -60,7 +60,7 @@ SrunOptions::SrunOptions(const std::vector<MarkedText>& words, std::size_t end, 
   if (!state.live() || words.front().text() != "srun") return;
   options_ = srun_options(words, end);
   const auto nodes = options_.find("--nodes");
-  if (nodes == options_.end() || !is_number(nodes->second)) return;
+  if (nodes == options_.end() || !is_node_count(nodes->second)) return;
   for (const char* variable : kNodeVariables) {
     if (state_.given.contains(variable)) continue;
     before_[variable] = state_.variables[variable];

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-ServingLaunch launched(const std::string& text, const ShellInputs& inputs = {}) {
+ServingLaunch surrounded(const std::string& text, const ShellInputs& inputs = {}) {
   return read_serving(text, "serve.sh", inputs);
 }
 
@@ -27,7 +27,7 @@ ServingLaunch launched(const std::string& text, const ShellInputs& inputs = {}) 
 
 TEST(ServingEnvironment, VariablesThatSlowEveryStepAreNotUnderstood) {
   const ServingLaunch l =
-      launched("export NCCL_P2P_DISABLE=1\nCUDA_LAUNCH_BLOCKING=1 vllm serve m -tp 8\n");
+      surrounded("export NCCL_P2P_DISABLE=1\nCUDA_LAUNCH_BLOCKING=1 vllm serve m -tp 8\n");
   EXPECT_THAT(l.not_understood,
               ElementsAre(AllOf(Field(&NotUnderstood::said, "CUDA_LAUNCH_BLOCKING=1"),
                                 Field(&NotUnderstood::why, HasSubstr("waits for every kernel"))),
@@ -35,25 +35,25 @@ TEST(ServingEnvironment, VariablesThatSlowEveryStepAreNotUnderstood) {
 }
 
 TEST(ServingEnvironment, OneGpuSendsNothing) {
-  const ServingLaunch l = launched("NCCL_P2P_DISABLE=1 vllm serve m\n");
+  const ServingLaunch l = surrounded("NCCL_P2P_DISABLE=1 vllm serve m\n");
   EXPECT_THAT(l.not_understood, IsEmpty());
   EXPECT_THAT(l.passed_over, Contains(Field(&PassedOver::said, "NCCL_P2P_DISABLE=1")));
 }
 
 TEST(ServingEnvironment, VariablesBetweenNodesAreAssumedToHaveNoEffect) {
-  const ServingLaunch l = launched("NCCL_IB_DISABLE=1 vllm serve m -tp 8\n");
+  const ServingLaunch l = surrounded("NCCL_IB_DISABLE=1 vllm serve m -tp 8\n");
   EXPECT_THAT(l.not_understood, IsEmpty());
   EXPECT_THAT(l.assumed, ElementsAre(Field(&Fact::field, "NCCL_IB_DISABLE")));
 }
 
 TEST(ServingEnvironment, TheFirstSchedulerIsNotPredicted) {
-  EXPECT_THAT(launched("VLLM_USE_V1=0 vllm serve m\n").not_understood,
+  EXPECT_THAT(surrounded("VLLM_USE_V1=0 vllm serve m\n").not_understood,
               ElementsAre(Field(&NotUnderstood::why, HasSubstr("first scheduler"))));
-  EXPECT_THAT(launched("VLLM_USE_V1=1 vllm serve m\n").not_understood, IsEmpty());
+  EXPECT_THAT(surrounded("VLLM_USE_V1=1 vllm serve m\n").not_understood, IsEmpty());
 }
 
 TEST(ServingEnvironment, DockerSetsVariables) {
-  const ServingLaunch l = launched(
+  const ServingLaunch l = surrounded(
       "docker run --gpus all -e VLLM_USE_V1=0 --env=VLLM_NEW=1 --env \"HF_TOKEN=x\" "
       "--env-file e.env vllm/vllm-openai:v0.11.0 --model m\n",
       {.read = [](const std::string& name) -> std::optional<std::string> {
@@ -71,17 +71,17 @@ TEST(ServingGpus, AProcessNeedsAllOfItsGpus) {
   for (const char* start : {"CUDA_VISIBLE_DEVICES=0,1 vllm serve m",
                             "docker run --gpus '\"device=0,1\"' vllm/vllm-openai:v0.11.0 --model m",
                             "docker run --gpus 2 vllm/vllm-openai:v0.11.0 --model m"}) {
-    EXPECT_THAT(launched(std::string(start) + " -tp 4\n").not_understood,
+    EXPECT_THAT(surrounded(std::string(start) + " -tp 4\n").not_understood,
                 ElementsAre(AllOf(Field(&NotUnderstood::said, "2 GPUs that the process may use"),
                                   Field(&NotUnderstood::why, HasSubstr("uses 4")))))
         << start;
-    EXPECT_THAT(launched(std::string(start) + " -tp 2\n").not_understood, IsEmpty()) << start;
+    EXPECT_THAT(surrounded(std::string(start) + " -tp 2\n").not_understood, IsEmpty()) << start;
   }
 }
 
 // Each of two engines has its own devices.
 TEST(ServingGpus, DevicesOfAnotherEngineAreNotCompared) {
-  const ServingLaunch l = launched(
+  const ServingLaunch l = surrounded(
       "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve m -tp 4 --disaggregation-mode prefill &\n"
       "CUDA_VISIBLE_DEVICES=4 vllm serve m --disaggregation-mode decode\n");
   EXPECT_THAT(l.not_understood, IsEmpty());
@@ -94,7 +94,7 @@ TEST(ServingGpus, CopiesOfOneProcessCount) {
       "      - image: lmsysorg/sglang:v0.5.9\n"
       "        command: [python3, -m, sglang.launch_server, --model-path, m, --tp, \"4\", --dp, "
       "\"2\"]\n        resources:\n          limits:\n            nvidia.com/gpu: 8\n";
-  const ServingLaunch l = launched(manifest);
+  const ServingLaunch l = surrounded(manifest);
   EXPECT_THAT(l.not_understood, IsEmpty());
   EXPECT_EQ(l.pools.front().replicas, 2);
 }
@@ -102,20 +102,20 @@ TEST(ServingGpus, CopiesOfOneProcessCount) {
 // Other nodes.
 
 TEST(ServingNodes, AProcessOfAnotherNodeIsNoReplica) {
-  const ServingLaunch vllm = launched(
+  const ServingLaunch vllm = surrounded(
       "vllm serve m --data-parallel-size 16 --data-parallel-size-local 8 -ep &\n"
       "ssh node1 vllm serve m --headless --data-parallel-size 16 --data-parallel-size-local 8 "
       "--data-parallel-start-rank 8 -ep\n");
   ASSERT_THAT(vllm.pools, SizeIs(1));
   EXPECT_EQ(vllm.pools.front().replicas, 1);
   EXPECT_EQ(vllm.pools.front().options.layout.data_parallel_size, 16);
-  const ServingLaunch sglang = launched(
+  const ServingLaunch sglang = surrounded(
       "python3 -m sglang.launch_server --model-path m --tp 16 --nnodes 2 --node-rank 1 &\n"
       "python3 -m sglang.launch_server --model-path m --tp 16 --nnodes 2 --node-rank 0\n");
   ASSERT_THAT(sglang.pools, SizeIs(1));
   EXPECT_EQ(sglang.pools.front().replicas, 1);
   // Two leaders are two replicas.
-  EXPECT_EQ(launched("vllm serve m -tp 2 --port 1 &\nvllm serve m -tp 2 --port 2\n")
+  EXPECT_EQ(surrounded("vllm serve m -tp 2 --port 1 &\nvllm serve m -tp 2 --port 2\n")
                 .pools.front()
                 .replicas,
             2);
@@ -127,39 +127,40 @@ TEST(ServingOptionValues, WhatIsOnByDefaultMayBeSwitchedOff) {
   for (const char* line :
        {"vllm serve m --enable-chunked-prefill=False", "vllm serve m --async-scheduling false",
         "trtllm-serve m --cuda_graph_config.enable_padding false"}) {
-    EXPECT_THAT(launched(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
+    EXPECT_THAT(surrounded(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
   }
-  EXPECT_THAT(launched("vllm serve m --enable-chunked-prefill\n").not_understood, IsEmpty());
+  EXPECT_THAT(surrounded("vllm serve m --enable-chunked-prefill\n").not_understood, IsEmpty());
 }
 
 TEST(ServingOptionValues, ASwitchThatIsOffChangesNothing) {
-  const ServingLaunch l = launched("vllm serve m --config c.yaml\n",
-                                   {.read = [](const std::string&) -> std::optional<std::string> {
-                                     return "enable-lora: false\nenable-eplb: false\n";
-                                   }});
+  const ServingLaunch l = surrounded("vllm serve m --config c.yaml\n",
+                                     {.read = [](const std::string&) -> std::optional<std::string> {
+                                       return "enable-lora: false\nenable-eplb: false\n";
+                                     }});
   EXPECT_THAT(l.not_understood, IsEmpty());
-  EXPECT_THAT(launched("trtllm-serve m --disable_overlap_scheduler 1\n").not_understood, SizeIs(1));
+  EXPECT_THAT(surrounded("trtllm-serve m --disable_overlap_scheduler 1\n").not_understood,
+              SizeIs(1));
 }
 
 TEST(ServingOptionValues, TheCompilationConfigSaysGraphs) {
   const ServingLaunch eager =
-      launched("vllm serve m --compilation-config '{\"cudagraph_mode\": \"NONE\"}'\n");
+      surrounded("vllm serve m --compilation-config '{\"cudagraph_mode\": \"NONE\"}'\n");
   EXPECT_TRUE(eager.pools.front().options.enforce_eager);
   EXPECT_THAT(eager.not_understood, IsEmpty());
   const ServingLaunch sizes =
-      launched("vllm serve m -O '{\"cudagraph_capture_sizes\": [1, 2, 64], \"level\": 3}'\n");
+      surrounded("vllm serve m -O '{\"cudagraph_capture_sizes\": [1, 2, 64], \"level\": 3}'\n");
   EXPECT_EQ(sizes.pools.front().graph_max_batch, 64);
   EXPECT_FALSE(sizes.pools.front().options.enforce_eager);
-  EXPECT_THAT(launched("vllm serve m --compilation-config.cudagraph_mode NONE\n")
+  EXPECT_THAT(surrounded("vllm serve m --compilation-config.cudagraph_mode NONE\n")
                   .pools.front()
                   .options.enforce_eager,
               true);
   for (const char* line : {"vllm serve m -O0", "vllm serve m -O 0",
                            "vllm serve m --compilation-config '{\"mode\": 0}'",
                            "vllm serve m --compilation-config '{broken'"}) {
-    EXPECT_THAT(launched(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
+    EXPECT_THAT(surrounded(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
   }
-  EXPECT_THAT(launched("vllm serve m -O3\n").not_understood, IsEmpty());
+  EXPECT_THAT(surrounded("vllm serve m -O3\n").not_understood, IsEmpty());
 }
 
 TEST(ServingOptionValues, OverridesOfTheModelsShapeAreNotUnderstood) {
@@ -168,45 +169,45 @@ TEST(ServingOptionValues, OverridesOfTheModelsShapeAreNotUnderstood) {
         "vllm serve m --hf-overrides.num_hidden_layers 4",
         "sglang serve --model-path m --json-model-override-args '{\"num_hidden_layers\": 4}'",
         "vllm serve m --model-impl transformers"}) {
-    EXPECT_THAT(launched(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
+    EXPECT_THAT(surrounded(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
   }
-  EXPECT_THAT(launched("vllm serve m --model-impl auto --hf-overrides '{\"rope_scaling\": "
-                       "{\"rope_type\": \"yarn\", \"factor\": 4.0}}'\n")
+  EXPECT_THAT(surrounded("vllm serve m --model-impl auto --hf-overrides '{\"rope_scaling\": "
+                         "{\"rope_type\": \"yarn\", \"factor\": 4.0}}'\n")
                   .not_understood,
               IsEmpty());
 }
 
 // The place stands in a column of its own.
 TEST(ServingOptionValues, ReasonsDoNotRepeatTheOption) {
-  const ServingLaunch l = launched("vllm serve m --max-num-seqs many\n");
+  const ServingLaunch l = surrounded("vllm serve m --max-num-seqs many\n");
   EXPECT_THAT(l.not_understood, ElementsAre(Field(&NotUnderstood::why,
                                                   "must be a whole number from 1 to 100000000")));
 }
 
 TEST(ServingOptionValues, ASwitchWithNoInFrontIsKnown) {
-  EXPECT_THAT(launched("vllm serve m --no-disable-log-requests\n").not_understood, IsEmpty());
-  EXPECT_THAT(launched("vllm serve m --no-enable-brand-new\n").not_understood, SizeIs(1));
+  EXPECT_THAT(surrounded("vllm serve m --no-disable-log-requests\n").not_understood, IsEmpty());
+  EXPECT_THAT(surrounded("vllm serve m --no-enable-brand-new\n").not_understood, SizeIs(1));
 }
 
 TEST(ServingOptionValues, AnOptionAndItsValueInOneWordAreNamed) {
-  const ServingLaunch l = launched("vllm serve m '--tensor-parallel-size 4'\n");
+  const ServingLaunch l = surrounded("vllm serve m '--tensor-parallel-size 4'\n");
   EXPECT_THAT(l.not_understood,
               ElementsAre(Field(&NotUnderstood::why, HasSubstr("are one word here"))));
 }
 
 // GPUs are not compared with a size that is not known.
 TEST(ServingGpus, AnUnknownSizeIsNamedOnce) {
-  EXPECT_THAT(launched("CUDA_VISIBLE_DEVICES=0 vllm serve m -tp 4 -pp $PP\n").not_understood,
+  EXPECT_THAT(surrounded("CUDA_VISIBLE_DEVICES=0 vllm serve m -tp 4 -pp $PP\n").not_understood,
               SizeIs(1));
 }
 
 // vLLM: 32k is 32,000 and 8K is 8,192.
 TEST(ServingOptionValues, TokensMayHaveASuffix) {
   const ServingLaunch l =
-      launched("vllm serve m --max-model-len 32k --max-num-batched-tokens 8K\n");
+      surrounded("vllm serve m --max-model-len 32k --max-num-batched-tokens 8K\n");
   EXPECT_EQ(l.pools.front().options.max_model_len, 32000);
   EXPECT_EQ(l.pools.front().options.max_num_batched_tokens, 8192);
-  EXPECT_THAT(launched("vllm serve m --max-model-len -1\n").not_understood, SizeIs(1));
+  EXPECT_THAT(surrounded("vllm serve m --max-model-len -1\n").not_understood, SizeIs(1));
 }
 
 TEST(ServingClient, AnUnknownValueIsNoLoad) {
@@ -215,38 +216,38 @@ TEST(ServingClient, AnUnknownValueIsNoLoad) {
   for (const char* rest :
        {"--max-concurrency 64 --request-rate $RATE", "--max-concurrency 64 --request-rate 4",
         "--max-concurrency 64 --random-range-ratio $R"}) {
-    const ServingLaunch l = launched(client + rest + "\n");
+    const ServingLaunch l = surrounded(client + rest + "\n");
     EXPECT_FALSE(l.load) << rest;
     EXPECT_THAT(l.assumed, Contains(Field(&Fact::field, "load"))) << rest;
   }
-  EXPECT_TRUE(launched(client + "--max-concurrency 64\n").load);
+  EXPECT_TRUE(surrounded(client + "--max-concurrency 64\n").load);
 }
 
 // Manifests.
 
-std::string deployment(const std::string& container) {
+std::string deployment_of(const std::string& container) {
   return "kind: Deployment\nspec:\n  replicas: 2\n  template:\n    spec:\n      containers:\n" +
          container;
 }
 
 TEST(ServingManifest, TheContainersVariablesAreRead) {
-  const std::string text = deployment(
+  const std::string text = deployment_of(
       "      - image: vllm/vllm-openai:v0.17.1\n"
       "        args: [--model, m, --tensor-parallel-size, $(TP)]\n"
       "        env:\n        - {name: VLLM_USE_V1, value: \"0\"}\n"
       "        - name: TP\n          valueFrom: {configMapKeyRef: {name: c, key: tp}}\n"
       "        - {name: NCCL_P2P_DISABLE, value: \"1\"}\n");
-  EXPECT_THAT(launched(text).not_understood,
+  EXPECT_THAT(surrounded(text).not_understood,
               ElementsAre(Field(&NotUnderstood::why, HasSubstr("--set TP=VALUE")),
                           Field(&NotUnderstood::said, "VLLM_USE_V1=0")));
-  const ServingLaunch stated = launched(text, {.variables = {{"TP", "4"}}});
+  const ServingLaunch stated = surrounded(text, {.variables = {{"TP", "4"}}});
   EXPECT_EQ(stated.pools.front().options.layout.tensor_parallel_size, 4);
   EXPECT_THAT(stated.not_understood, ElementsAre(Field(&NotUnderstood::said, "NCCL_P2P_DISABLE=1"),
                                                  Field(&NotUnderstood::said, "VLLM_USE_V1=0")));
 }
 
 TEST(ServingManifest, EveryEngineOfAPodIsRead) {
-  const ServingLaunch l = launched(deployment(
+  const ServingLaunch l = surrounded(deployment_of(
       "      - image: ghcr.io/llm-d/llm-d-routing-sidecar:v0.2.0\n        args: [--port=8000]\n"
       "      - image: vllm/vllm-openai:v0.17.1\n        args: [--model, m]\n"
       "      - image: vllm/vllm-openai:v0.17.1\n        args: [--model, other]\n"));
@@ -261,7 +262,7 @@ TEST(ServingManifest, AnImageIsNamedByItsPathAndAProxyByItsName) {
 }
 
 TEST(ServingManifest, AListAndAnAutoscalerAreRead) {
-  const ServingLaunch l = launched(
+  const ServingLaunch l = surrounded(
       "kind: List\nitems:\n- kind: HorizontalPodAutoscaler\n  spec: {maxReplicas: 4}\n"
       "- kind: Deployment\n  spec:\n    replicas: 3\n    template:\n      spec:\n"
       "        containers:\n        - image: vllm/vllm-openai:v0.17.1\n"
@@ -279,13 +280,13 @@ TEST(ServingManifest, NodesOfALeaderWorkerSetAreCounted) {
       "--pipeline-parallel-size ";
   const std::string rest =
       "\"]\n          resources:\n            limits:\n              nvidia.com/gpu: 8\n";
-  EXPECT_THAT(launched(text + "2" + rest).not_understood,
+  EXPECT_THAT(surrounded(text + "2" + rest).not_understood,
               ElementsAre(Field(&NotUnderstood::said, "4 nodes of 8 GPUs")));
-  EXPECT_THAT(launched(text + "$LWS_GROUP_SIZE" + rest).not_understood, IsEmpty());
+  EXPECT_THAT(surrounded(text + "$LWS_GROUP_SIZE" + rest).not_understood, IsEmpty());
 }
 
 TEST(ServingManifest, ATemplateOfHelmIsRefused) {
-  EXPECT_THAT(error_of([] { launched("kind: Deployment\nspec: {replicas: {{ .Values.n }}}\n"); }),
+  EXPECT_THAT(error_of([] { surrounded("kind: Deployment\nspec: {replicas: {{ .Values.n }}}\n"); }),
               HasSubstr("is a template of Helm"));
 }
 
@@ -302,7 +303,7 @@ constexpr char kCompose[] =
     "  web:\n    image: nginx\n";
 
 TEST(ServingCompose, AServiceIsRead) {
-  const ServingLaunch l = launched(kCompose, {.variables = {{"TP", "4"}}});
+  const ServingLaunch l = surrounded(kCompose, {.variables = {{"TP", "4"}}});
   EXPECT_EQ(l.form, "docker compose");
   EXPECT_EQ(l.engine_version, "0.11.0");
   EXPECT_EQ(l.model, "meta-llama/Llama-3.1-70B");
@@ -315,14 +316,14 @@ TEST(ServingCompose, AServiceIsRead) {
 }
 
 TEST(ServingCompose, UnknownVariablesAndTooFewGpusAreNamed) {
-  EXPECT_THAT(launched(kCompose).not_understood,
+  EXPECT_THAT(surrounded(kCompose).not_understood,
               ElementsAre(Field(&NotUnderstood::why, HasSubstr("TP"))));
-  EXPECT_THAT(launched(kCompose, {.variables = {{"TP", "8"}}}).not_understood,
+  EXPECT_THAT(surrounded(kCompose, {.variables = {{"TP", "8"}}}).not_understood,
               ElementsAre(Field(&NotUnderstood::said, "4 GPUs that the process may use")));
 }
 
 TEST(ServingCompose, AListAndItsVariablesAreRead) {
-  const ServingLaunch l = launched(
+  const ServingLaunch l = surrounded(
       "services:\n  prefill:\n    image: lmsysorg/sglang:v0.5.9\n"
       "    entrypoint: python3 -m sglang.launch_server\n"
       "    command: [--model-path, m, --tp, \"2\", --disaggregation-mode, prefill]\n"
