@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "interop/huggingface_families.h"
+#include "interop/huggingface_weights.h"
 #include "sim/model/parameters.h"
 #include "sim/record/reader.h"
 
@@ -58,16 +59,6 @@ HuggingFaceFamilyReader family_of(ObjectReader& config) {
               plain_block_hint(config));
 }
 
-// "gptq" of a checkpoint whose weights are stored in fewer bits than they are trained in; empty:
-// there is no quantization_config.
-std::string quantization_of(const Json& config) {
-  const auto found = config.find("quantization_config");
-  if (found == config.end() || !found->is_object() || found->empty()) return "";
-  const auto method = found->find("quant_method");
-  const bool named = method != found->end() && method->is_string();
-  return named ? method->get<std::string>() : "unnamed";
-}
-
 }  // namespace
 
 std::string without_non_numbers(const std::string& text) {
@@ -100,13 +91,16 @@ bool looks_like_huggingface(const Json& config) {
   return config.is_object() && (config.contains("model_type") || !nested_key(config).empty());
 }
 
-std::string not_modelled_of_huggingface(const Json& config) {
+std::string not_modelled_layers_of_huggingface(const Json& config) {
   const std::string nested = nested_key(config);
   const Json& inner = nested.empty() ? config : config[nested];
   if (!inner.contains("model_type") || !inner["model_type"].is_string()) return "";
-  std::string said(huggingface_not_modelled(inner["model_type"].get<std::string>()));
-  std::string method = quantization_of(config);
-  if (method.empty()) method = quantization_of(inner);
+  return std::string(huggingface_not_modelled(inner["model_type"].get<std::string>()));
+}
+
+std::string not_modelled_of_huggingface(const Json& config) {
+  std::string said = not_modelled_layers_of_huggingface(config);
+  const std::string method = stored_weights_of_huggingface(config).method;
   if (method.empty()) return said;
   return fmt::format(
       "{}{}quantization_config ({}) describes the stored checkpoint and is not "

@@ -21,8 +21,10 @@ std::string without_non_numbers(const std::string& text);
 // An object with "model_type", itself or in its "text_config".
 bool looks_like_huggingface(const Json& config);
 
-// Returns a sentence on parts of such a model that are read but neither counted nor predicted. It
+// Returns a sentence on layers of such a model that are read but neither counted nor predicted. It
 // is empty if there are none.
+std::string not_modelled_layers_of_huggingface(const Json& config);
+// The same for a training, which also leaves out the format of the stored weights.
 std::string not_modelled_of_huggingface(const Json& config);
 
 // Named by "_name_or_path", else after the file (its folder when the file is config.json). Keys

@@ -77,8 +77,9 @@ void check_plan(const ServePlanOptions& o) {
 // What the results say, of sizes that the question leaves no choice of.
 planner::ServingLearning learning_of(const ServePlanOptions& o, const std::string& cluster,
                                      const ServingScenario& scenario) {
-  ServiceLearningOptions learn{o.learn,           o.learn_launch,     o.model, cluster, o.engine,
-                               o.formats.weights, o.formats.kv_cache, {}};
+  const std::string weights(name_of(scenario.options.weights.format));
+  ServiceLearningOptions learn{o.learn, o.learn_launch,     o.model, cluster, o.engine,
+                               weights, o.formats.kv_cache, {}};
   const auto only = [&](const char* column, const std::vector<int>& sizes) {
     if (sizes.size() == 1) learn.sizes[column] = std::to_string(sizes.front());
   };
@@ -142,7 +143,8 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   if (learning) file.notes.push_back(learning_text(*learning, o.learn));
   file.learning = std::move(learning);
   file.notes.emplace_back(
-      "TTFT and TPOT are means in closed form; columns with a percentile are simulated.");
+      "TTFT and TPOT are means in closed form; columns with a percentile are simulated. A mean in "
+      "closed form may exceed a simulated percentile.");
   const auto left_out = planner::left_out_of_space(q.scenario.model, q.scenario.cluster);
   if (!left_out.empty()) {
     file.notes.push_back(

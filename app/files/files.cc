@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -201,15 +202,34 @@ Json parse_model(const std::string& text, const std::string& file) {
 
 }  // namespace
 
-Model load_model(const std::string& path, reports::Origin* origin) {
+namespace {
+
+enum class ModelUse : std::uint8_t { training, service };
+
+ServedModel read_model(const std::string& path, ModelUse use, reports::Origin* origin) {
   const std::string file = require_config(path, "models");
   const Json json = read_named("model", path, file, origin, parse_model);
   const bool foreign = interop::looks_like_huggingface(json);
-  Model model = foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file);
-  const std::string left_out = foreign ? interop::not_modelled_of_huggingface(json) : "";
+  ServedModel read{
+      foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file), {}};
+  if (read.model.name.empty()) read.model.name = fs::path(file).stem().string();
+  if (!foreign) return read;
+  const bool trains = use == ModelUse::training;
+  const std::string left_out = trains ? interop::not_modelled_of_huggingface(json)
+                                      : interop::not_modelled_layers_of_huggingface(json);
   if (!left_out.empty()) say("{}: {}\n", path, left_out);
-  if (model.name.empty()) model.name = fs::path(file).stem().string();
-  return model;
+  read.weights = interop::stored_weights_of_huggingface(json);
+  return read;
+}
+
+}  // namespace
+
+Model load_model(const std::string& path, reports::Origin* origin) {
+  return read_model(path, ModelUse::training, origin).model;
+}
+
+ServedModel load_served_model(const std::string& path, reports::Origin* origin) {
+  return read_model(path, ModelUse::service, origin);
 }
 
 namespace {

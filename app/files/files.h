@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/files/config_names.h"
+#include "interop/huggingface_weights.h"
 #include "planner/search/space.h"
 #include "reports/records/origin.h"
 #include "sim/base/job.h"
@@ -31,6 +32,12 @@ Json read_input(const std::string& name, const std::string& file, reports::Origi
 
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path, reports::Origin* origin = nullptr);
+// The same for a service, with the format of the stored weights. A file of ours states none.
+struct ServedModel {
+  Model model;
+  interop::StoredWeights weights;
+};
+ServedModel load_served_model(const std::string& path, reports::Origin* origin = nullptr);
 // Part of a cluster that may be in a file of its own, next to the cluster or in `folder` of
 // configs.
 struct ClusterPart {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
+#include "app/console/terminal.h"
 #include "app/files/files.h"
 #include "app/files/serving_files.h"
 #include "app/options/command.h"
@@ -149,11 +151,26 @@ void check_request_length(int input, int output, const ServeFormats& formats, co
   }
 }
 
+WeightFormat stored_format(const std::string& model, const interop::StoredWeights& stored) {
+  if (stored.method.empty()) return WeightFormat::bf16;
+  if (!stored.format) {
+    throw InputError("--weights", "",
+                     fmt::format("is missing: the quantization_config ({}) of {} has a format that "
+                                 "is not known",
+                                 stored.method, model),
+                     "bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4");
+  }
+  say("{}: weights are {}, as its quantization_config ({}) states. --weights overrides it.\n",
+      model, name_of(*stored.format), stored.method);
+  return *stored.format;
+}
+
 ServingScenario serving_scenario(const std::string& model_name, const std::string& cluster,
                                  const std::string& engine, const ServeFormats& formats,
                                  reports::Origin* origin) {
+  ServedModel served = load_served_model(model_name, origin);
   ServingScenario scenario{
-      load_model(model_name, origin), load_serving_cluster(cluster), load_engine(engine), {}};
+      std::move(served.model), load_serving_cluster(cluster), load_engine(engine), {}};
   const Model& model = scenario.model;
   if (!has_kv_layout(model)) {
     throw InputError(
@@ -170,8 +187,10 @@ ServingScenario serving_scenario(const std::string& model_name, const std::strin
         fmt::format("must be above 0 and at most 1, is {}", number_text(*formats.memory_fraction)));
   }
   ReplicaOptions& options = scenario.options;
-  options.weights =
-      usual_scheme(value_named(kWeightFormatNames, "--weights", formats.weights), model);
+  options.weights = usual_scheme(
+      formats.weights.empty() ? stored_format(model_name, served.weights)
+                              : value_named(kWeightFormatNames, "--weights", formats.weights),
+      model);
   options.kv_cache = value_named(kKvCacheFormatNames, "--kv-cache", formats.kv_cache);
   options.exchange = value_named(kExpertExchangeNames, "--expert-exchange", formats.exchange);
   options.memory_fraction = formats.memory_fraction;
@@ -243,7 +262,7 @@ void add_serve_formats(Command& command, ServeFormats& formats) {
   };
   app.add_option("--weights", formats.weights,
                  "Format of the weights: bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4. "
-                 "Default: bf16");
+                 "Default: as the model's quantization_config states, else bf16");
   app.add_option("--kv-cache", formats.kv_cache,
                  "Format of the cache: bf16, fp8, fp8_ds_mla or nvfp4. Default: bf16");
   app.add_option("--expert-exchange", formats.exchange,

@@ -81,6 +81,11 @@ int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
            "product of the sizes in the launch; --gpus overrides it");
     return gpus;
   }
+  if (!launch.unknown_gpus.empty()) {
+    throw InputError(options.from.empty() ? options.log : options.from, "",
+                     fmt::format("the number of devices is not known: {}", launch.unknown_gpus),
+                     "state it with --gpus N, or the variable with --set NAME=VALUE");
+  }
   assume(launch, "gpus", std::to_string(cluster.num_gpus()),
          "all of the cluster: neither launch nor log states the number; --gpus sets it");
   return cluster.num_gpus();
@@ -172,7 +177,7 @@ Seconds upper_median_of(const std::vector<Seconds>& times) {
   return seconds(upper_median(std::move(values)));
 }
 
-void measure(LaunchedRun& run, const Framework& framework) {
+void measure(LaunchedRun& run) {
   const interop::TrainingLog& log = *run.log;
   const Job& job = run.scenario.job;
   run.steps = interop::measured_steps(
@@ -196,7 +201,6 @@ void measure(LaunchedRun& run, const Framework& framework) {
       run.scenario.job.global_batch_size = seen;
     }
   }
-  run.memory_is_reserved = framework.memory.reports_reserved;
   run.measured.peak_memory = run.memory_is_reserved ? log.peak_reserved : log.peak_allocated;
   for (const auto& [name, values] : log.timers) run.measured.timers[name] = upper_median_of(values);
 }
@@ -318,8 +322,9 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   set_global_batch(run);
   assume_default_sizes(run);
   run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
+  run.memory_is_reserved = cluster.framework.memory.reports_reserved;
   if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
-  if (run.log && run.log_refused.empty()) measure(run, cluster.framework);
+  if (run.log && run.log_refused.empty()) measure(run);
   if (!run.log_refused.empty()) run.log_refused += what_log_says(*run.log);
   return run;
 }

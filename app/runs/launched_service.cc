@@ -50,7 +50,7 @@ std::optional<Enum> named(const std::array<EnumName<Enum>, N>& names, const std:
 }
 
 WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& stated,
-                        const Model& model) {
+                        const ServedModel& served) {
   if (!stated.empty()) {
     const auto format = named(kWeightFormatNames, stated);
     if (!format) {
@@ -60,6 +60,11 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
     return *format;
   }
   if (launch.weights) return *launch.weights;
+  if (served.weights.format) {
+    assume(launch, "weights", std::string(name_of(*served.weights.format)),
+           fmt::format("quantization_config of {}", served.model.name));
+    return *served.weights.format;
+  }
   const std::string name = checkpoint_name(launch.model);
   const auto from_name = [&](WeightFormat format, const char* part) {
     assume(launch, "weights", std::string(name_of(format)),
@@ -69,7 +74,7 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
   if (contains(name, "mxfp4")) return from_name(WeightFormat::mxfp4, "mxfp4");
   if (contains(name, "fp4")) return from_name(WeightFormat::nvfp4, "fp4");
   if (contains(name, "fp8")) {
-    return from_name(model.moe ? WeightFormat::fp8_block : WeightFormat::fp8, "fp8");
+    return from_name(served.model.moe ? WeightFormat::fp8_block : WeightFormat::fp8, "fp8");
   }
   for (const char* part : {"awq", "gptq", "int4", "w4a16"}) {
     if (contains(name, part)) return from_name(WeightFormat::int4, part);
@@ -162,7 +167,8 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   service.launch = std::move(launch);
   interop::ServingLaunch& l = service.launch;
   ServingScenario& s = service.scenario;
-  s.model = load_model(model_of(l, o.model));
+  const ServedModel served = load_served_model(model_of(l, o.model));
+  s.model = served.model;
   if (!has_kv_layout(s.model)) {
     throw InputError("--model", "", "has no known key-value layout");
   }
@@ -174,7 +180,7 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
                      fmt::format("must be a version of {} (got {})", interop::title_of(l.engine),
                                  s.engine.name));
   }
-  s.options.weights = usual_scheme(weights_of(l, o.weights, s.model), s.model);
+  s.options.weights = usual_scheme(weights_of(l, o.weights, served), s.model);
   if (!l.kv_cache_said) assume(l, "kv_cache", "bf16", "the launch does not say it: the model's");
   for (const interop::LaunchedPool& launched : l.pools) {
     s.engine.custom_all_reduce = s.engine.custom_all_reduce && launched.custom_all_reduce;

@@ -122,9 +122,31 @@ std::string size_among(const std::string& words) {
   return "";
 }
 
-// "$EXTRA_ARGS", "$@": nothing is known of it.
+// Options that begin a command, where another one with options stands before them, were cut off it.
+void refuse_cut_off_options(const ShellCommand& best, const ShellScript& script,
+                            const std::string& file) {
+  if (!best.words.front().text().starts_with("--")) return;
+  for (const ShellCommand& command : script.commands) {
+    if (&command == &best) return;
+    const bool starts =
+        std::any_of(command.words.begin() + 1, command.words.end(), [](const MarkedText& word) {
+          return word.text().starts_with("--") || word.text().ends_with(".py");
+        });
+    const std::string& name = command.words.front().text();
+    if (!starts || name == "echo" || name == "printf") continue;
+    throw InputError(
+        Place{file, best.words.front().line(), 0}.text(), "",
+        fmt::format("{} ...: these options belong to no command, so nothing is judged",
+                    best.words.front().text()),
+        fmt::format("a comment, an empty line or a blank behind a backslash ends the command of "
+                    "line {}",
+                    command.words.front().line()));
+  }
+}
+
+// "$EXTRA_ARGS", "$@", "$(cat options)": nothing is known of it.
 bool is_unknown_variable(const MarkedText& word) {
-  return word.text().starts_with('$') && !word.text().starts_with("$(") && word.unknown();
+  return (word.text().starts_with('$') || word.text().starts_with('`')) && word.unknown_at(0);
 }
 
 Value variable_of_options(const MarkedText& word, const ShellScript& script,
@@ -134,6 +156,19 @@ Value variable_of_options(const MarkedText& word, const ShellScript& script,
   value.place = {file, word.line()};
   value.unknown = why_unknown(word, script);
   return value;
+}
+
+// Why the one value of a launcher's option is not known. The words behind it are the program.
+std::string why_unknown_count(const Value& option, const ShellCommand& command,
+                              const ShellScript& script) {
+  for (std::size_t i = 0; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text();
+    if (name_of_option(word) != option.key) continue;
+    const bool glued = word.size() > option.key.size();
+    if (glued || i + 1 == command.words.size()) return why_unknown(command.words[i], script);
+    return why_unknown(command.words[i + 1], script);
+  }
+  return option.unknown;
 }
 
 // torchrun and what it grew out of start on one node unless told.
@@ -184,6 +219,7 @@ const ShellCommand* launch_command(const ShellScript& script,
       most = options;
     }
   }
+  if (best != nullptr) refuse_cut_off_options(*best, script, file);
   for (const NotSourced& missing : script.not_sourced) {
     record.not_understood.push_back({"source " + missing.name.substr(missing.name.rfind('/') + 1),
                                      "the file is not there to be read",
@@ -268,6 +304,21 @@ std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
   return options;
 }
 
+void list_unknown_words(const ShellCommand& command, const ShellScript& script,
+                        const std::string& file, LaunchRecord& record) {
+  if (first_program_word(command) > 0) return;  // options_of has them
+  for (std::size_t i = 2; i < command.words.size(); ++i) {
+    const MarkedText& word = command.words[i];
+    const bool is_value =
+        is_option_word(command.words[i - 1].text()) && !contains(command.words[i - 1].text(), "=");
+    if (is_value || !is_unknown_variable(word)) continue;
+    record.not_understood.push_back({word.text(),
+                                     "it may hold options: " + why_unknown(word, script),
+                                     {file, word.line()},
+                                     OptionEffect::unknown});
+  }
+}
+
 void list_options_of_command(const ShellCommand& command, const ShellScript& script,
                              const std::string& file, LaunchRecord& record) {
   const std::size_t first = first_program_word(command);
@@ -317,6 +368,7 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
       option.words.resize(1);
       option.said = said_in_command(option, option.key);
     }
+    if (!option.unknown.empty()) option.unknown = why_unknown_count(option, command, script);
     says_nodes = says_nodes || *says == Says::nodes;
     const auto count = option.unknown.empty() && !option.words.empty()
                            ? count_in(option.words.front())
@@ -328,9 +380,9 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
                                                        : "gpus",
                              std::to_string(*count), option.said, option.place});
     } else {
-      record.not_understood.push_back(
-          {option.said, option.unknown.empty() ? "how many is no number" : option.unknown,
-           option.place, OptionEffect::unknown});
+      const std::string why = option.unknown.empty() ? "how many is no number" : option.unknown;
+      record.not_understood.push_back({option.said, why, option.place, OptionEffect::unknown});
+      record.unknown_gpus = option.said + ": " + why;
     }
   }
   add_header(launcher, script.slurm);

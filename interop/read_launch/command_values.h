@@ -39,6 +39,10 @@ std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
 
 // Tells whether a word is the name of a YAML, TOML or JSON file.
 bool names_configuration(std::string_view word);
+// Lists the words of nothing known ("$EXTRA_ARGS", "$@") of a command that starts no Python
+// program, such as "trl sft ...": they may hold options.
+void list_unknown_words(const ShellCommand& command, const ShellScript& script,
+                        const std::string& file, LaunchRecord& record);
 // Lists the options and NAME=VALUE words behind the program as not read, but for names of files.
 void list_options_of_command(const ShellCommand& command, const ShellScript& script,
                              const std::string& file, LaunchRecord& record);

@@ -58,6 +58,7 @@ struct LaunchRecord {
     return std::find(layout_fields.begin(), layout_fields.end(), field) != layout_fields.end();
   }
   int gpus = 0, gpus_per_node = 0;  // 0: not said
+  std::string unknown_gpus{};       // the launcher's option whose value is not known; empty: none
   // Data-parallel ranks are what the devices leave; 0 until the device count is known.
   bool data_parallel_size_follows = true;
   int replicas = 1;             // copies of sharded state over the data-parallel ranks

@@ -169,10 +169,11 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
   Values values;
   for (Value& option :
        options_of(*command, first_program_word(*command), script, file, most_words)) {
-    if (option.key.starts_with('$')) {
+    if (option.key.starts_with('$') || option.key.starts_with('`')) {
       // An unknown value from the environment is named; one that the script itself sets must be
       // known.
-      if (contains(option.unknown, "condition") || contains(option.unknown, "read from")) {
+      if (contains(option.unknown, "condition") || contains(option.unknown, "read from") ||
+          contains(option.unknown, "commands are not run")) {
         throw InputError(
             option.place.exact_text(), "",
             option.said + ": it holds options, and " + option.unknown,

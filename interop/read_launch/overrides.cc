@@ -163,6 +163,7 @@ LaunchRecord read_override_script(std::string_view text, const std::string& file
   const ShellCommand* command = launch_command(script, is_word, file, record);
   if (command == nullptr) throw InputError(file, "", "has no command with overrides of a recipe");
   read_start(*command, script, file, record);
+  list_unknown_words(*command, script, file, record);
   std::vector<Value> options = plain_options(*command, script, file);
   const Values named = named_configuration(options, read);
   Overrides overrides = overrides_of(*command, script, file);

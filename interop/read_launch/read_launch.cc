@@ -87,6 +87,7 @@ std::optional<LaunchRecord> read_configuration_of_script(const LaunchText& text,
     }
     record = format->read(inner, hints, read);
     read_launcher(*named.command, script, text.file, *record);
+    list_unknown_words(*named.command, script, text.file, *record);
     read_environment(script, *named.command, text.file, *record);
     if (!format->takes_options) {
       list_options_of_command(*named.command, script, text.file, *record);

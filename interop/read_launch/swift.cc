@@ -149,6 +149,7 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   const ShellCommand* command = launch_command(script, is_swift_option, file, record);
   if (command == nullptr) throw InputError(file, "", "has no command with options of ms-swift");
   read_start(*command, script, file, record);
+  list_unknown_words(*command, script, file, record);
   read_nodes(script, record);
   Values arguments;
   Values others;

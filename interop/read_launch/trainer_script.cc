@@ -162,6 +162,7 @@ LaunchRecord read_trainer_script(std::string_view text, const std::string& file,
   read_accelerate_part(*command, script, inputs, record);
   Values options = options_of_program(*command, script, tuner, inputs);
   read_start(*command, script, file, record);  // overrules accelerate's file
+  list_unknown_words(*command, script, file, record);
   read_environment_counts(script, record);
   read_visible_devices(*command, script, file, record);
   LaunchReading of_program(options, record);

@@ -27,6 +27,7 @@ class PoolReading {
  private:
   void option(const Value& value, int depth);
   void apply(const ServingOption& option, const Value& value, int depth);
+  void nodes(OptionUse use, const Value& value);
   void sizes(OptionUse use, const Value& value);
   void limits(OptionUse use, const Value& value);
   void formats(OptionUse use, const Value& value);
@@ -36,6 +37,9 @@ class PoolReading {
   void exchange(const Value& value);
   void configuration(const Value& value, int depth);
   void speculation(const Value& value);
+  void compilation(const Value& value);
+  void compilation_part(const std::string& key, const Value& part, const Value& whole);
+  void model_overrides(const Value& value);
 
   void note(const char* field, const std::string& said, const Value& value);
   void pass(const Value& value, std::string_view why);

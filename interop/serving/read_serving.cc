@@ -7,6 +7,7 @@
 #include <array>
 
 #include "interop/read_launch/launch_text.h"
+#include "interop/serving/service_environment.h"
 #include "interop/serving/serving_command.h"
 #include "interop/serving/serving_manifest.h"
 #include "sim/base/error.h"
@@ -15,16 +16,31 @@
 namespace meshwright::interop {
 namespace {
 
-// A container has the GPUs of one replica, or of its node's part of it.
-void check_gpus(const LaunchedPool& pool, ServingLaunch& launch) {
-  const int needed = num_gpus(pool.options.layout);
-  const int there = pool.gpus_of_container;
-  if (there == 0 || needed == there || (there < needed && needed % there == 0)) return;
+void refuse_gpus(const std::string& said, int needed, const LaunchedPool& pool,
+                 ServingLaunch& launch) {
   launch.not_understood.push_back(
-      {.said = fmt::format("{} GPUs of a container", there),
+      {.said = said,
        .why = fmt::format("the command uses {}: {}", needed, short_name(pool.options.layout)),
        .place = {},
        .effect = OptionEffect::sizes});
+}
+
+// A container has the GPUs of one process, or of its node's part of it. A process on one host needs
+// all of its GPUs there.
+void check_gpus(const LaunchedPool& pool, ServingLaunch& launch) {
+  const int needed = num_gpus(pool.options.layout) * pool.copies;
+  const int there = pool.gpus_of_container, visible = pool.visible_gpus;
+  if (visible > 0 && visible < needed && !pool.spans_nodes) {
+    return refuse_gpus(fmt::format("{} GPUs that the process may use", visible), needed, pool,
+                       launch);
+  }
+  if (there == 0) return;
+  if (pool.nodes > 1) {
+    if (there * pool.nodes == needed) return;
+    return refuse_gpus(fmt::format("{} nodes of {} GPUs", pool.nodes, there), needed, pool, launch);
+  }
+  if (needed == there || (there < needed && needed % there == 0)) return;
+  refuse_gpus(fmt::format("{} GPUs of a container", there), needed, pool, launch);
 }
 
 // A prefill pool without a decode pool, or the other way round, is half a service.
@@ -64,6 +80,10 @@ bool names_serving_engine(std::string_view text) {
 
 ServingLaunch read_serving(std::string_view text, const std::string& file,
                            const ShellInputs& inputs) {
+  if (contains(text, "{{ .") || contains(text, "{{- ")) {
+    throw InputError(file, "", "is a template of Helm, whose values are not in the file",
+                     "render it with helm template CHART > rendered.yaml, and give that");
+  }
   ServingLaunch launch;
   launch.form = "command";
   bool found = false;
@@ -71,7 +91,7 @@ ServingLaunch read_serving(std::string_view text, const std::string& file,
       launch_text(text.substr(0, text.find("\n---")), file).kind == LaunchTextKind::yaml ||
       contains(text, "\nkind:") || text.starts_with("kind:");
   if (manifest) {
-    found = read_serving_manifest(text, file, inputs.read, launch);
+    found = read_serving_manifest(text, file, inputs, launch);
   } else {
     const ShellScript script = read_shell_script(text, file, inputs);
     found = read_engine_script({text, script, file, inputs.read}, {}, launch);
@@ -79,10 +99,15 @@ ServingLaunch read_serving(std::string_view text, const std::string& file,
   if (!found || launch.pools.empty()) {
     throw InputError(file, "", "starts no inference engine that is read",
                      "vllm serve, sglang.launch_server, trtllm-serve; manifests of Deployment, "
-                     "LeaderWorkerSet, DynamoGraphDeployment and llm-d");
+                     "StatefulSet, Job, Pod, LeaderWorkerSet, DynamoGraphDeployment and llm-d; "
+                     "docker compose");
   }
-  for (const LaunchedPool& pool : launch.pools) check_gpus(pool, launch);
+  // Sizes that were not understood cannot be compared.
+  if (launch.not_understood.empty()) {
+    for (const LaunchedPool& pool : launch.pools) check_gpus(pool, launch);
+  }
   check_roles(launch);
+  pass_over_messages_of_one_gpu(launch);
   if (launch.model.empty()) {
     launch.not_understood.push_back({.said = "no model",
                                      .why = "the command names none, and the engine asks for one",

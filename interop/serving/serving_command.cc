@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 
 #include "interop/read_launch/command_values.h"
 #include "interop/serving/pool_reading.h"
+#include "interop/serving/service_environment.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
@@ -35,38 +38,6 @@ constexpr std::array kModules{Module{"vllm.entrypoints.openai.api_server", Engin
                               Module{"dynamo.trtllm", EngineKind::tensorrt_llm},
                               Module{"tensorrt_llm.commands.serve", EngineKind::tensorrt_llm}};
 
-// Environment variables of engines that change no number.
-bool harmless_variable(const std::string& name) {
-  constexpr std::array kHarmless{"VLLM_API_KEY",
-                                 "VLLM_LOGGING_LEVEL",
-                                 "VLLM_ENGINE_READY_TIMEOUT_S",
-                                 "VLLM_CACHE_ROOT",
-                                 "VLLM_RPC_TIMEOUT",
-                                 "VLLM_HOST_IP",
-                                 "VLLM_NO_USAGE_STATS",
-                                 "VLLM_CONFIGURE_LOGGING",
-                                 "VLLM_WORKER_MULTIPROC_METHOD",
-                                 "VLLM_NIXL_SIDE_CHANNEL_HOST",
-                                 "VLLM_NIXL_SIDE_CHANNEL_PORT",
-                                 "VLLM_USE_MODELSCOPE",
-                                 "SGLANG_LOG_LEVEL",
-                                 "TLLM_LOG_LEVEL",
-                                 "VLLM_RANDOMIZE_DP_DUMMY_INPUTS",
-                                 "VLLM_USE_V1",
-                                 "VLLM_SKIP_P2P_CHECK"};
-  return std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
-}
-bool names_kernels(const std::string& name) {
-  return name.find("ATTENTION_BACKEND") != std::string::npos ||
-         name.find("USE_FLASHINFER") != std::string::npos ||
-         name.find("AITER") != std::string::npos || name.find("DEEP_GEMM") != std::string::npos ||
-         name.find("DEEPGEMM") != std::string::npos;
-}
-bool is_engine_variable(const std::string& name) {
-  return name.starts_with("VLLM_") || name.starts_with("SGLANG_") || name.starts_with("SGL_") ||
-         name.starts_with("TRTLLM_") || name.starts_with("TLLM_");
-}
-
 // A variable that the script itself uses says what it does in the commands.
 bool is_used(std::string_view text, const std::string& name) {
   return text.find("$" + name) != std::string_view::npos ||
@@ -75,23 +46,49 @@ bool is_used(std::string_view text, const std::string& name) {
 
 void read_engine_environment(const ScriptContext& context, ServingLaunch& launch) {
   for (const auto& [name, value] : context.script.exported) {
-    if (!is_engine_variable(name) || is_used(context.text, name)) continue;
-    const std::string said = name + "=" + value.text();
-    const Place place{context.file, value.line()};
-    if (harmless_variable(name)) {
-      launch.passed_over.push_back({said, "logs, addresses and start-up of the engine", place});
-    } else if (names_kernels(name)) {
-      launch.passed_over.push_back({said,
-                                    "choice of kernels: step times are fitted over launch commands "
-                                    "that choose them; bytes stay",
-                                    place});
-    } else {
-      launch.not_understood.push_back({.said = said,
-                                       .why = "is no known variable of an engine",
-                                       .place = place,
-                                       .effect = OptionEffect::unknown,
-                                       .key = name});
+    if (is_used(context.text, name)) continue;
+    note_variable(name, value.text(), {context.file, value.line()}, launch);
+  }
+}
+
+// "2", "device=0,1", "\"device=0,1\""; 0: all, or not known.
+int gpus_of_docker(const std::string& text) {
+  const std::string list = replaced(text, "\"", "");
+  constexpr std::string_view kDevices = "device=";
+  if (list.starts_with(kDevices)) return num_visible_devices(list.substr(kDevices.size()));
+  int count = 0;
+  const char* const end = list.data() + list.size();
+  const auto [stopped, error] = std::from_chars(list.data(), end, count);
+  return error == std::errc() && stopped == end ? std::max(0, count) : 0;
+}
+
+// The words in front of the program: variables that a launcher or docker sets, and its devices.
+void read_start_words(const ShellCommand& command, const EngineCommand& engine,
+                      const ScriptContext& context, LaunchedPool& pool, ServingLaunch& launch) {
+  for (std::size_t i = 0; i < engine.first; ++i) {
+    const std::string& word = command.words[i].text();
+    const Place place{context.file, command.words[i].line()};
+    const auto value_of = [&](std::string_view option) -> std::optional<std::string> {
+      if (word == option && i + 1 < engine.first) return command.words[i + 1].text();
+      if (word.starts_with(std::string(option) + "=")) return word.substr(option.size() + 1);
+      return std::nullopt;
+    };
+    if (const auto file = value_of("--env-file")) {
+      note_variable_file(*file, place, context.read, launch);
+    } else if (const auto devices = value_of("--gpus")) {
+      pool.visible_gpus = gpus_of_docker(*devices);
+    } else if (!command.words[i].unknown()) {
+      note_assignment(word, place, launch);
     }
+  }
+  // Of several engines each has devices of its own, and the variable is the last one's.
+  const auto engines =
+      std::count_if(context.script.commands.begin(), context.script.commands.end(),
+                    [](const ShellCommand& each) { return engine_command(each).has_value(); });
+  const auto visible = context.script.exported.find("CUDA_VISIBLE_DEVICES");
+  if (engines == 1 && pool.visible_gpus == 0 && visible != context.script.exported.end() &&
+      !visible->second.unknown()) {
+    pool.visible_gpus = num_visible_devices(visible->second.text());
   }
 }
 
@@ -114,13 +111,16 @@ ReadNamedFile files_of(const ScriptContext& context) {
   };
 }
 
-// Two processes of the same kind are replicas of one pool.
+// Two processes of the same kind are replicas of one pool, unless one of them follows the other on
+// another node.
 void join_pool(const LaunchedPool& pool, ServingLaunch& launch, const Place& place) {
   for (LaunchedPool& other : launch.pools) {
     LaunchedPool same = pool;
     same.replicas = other.replicas;
+    same.follows = other.follows;
     if (same == other) {
-      other.replicas += pool.replicas;
+      if (!pool.follows && !other.follows) other.replicas += pool.replicas;
+      other.follows = other.follows && pool.follows;
       return;
     }
     if (other.role != pool.role) continue;
@@ -134,30 +134,6 @@ void join_pool(const LaunchedPool& pool, ServingLaunch& launch, const Place& pla
     return;
   }
   launch.pools.push_back(pool);
-}
-
-// Joins "$( test 4 && echo 30 )" without quotes, which was split at its blanks, to one word of
-// unknown value.
-ShellCommand with_whole_outputs(const ShellCommand& command, std::size_t first) {
-  ShellCommand whole = command;
-  whole.words.clear();
-  int open = 0;
-  for (std::size_t i = 0; i < command.words.size(); ++i) {
-    const MarkedText& word = command.words[i];
-    if (open > 0) {
-      whole.words.back().add(' ', word.line(), true);
-      whole.words.back().add(word);
-    } else {
-      whole.words.push_back(word);
-    }
-    const bool begins = i >= first && word.unknown() && contains(word.text(), "$(");
-    if (open == 0 && !begins) continue;
-    for (std::size_t c = 0; c < word.size(); ++c) {
-      if (word.unknown_at(c)) open += word.at(c) == '(' ? 1 : word.at(c) == ')' ? -1 : 0;
-    }
-    open = std::max(open, 0);
-  }
-  return whole;
 }
 
 }  // namespace
@@ -181,12 +157,21 @@ std::string version_in_image(const std::string& image) {
 
 std::optional<EngineKind> engine_of_image(const std::string& image) {
   const std::string name = lower_case(image.substr(0, image.rfind(':')));
+  // Proxies that stand in front of an engine.
+  for (const char* part : {"sidecar", "router", "scheduler", "-epp"}) {
+    if (contains(base_name(name), part)) return std::nullopt;
+  }
   if (contains(name, "vllm") || contains(name, "llm-d")) return EngineKind::vllm;
   if (contains(name, "sglang")) return EngineKind::sglang;
   if (contains(name, "tensorrt-llm") || contains(name, "tensorrtllm") || contains(name, "trtllm")) {
     return EngineKind::tensorrt_llm;
   }
   return std::nullopt;
+}
+
+PoolRole role_in(const std::string& name) {
+  if (contains(name, "prefill")) return PoolRole::prefill;
+  return contains(name, "decode") ? PoolRole::decode : PoolRole::aggregated;
 }
 
 std::optional<EngineCommand> engine_command(const ShellCommand& command) {
@@ -231,9 +216,8 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command) {
   return std::nullopt;
 }
 
-void add_pool(const ShellCommand& parted, const EngineCommand& engine, const LaunchedPool& base,
+void add_pool(const ShellCommand& command, const EngineCommand& engine, const LaunchedPool& base,
               const ScriptContext& context, ServingLaunch& launch) {
-  const ShellCommand command = with_whole_outputs(parted, engine.first);
   const Place place{context.file, command.words.front().line()};
   if (launch.pools.empty()) {
     launch.engine = engine.engine;
@@ -247,6 +231,7 @@ void add_pool(const ShellCommand& parted, const EngineCommand& engine, const Lau
   if (launch.engine_version.empty()) launch.engine_version = version_in_image(engine.image);
   const ReadNamedFile files = files_of(context);
   LaunchedPool pool = base;
+  read_start_words(command, engine, context, pool, launch);
   PoolReading reading(launch, pool, files);
   std::size_t first = engine.first;
   if (engine.model_stands && first < command.words.size() &&
@@ -288,12 +273,18 @@ void read_client(const ShellCommand& command, const ScriptContext& context, Serv
   }
   ServingLoad load;
   double ratio = 0;
+  std::string unknown;
   const auto known = [&](const char* key) -> const Value* {
     const Value* value = values.find(key);
+    if (value != nullptr && !value->unknown.empty()) unknown = value->said + ": " + value->unknown;
     return value != nullptr && value->unknown.empty() && value->words.size() == 1 ? value : nullptr;
+  };
+  const auto no_load = [&](const std::string& why) {
+    launch.assumed.push_back({"load", "none", why, {context.file, command.words.front().line()}});
   };
   const Value* input = known("random-input-len");
   const Value* output = known("random-output-len");
+  if (!unknown.empty()) return no_load(unknown);
   if (input == nullptr || output == nullptr) return;
   try {
     load.lengths.input = integer_of(*input, {1, 10'000'000});
@@ -306,7 +297,12 @@ void read_client(const ShellCommand& command, const ScriptContext& context, Serv
     }
     const Value* users = known("max-concurrency");
     const Value* rate = known("request-rate");
-    if (rate != nullptr && rate->words.front() != "inf") {
+    const bool has_rate = rate != nullptr && rate->words.front() != "inf";
+    if (!unknown.empty()) return no_load(unknown);
+    if (has_rate && users != nullptr) {
+      return no_load("the benchmark's command has a rate and a limit of users");
+    }
+    if (has_rate) {
       load.kind = LoadKind::open_loop;
       load.request_rate = number_of(*rate, {.low = 1e-6, .high = 1e6});
     } else if (users != nullptr) {
@@ -319,6 +315,7 @@ void read_client(const ShellCommand& command, const ScriptContext& context, Serv
     if (const Value* value = known("burstiness")) {
       load.burstiness = number_of(*value, {.low = 1e-3, .high = 1e6});
     }
+    if (!unknown.empty()) return no_load(unknown);
   } catch (const InputError& error) {
     launch.not_understood.push_back(
         {.said = "the benchmark's command", .why = error.what(), .place = {}});

@@ -26,6 +26,8 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command);
 std::string version_in_image(const std::string& image);
 // The engine that an image contains by its name.
 std::optional<EngineKind> engine_of_image(const std::string& image);
+// The role of a pool that the name of an object or service states.
+PoolRole role_in(const std::string& name);
 
 struct ScriptContext {
   std::string_view text;  // of the script
@@ -34,7 +36,7 @@ struct ScriptContext {
   const ReadNamedFile& read;
 };
 // Adds the pool of one command to the launch; `base` is what a manifest says of it already.
-void add_pool(const ShellCommand& parted, const EngineCommand& engine, const LaunchedPool& base,
+void add_pool(const ShellCommand& command, const EngineCommand& engine, const LaunchedPool& base,
               const ScriptContext& context, ServingLaunch& launch);
 // The load of vllm bench serve or sglang.bench_serving.
 void read_client(const ShellCommand& command, const ScriptContext& context, ServingLaunch& launch);

@@ -32,6 +32,11 @@ struct LaunchedPool {
   int graph_max_batch = 0;       // 0: the engine's
   bool custom_all_reduce = true;
   int gpus_of_container = 0;  // that a manifest asks for; 0: not said
+  int visible_gpus = 0;       // that the process may use on its host; 0: not said
+  int nodes = 0;              // of a replica, that a manifest states; 0: not said
+  int copies = 1;             // of the layout that one process starts
+  bool spans_nodes = false;   // the command names other nodes
+  bool follows = false;       // the process belongs to the replica of another node's
   bool operator==(const LaunchedPool&) const = default;
 };
 

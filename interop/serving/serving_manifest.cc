@@ -8,7 +8,10 @@
 #include <set>
 
 #include "interop/read_launch/document.h"
+#include "interop/serving/service_environment.h"
 #include "interop/serving/serving_command.h"
+#include "interop/serving/serving_compose.h"
+#include "interop/shell/shell_cursor.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -36,8 +39,8 @@ std::vector<std::string> documents_of(std::string_view text) {
 // One container's part of a manifest.
 class ContainerReading {
  public:
-  ContainerReading(Values& values, std::string prefix, const ReadNamedFile& read)
-      : values_(values), prefix_(std::move(prefix)), read_(read) {}
+  ContainerReading(Values& values, std::string prefix, const ShellInputs& inputs)
+      : values_(values), prefix_(std::move(prefix)), inputs_(inputs) {}
 
   // Returns whether the container starts an engine.
   bool read(LaunchedPool base, ServingLaunch& launch) {
@@ -47,10 +50,9 @@ class ContainerReading {
     const std::vector<std::string> arguments = list("args");
     words.insert(words.end(), arguments.begin(), arguments.end());
     if (words.empty()) return false;
-    read_environment();
+    read_environment(base.nodes, launch);
     for (std::string& each : words) each = with_environment(each);
     base.gpus_of_container = gpus();
-    const std::size_t pools = launch.pools.size();
     const std::string version = version_in_image(image);
     if (launch.engine_version.empty() && engine_of_image(image)) launch.engine_version = version;
     if (const auto script = script_in(words)) return read_script(*script, base, launch);
@@ -58,14 +60,13 @@ class ContainerReading {
     if (list("command").empty() && engine_of_image(image) == EngineKind::vllm) {
       command.words = {MarkedText::on_line("vllm", line), MarkedText::on_line("serve", line)};
     }
-    for (const std::string& each : words) command.words.push_back(MarkedText::on_line(each, line_));
+    ShellScript script;
+    for (const std::string& each : words) command.words.push_back(marked(each, script));
     const auto engine = engine_command(command);
     if (!engine) return false;
-    const ShellScript script;
-    const std::string& file = file_;
-    add_pool(command, *engine, base, {"", script, file, read_}, launch);
+    add_pool(command, *engine, base, {"", script, file_, inputs_.read}, launch);
     note_environment(launch);
-    return launch.pools.size() > pools || !launch.pools.empty();
+    return true;
   }
 
  private:
@@ -94,21 +95,52 @@ class ContainerReading {
     }
     return 0;
   }
-  void read_environment() {
+  void read_environment(int nodes, ServingLaunch& launch) {
+    if (nodes > 0) environment_["LWS_GROUP_SIZE"] = std::to_string(nodes);
     for (int i = 0; i < 200; ++i) {
       const Value* name = values_.find(fmt::format("{}env.{}.name", prefix_, i));
       if (name == nullptr) break;
+      if (name->words.size() != 1) continue;
+      const std::string& known = name->words.front();
+      environment_place_[known] = name->place;
       const Value* value = values_.find(fmt::format("{}env.{}.value", prefix_, i));
-      if (value == nullptr || name->words.size() != 1 || value->words.size() != 1) continue;
-      environment_[name->words.front()] = value->words.front();
-      environment_place_[name->words.front()] = value->place;
+      if (value != nullptr && value->words.size() == 1) environment_[known] = value->words.front();
     }
+    for (int i = 0; i < 20; ++i) {
+      const std::string key = fmt::format("{}envFrom.{}.configMapRef.name", prefix_, i);
+      const Value* map = values_.find(key);
+      if (map == nullptr || map->words.size() != 1) continue;
+      launch.assumed.push_back({"envFrom " + map->words.front(), "no variable of the engine",
+                                "another object of the cluster sets them", map->place});
+    }
+    for (const auto& [name, value] : inputs_.variables) environment_[name] = value;
   }
   [[nodiscard]] std::string with_environment(std::string text) const {
     for (const auto& [name, value] : environment_) {
       if (name.empty() || text.size() > 1'000'000) continue;
       text = replaced(text, "$(" + name + ")", value);
     }
+    return text;
+  }
+  // A word in which "$(NAME)" is unknown where the manifest does not set NAME.
+  [[nodiscard]] MarkedText marked(const std::string& word, ShellScript& script) const {
+    MarkedText text;
+    std::size_t at = 0;
+    while (at < word.size()) {
+      const std::size_t begin = word.find("$(", at);
+      const std::size_t end = begin == std::string::npos ? begin : word.find(')', begin);
+      const std::size_t name_at = begin + 2;
+      const bool is_variable = end != std::string::npos && end > name_at &&
+                               std::all_of(word.begin() + std::ptrdiff_t(name_at),
+                                           word.begin() + std::ptrdiff_t(end), is_name);
+      if (!is_variable) break;
+      const std::string name = word.substr(name_at, end - name_at);
+      text.add(MarkedText::on_line(word.substr(at, begin - at), line_));
+      text.add_unknown("${" + name + "}", line_);
+      script.why_unknown[name] = "the manifest does not state it: --set " + name + "=VALUE does";
+      at = end + 1;
+    }
+    text.add(MarkedText::on_line(word.substr(at), line_));
     return text;
   }
   // The script of "sh -c SCRIPT", which may be all of `command` and `args`.
@@ -125,25 +157,22 @@ class ContainerReading {
     return std::nullopt;
   }
   bool read_script(const std::string& text, const LaunchedPool& base, ServingLaunch& launch) {
-    const ShellInputs inputs{environment_, std::nullopt, read_};
+    const ShellInputs inputs{environment_, std::nullopt, inputs_.read};
     const ShellScript script = read_shell_script(text, file_, inputs);
-    const bool found = read_engine_script({text, script, file_, read_}, base, launch);
+    const bool found = read_engine_script({text, script, file_, inputs_.read}, base, launch);
     if (found) note_environment(launch);
     return found;
   }
   void note_environment(ServingLaunch& launch) const {
-    for (const auto& [name, value] : environment_) {
-      if (name != "VLLM_ALL2ALL_BACKEND" && name != "VLLM_MOE_DP_CHUNK_SIZE") continue;
-      launch.not_understood.push_back({.said = name + "=" + value,
-                                       .why = "sets an option of the engine outside its command",
-                                       .place = environment_place_.at(name),
-                                       .key = name});
+    for (const auto& [name, place] : environment_place_) {
+      const auto value = environment_.find(name);
+      note_variable(name, value == environment_.end() ? "" : value->second, place, launch);
     }
   }
 
   Values& values_;
   std::string prefix_, file_;
-  const ReadNamedFile& read_;
+  const ShellInputs& inputs_;
   std::map<std::string, std::string> environment_;
   std::map<std::string, Place> environment_place_;
   int line_ = 1;
@@ -151,19 +180,25 @@ class ContainerReading {
 
 class ManifestReading {
  public:
-  ManifestReading(Values values, const ReadNamedFile& read, ServingLaunch& launch)
-      : values_(std::move(values)), read_(read), launch_(launch) {}
+  ManifestReading(Values values, const std::string& file, const ShellInputs& inputs,
+                  ServingLaunch& launch)
+      : values_(std::move(values)), file_(file), inputs_(inputs), launch_(launch) {}
 
   bool read() {
     const Value* kind = values_.find("kind");
     const std::string name = kind != nullptr && kind->words.size() == 1 ? kind->words.front() : "";
-    if (name == "Deployment" || name == "StatefulSet" || name == "Job") {
+    if (name == "List") return list();
+    if (name == "HorizontalPodAutoscaler" || name == "ScaledObject") return scaled(*kind);
+    if (name == "Deployment" || name == "StatefulSet" || name == "ReplicaSet" || name == "Job") {
       return pods("spec.template.spec.", base(count("spec.replicas", 1)), name);
     }
     if (name == "Pod") return pods("spec.", base(1), name);
     if (name == "LeaderWorkerSet") return leader_worker_set(name);
     if (name == "DynamoGraphDeployment") return dynamo(name);
     if (has_below("modelArtifacts.")) return llm_d();
+    if (name.empty() && has_below("services.")) {
+      return read_serving_compose(values_, file_, inputs_, launch_);
+    }
     return false;
   }
 
@@ -185,33 +220,42 @@ class ManifestReading {
     return std::any_of(all.begin(), all.end(),
                        [&](const Value& value) { return value.key.starts_with(prefix); });
   }
-  // The role that a label or the object's name says.
-  static PoolRole role_in(const std::string& text) {
-    if (contains(text, "prefill")) return PoolRole::prefill;
-    if (contains(text, "decode")) return PoolRole::decode;
-    return PoolRole::aggregated;
+  bool list() {
+    bool found = false;
+    for (int i = 0; has_below(fmt::format("items.{}.", i)); ++i) {
+      Values item = below(values_, fmt::format("items.{}.", i));
+      found |= ManifestReading(std::move(item), file_, inputs_, launch_).read();
+    }
+    return found;
   }
-  // Containers of a pod: the first that starts an engine.
+  bool scaled(const Value& kind) {
+    launch_.assumed.push_back(
+        {"replicas", "as stated", kind.words.front() + ": it may start more or fewer", kind.place});
+    return false;
+  }
+  // Containers of a pod that start an engine.
   bool pods(const std::string& prefix, LaunchedPool pool, const std::string& form) {
     if (pool.replicas == 0) return false;
     const Value* name = values_.find("metadata.name");
     const bool is_named = name != nullptr && name->words.size() == 1;
     const PoolRole named = is_named ? role_in(name->words.front()) : PoolRole::aggregated;
     if (pool.role == PoolRole::aggregated) pool.role = named;
+    bool found = false;
     for (int i = 0; i < 20; ++i) {
       const std::string container = fmt::format("{}containers.{}.", prefix, i);
       if (!has_below(container)) break;
-      if (!ContainerReading(values_, container, read_).read(pool, launch_)) continue;
-      launch_.form = form;
-      return true;
+      found |= ContainerReading(values_, container, inputs_).read(pool, launch_);
     }
-    return false;
+    if (found) launch_.form = form;
+    return found;
   }
   bool leader_worker_set(const std::string& form) {
-    const LaunchedPool pool = base(count("spec.replicas", 1));
-    const std::string below = "spec.leaderWorkerTemplate.";
-    return pods(below + "leaderTemplate.spec.", pool, form) ||
-           pods(below + "workerTemplate.spec.", pool, form);
+    LaunchedPool pool = base(count("spec.replicas", 1));
+    const std::string group = "spec.leaderWorkerTemplate.";
+    if (const Value* size = values_.find(group + "size"))
+      pool.nodes = integer_of(*size, {1, 10'000});
+    return pods(group + "leaderTemplate.spec.", pool, form) ||
+           pods(group + "workerTemplate.spec.", pool, form);
   }
   bool dynamo(const std::string& form) {
     std::set<std::string> services;
@@ -232,7 +276,7 @@ class ManifestReading {
       pool.role = role_in(part != nullptr && part->words.size() == 1 ? part->words.front()
                                                                      : lower_case(service));
       move_resources(prefix, container);
-      found |= ContainerReading(values_, container, read_).read(pool, launch_);
+      found |= ContainerReading(values_, container, inputs_).read(pool, launch_);
     }
     if (found) launch_.form = form;
     return found;
@@ -296,18 +340,19 @@ class ManifestReading {
   }
 
   Values values_;
-  const ReadNamedFile& read_;
+  const std::string& file_;
+  const ShellInputs& inputs_;
   ServingLaunch& launch_;
 };
 
 }  // namespace
 
 bool read_serving_manifest(std::string_view text, const std::string& file,
-                           const ReadNamedFile& read, ServingLaunch& launch) {
+                           const ShellInputs& inputs, ServingLaunch& launch) {
   bool found = false;
   for (const std::string& document : documents_of(text)) {
     if (document.find_first_not_of(" \t\r\n") == std::string::npos) continue;
-    found |= ManifestReading(values_of_yaml(document, file), read, launch).read();
+    found |= ManifestReading(values_of_yaml(document, file), file, inputs, launch).read();
   }
   return found;
 }

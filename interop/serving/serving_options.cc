@@ -59,6 +59,8 @@ constexpr std::string_view kBalance = "experts are copied between ranks";
 constexpr std::string_view kOverlap = "two batches overlap in one step";
 constexpr std::string_view kWindows = "share of the cache for windowed layers";
 constexpr std::string_view kPrefillContext = "prompts are cut over ranks";
+constexpr std::string_view kModelCode = "another implementation of the model, with other kernels";
+constexpr std::string_view kLessCompiled = "less is compiled than by the engine's default";
 constexpr std::string_view kBytes = "cache stated in bytes or blocks, not as a share";
 
 constexpr std::array kVllm{
@@ -66,11 +68,12 @@ constexpr std::array kVllm{
     ServingOption{"tensor-parallel-size tp", Use::tensor},
     ServingOption{"pipeline-parallel-size pp", Use::pipeline},
     ServingOption{"data-parallel-size dp", Use::data},
-    ServingOption{
-        "data-parallel-size-local dpl data-parallel-address dpa data-parallel-rpc-port dpp "
-        "data-parallel-start-rank dpr data-parallel-rank data-parallel-backend dpb nnodes "
-        "node-rank master-addr master-port",
-        Use::nothing, kNodes},
+    ServingOption{"data-parallel-address dpa data-parallel-rpc-port dpp data-parallel-backend dpb "
+                  "master-addr master-port",
+                  Use::nothing, kNodes},
+    ServingOption{"data-parallel-size-local dpl nnodes", Use::other_nodes},
+    ServingOption{"data-parallel-start-rank dpr data-parallel-rank dpn node-rank", Use::node_rank},
+    ServingOption{"headless", Use::follower, {}, 0},
     ServingOption{"enable-expert-parallel ep", Use::expert_switch, {}, 0},
     ServingOption{"all2all-backend", Use::exchange},
     ServingOption{"decode-context-parallel-size dcp", Use::context},
@@ -94,8 +97,8 @@ constexpr std::array kVllm{
     ServingOption{"kv-transfer-config", Use::transfer},
     ServingOption{"disaggregation-mode", Use::role},
     ServingOption{"config", Use::configuration},
-    ServingOption{"enable-chunked-prefill async-scheduling", Use::nothing,
-                  "the engine's default, which its file holds", 0},
+    ServingOption{"enable-chunked-prefill async-scheduling", Use::refused_if_off,
+                  "switches off what the engine's file holds", 0},
     ServingOption{"no-enable-chunked-prefill no-async-scheduling", Use::refused,
                   "switches off what the engine's file holds", 0},
     ServingOption{"enable-eplb", Use::refused, kBalance, 0},
@@ -169,9 +172,11 @@ constexpr std::array kVllm{
     ServingOption{"reasoning-parser tool-call-parser tokenizer tokenizer-mode chat-template "
                   "chat-template-content-format response-role override-generation-config "
                   "generation-config default-chat-template-kwargs revision tokenizer-revision seed "
-                  "limit-mm-per-prompt max-logprobs hf-overrides code-revision hf-token "
-                  "config-format model-impl rope-scaling rope-theta",
+                  "limit-mm-per-prompt max-logprobs code-revision hf-token config-format "
+                  "rope-scaling rope-theta",
                   Use::nothing, kText},
+    ServingOption{"hf-overrides hf-overrides.", Use::model_overrides},
+    ServingOption{"model-impl", Use::refused_if_on, kModelCode},
     ServingOption{"load-format download-dir model-loader-extra-config safetensors-load-strategy "
                   "hf-config-path ignore-patterns pt-load-map-location "
                   "max-parallel-loading-workers",
@@ -188,16 +193,19 @@ constexpr std::array kVllm{
                   "disable-access-log-for-endpoints",
                   Use::nothing, kLog},
     ServingOption{"attention-backend moe-backend linear-backend attention-config attention-config. "
-                  "compilation-config compilation-config. O kernel-config",
+                  "kernel-config",
                   Use::nothing, kKernels},
+    ServingOption{"compilation-config compilation-config. cc cc. O O.", Use::compilation},
+    ServingOption{"O0 O1", Use::refused, kLessCompiled, 0},
+    ServingOption{"O2 O3", Use::nothing, kKernels, 0},
     ServingOption{"disable-custom-all-reduce", Use::no_custom_all_reduce, {}, 0},
     ServingOption{"no-enable-flashinfer-autotune enable-flashinfer-autotune", Use::nothing,
                   kKernels, 0},
     ServingOption{"stream-interval", Use::nothing, kMessages},
     ServingOption{"prefill-schedule-interval", Use::refused, "prompts wait for every n-th step"},
-    ServingOption{"distributed-executor-backend", Use::nothing, kProcess},
-    ServingOption{"headless disable-frontend-multiprocessing ray-workers-use-nsight", Use::nothing,
-                  kProcess, 0},
+    ServingOption{"distributed-executor-backend", Use::other_nodes},
+    ServingOption{"disable-frontend-multiprocessing ray-workers-use-nsight", Use::nothing, kProcess,
+                  0},
     ServingOption{
         "language-model-only interleave-mm-strings enable-multimodal-encoder-data-parallel "
         "disable-chunked-mm-input skip-mm-profiling",
@@ -216,7 +224,9 @@ constexpr std::array kSglang{
     ServingOption{"data-parallel-size dp-size dp", Use::data},
     ServingOption{"expert-parallel-size ep-size ep", Use::expert_ranks},
     ServingOption{"enable-dp-attention", Use::data_attention, {}, 0},
-    ServingOption{"nnodes node-rank dist-init-addr nccl-init-addr", Use::nothing, kNodes},
+    ServingOption{"nnodes", Use::other_nodes},
+    ServingOption{"node-rank", Use::node_rank},
+    ServingOption{"dist-init-addr nccl-init-addr", Use::nothing, kNodes},
     ServingOption{"moe-a2a-backend", Use::exchange},
     ServingOption{"deepep-mode", Use::exchange},
     ServingOption{"mem-fraction-static", Use::memory_fraction},
@@ -318,10 +328,11 @@ constexpr std::array kSglang{
     ServingOption{"trust-remote-code skip-server-warmup allow-auto-truncate skip-tokenizer-init",
                   Use::nothing, kText, 0},
     ServingOption{"reasoning-parser tool-call-parser tokenizer-path tokenizer-mode chat-template "
-                  "random-seed revision json-model-override-args sampling-defaults "
-                  "completion-template hf-chat-template-name preferred-sampling-params "
-                  "model-impl tool-server",
+                  "random-seed revision sampling-defaults completion-template "
+                  "hf-chat-template-name preferred-sampling-params tool-server",
                   Use::nothing, kText},
+    ServingOption{"json-model-override-args", Use::model_overrides},
+    ServingOption{"model-impl", Use::refused_if_on, kModelCode},
     ServingOption{"grammar-backend constrained-json-whitespace-pattern file-storage-path",
                   Use::nothing, kRequests},
     ServingOption{"constrained-json-disable-any-whitespace enable-custom-logit-processor "
@@ -429,8 +440,8 @@ constexpr std::array kTensorRtLlm{
     ServingOption{
         "cuda-graph-config.batch-sizes cuda-graph-batch-sizes", Use::graph_sizes, {}, 1000},
     ServingOption{"use-cuda-graph", Use::not_eager, {}, 0},
-    ServingOption{"cuda-graph-config.enable-padding cuda-graph-padding-enabled", Use::nothing,
-                  "graphs pad to the next captured size, as the engine's file holds", 0},
+    ServingOption{"cuda-graph-config.enable-padding cuda-graph-padding-enabled",
+                  Use::refused_if_off, "steps that are no captured size run without a graph", 0},
     ServingOption{"kv-cache-config.dtype kv-cache-dtype", Use::kv_cache},
     ServingOption{"quantization", Use::quantization},
     ServingOption{"dtype", Use::data_type},

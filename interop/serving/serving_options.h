@@ -17,6 +17,7 @@ enum class OptionUse : std::uint8_t {
   nothing,  // changes no predicted number
   refused,  // changes the answer, and no record here can say it
   refused_if_on,
+  refused_if_off,  // the engine's file holds it as on
   model,
   tensor,
   pipeline,
@@ -49,7 +50,12 @@ enum class OptionUse : std::uint8_t {
   role,                // prefill or decode
   prefill_worker,      // Dynamo: a switch in place of the role
   decode_worker,
-  configuration  // a file with more options
+  configuration,   // a file with more options
+  node_rank,       // of the process: above 0, it belongs to another one's replica
+  follower,        // a switch that says the same
+  other_nodes,     // the replica spans nodes
+  compilation,     // JSON, or vLLM's level of optimization
+  model_overrides  // JSON put over the model's own configuration
 };
 
 struct ServingOption {

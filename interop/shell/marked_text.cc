@@ -63,7 +63,7 @@ MarkedText MarkedText::part(std::size_t begin, std::size_t end) const {
 std::vector<MarkedText> MarkedText::fields() const {
   std::vector<MarkedText> found;
   const auto blank = [&](std::size_t i) {
-    return std::isspace(static_cast<unsigned char>(text_[i])) != 0;
+    return !unknown_at(i) && std::isspace(static_cast<unsigned char>(text_[i])) != 0;
   };
   for (std::size_t begin = 0; begin < size();) {
     if (blank(begin)) {

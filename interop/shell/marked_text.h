@@ -35,7 +35,7 @@ class MarkedText {
   [[nodiscard]] bool unknown_at(std::size_t i) const { return i < marks_.size() && marks_[i] < 0; }
   [[nodiscard]] bool unknown() const;
   [[nodiscard]] MarkedText part(std::size_t begin, std::size_t end) const;
-  // The pieces between blanks.
+  // The pieces between blanks. Something unknown, such as "$(cat f | tr a b)", is not parted.
   [[nodiscard]] std::vector<MarkedText> fields() const;
 
  private:

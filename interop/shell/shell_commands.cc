@@ -9,6 +9,7 @@
 #include "interop/shell/shell_cause.h"
 #include "interop/shell/shell_condition.h"
 #include "interop/shell/shell_cursor.h"
+#include "interop/shell/shell_header.h"
 #include "interop/shell/shell_reader.h"
 #include "interop/shell/shell_source.h"
 
@@ -88,7 +89,10 @@ ShellResult take_shell_command(ShellCommand command, const MarkedText& typed, Sh
     return ran;
   }
   if (const std::size_t at = place_of_script(words); at > 0) {
-    read_inner_script(words, at, state, depth);
+    {
+      const SrunOptions srun(words, at, state);
+      read_inner_script(words, at, state, depth);
+    }
     words.resize(at);
   }
   state.script.commands.push_back(std::move(command));

@@ -31,9 +31,9 @@ std::string panel(std::string_view id, std::string_view heading, const std::stri
 // Names the calibration level of the interval, and how to narrow it.
 std::string regime_item(const Summary& summary) {
   const std::string& narrowed = summary.interval_narrowed_by;
-  return fmt::format("<li><b>Ranges:</b> for {}{}</li>\n",
+  return fmt::format("<li><b>Ranges:</b> calibration level “{}”.{}</li>\n",
                      escape(spoken(name_of(summary.interval_regime))),
-                     narrowed.empty() ? "." : "; to narrow them: " + escape(narrowed));
+                     narrowed.empty() ? "" : " To narrow them: " + escape(narrowed) + ".");
 }
 
 std::string certainty_panel(const Report& report) {

@@ -67,7 +67,10 @@ std::string tornado_table(const std::vector<SensitivityFacts>& sensitivity, Seco
                                       {"1σ, %", true},
                                       {"step 1σ down, ms", true},
                                       {"step 1σ up, ms", true}};
-  if (days) headings.insert(headings.end(), {{"days 1σ down", true}, {"days 1σ up", true}});
+  if (days) {
+    headings.insert(headings.end(),
+                    {{"all steps 1σ down, days", true}, {"all steps 1σ up, days", true}});
+  }
   headings.insert(headings.end(), {{"swing, % of the step", true}, {"best layout"}, {"source"}});
   return html::table(
       "Step of layout #1 when one input moves by one standard deviation and the others stay",

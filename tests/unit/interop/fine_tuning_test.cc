@@ -411,5 +411,21 @@ TEST(Axolotl, ReadsItsCommand) {
       4);
 }
 
+// Tools without a Python file on the command take options from variables, too.
+TEST(FineTuning, UnknownOptionsOfAToolAreNamed) {
+  for (const char* text :
+       {"trl sft --model_name_or_path meta-llama/Llama-3.1-8B --max_length 4096 "
+        "--per_device_train_batch_size 1 --bf16 true $EXTRA\n",
+        "llamafactory-cli train --stage sft --model_name_or_path meta-llama/Meta-Llama-3-8B "
+        "--finetuning_type full --cutoff_len 2048 --bf16 true $EXTRA\n"}) {
+    EXPECT_THAT(tuning_listed(tuning(text, "train.sh")), Contains("$EXTRA")) << text;
+  }
+  const LaunchRecord swift = tuning(
+      "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 2 "
+      "--micro_batch_size 1 --global_batch_size 16 --max_length 4096 --packing true \"$@\"\n",
+      "train.sh");
+  EXPECT_THAT(tuning_listed(swift), Contains("$@"));
+}
+
 }  // namespace
 }  // namespace meshwright::interop

@@ -138,6 +138,54 @@ TEST(MegatronLaunch, OptionsBehindACommentAreNamed) {
   EXPECT_EQ(record.not_understood[0].place.line, 3);
 }
 
+// Where the cut-off part has the most options, nothing tells what the command itself is.
+TEST(MegatronLaunch, ACommandThatIsCutInTwoIsRefused) {
+  const std::string rest =
+      "--num-layers 8 --hidden-size 256 --num-attention-heads 8 --seq-length 128 "
+      "--max-position-embeddings 128 --micro-batch-size 1 --global-batch-size 32\n";
+  for (const char* cut : {"\\\n  # --sequence-parallel \\\n  ", "\\ \n  "}) {
+    const std::string error = error_of([&] {
+      read_megatron_script(
+          "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py "
+          "--tensor-model-parallel-size 2 " +
+              (cut + rest),
+          "train.sh", {});
+    });
+    EXPECT_THAT(error, HasSubstr("--num-layers ...: these options belong to no command")) << cut;
+    EXPECT_THAT(error, HasSubstr("ends the command of line 1")) << cut;
+  }
+  // A file of options alone is one launch.
+  EXPECT_EQ(read_megatron_script(rest, "train.sh", {}).model.num_layers, 8);
+}
+
+// The number of nodes does not hang on the words of the program behind it.
+TEST(MegatronLaunch, AnUnknownPathOfTheProgramLeavesTheDevices) {
+  std::string command = kSmall;
+  command.replace(command.find("pretrain_gpt.py"), 15, "/opt/$VERSION/pretrain_gpt.py");
+  const LaunchRecord record = read_megatron_script(command, "train.sh", {});
+  EXPECT_EQ(record.gpus, 16);
+  EXPECT_TRUE(record.not_understood.empty());
+}
+
+TEST(MegatronLaunch, AnUnknownNumberOfNodesIsKept) {
+  std::string command = kSmall;
+  command.replace(command.find("--nnodes 2"), 10, "--nnodes $N");
+  const LaunchRecord record = read_megatron_script(command, "train.sh", {});
+  EXPECT_EQ(record.gpus, 0);
+  EXPECT_EQ(record.unknown_gpus, "--nnodes $N: N: the file does not set it");
+}
+
+// Options may come from a file, which is not read: a size may be among them.
+TEST(MegatronLaunch, OptionsThatACommandPrintsAreRefused) {
+  for (const char* before : {"ARGS=$(cat args.txt | tr a b)\n", "ARGS=`cat args.txt`\n"}) {
+    std::string command = kSmall;
+    command.insert(command.find("--num-layers"), "$ARGS ");
+    const std::string error =
+        error_of([&] { read_megatron_script(before + command, "train.sh", {}); });
+    EXPECT_THAT(error, HasSubstr("it holds options, and commands are not run")) << before;
+  }
+}
+
 TEST(MegatronLaunch, AnArgumentBlockSaysTheSame) {
   const std::string block =
       "0: ------------------------ arguments ------------------------\r\n"

@@ -295,7 +295,8 @@ TEST(ServingOptions, NoNameStandsTwice) {
         EXPECT_EQ(serving_option(engine, name), &option) << name;
       }
       const bool needs_why = option.use == OptionUse::nothing || option.use == OptionUse::refused ||
-                             option.use == OptionUse::refused_if_on;
+                             option.use == OptionUse::refused_if_on ||
+                             option.use == OptionUse::refused_if_off;
       EXPECT_EQ(needs_why, !option.why.empty()) << option.names;
     }
   }

@@ -10,11 +10,12 @@
 namespace meshwright::interop {
 namespace {
 
-// Leaves out what a file states besides: GPUs of containers, and vLLM's switch for experts.
+// Leaves out what a file states besides: GPUs of containers, nodes, and vLLM's switch for experts.
 std::vector<LaunchedPool> sizes_of(std::vector<LaunchedPool> pools) {
   for (LaunchedPool& pool : pools) {
-    pool.gpus_of_container = 0;
-    pool.expert_parallel = false;
+    pool.gpus_of_container = pool.visible_gpus = pool.nodes = 0;
+    pool.copies = 1;
+    pool.expert_parallel = pool.spans_nodes = false;
   }
   std::sort(pools.begin(), pools.end(),
             [](const LaunchedPool& a, const LaunchedPool& b) { return a.role < b.role; });

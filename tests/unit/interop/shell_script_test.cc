@@ -72,6 +72,36 @@ TEST(ShellScript, WhatTheScriptDoesNotSetStaysAsTyped) {
   EXPECT_EQ(script.why_unknown.at("X"), "the file does not set it");
 }
 
+// Its blanks part no words: what it prints is not known.
+TEST(ShellScript, TheOutputOfACommandIsOneWord) {
+  const ShellScript script =
+      read_shell_script("A=$(cat f | tr a b)\nrun $A $(test 4 && echo 30) --x 1", "t");
+  const auto& words = script.commands.back().words;
+  ASSERT_EQ(words.size(), 5U);
+  EXPECT_EQ(words[1].text(), "$(cat f | tr a b)");
+  EXPECT_EQ(words[2].text(), "$(test 4 && echo 30)");
+  EXPECT_EQ(words[3].text(), "--x");
+}
+
+// srun states the nodes of its step, and of a launch whose script has no header.
+TEST(ShellScript, SrunStatesTheNodesOfItsScript) {
+  const std::string launch =
+      " --gpus-per-node=h100:8 bash -c 'run $SLURM_NNODES --a 1 --b 2 --c 3 --d 4 --e 5'\n";
+  for (const char* nodes : {"-N 4", "-N4", "--nodes=4"}) {
+    const ShellScript script =
+        read_shell_script(std::string("srun ") + nodes + launch + "echo $SLURM_NNODES\n", "t");
+    ASSERT_EQ(script.commands.size(), 3U) << nodes;
+    EXPECT_EQ(script.commands[0].words[1].text(), "4") << nodes;
+    EXPECT_TRUE(script.commands[2].words[1].unknown()) << nodes;
+    EXPECT_EQ(script.slurm.at("--nodes"), "4") << nodes;
+    EXPECT_EQ(script.slurm.at("--gpus-per-node"), "h100:8") << nodes;
+  }
+  const ShellScript prepared =
+      read_shell_script("#SBATCH --nodes=8\nsrun -N 1 bash -c 'mkdir x'\nsrun -N 2" + launch, "t");
+  EXPECT_EQ(prepared.slurm.at("--nodes"), "8");
+  EXPECT_FALSE(read_shell_script("srun -N 1 bash -c 'mkdir x'\n", "t").slurm.contains("--nodes"));
+}
+
 TEST(ShellScript, AVariableUnderAConditionIsNotKnown) {
   const ShellScript script =
       read_shell_script("A=1\nif [ -n \"$B\" ]; then\n  A=2\nfi\nrun $A\n", "t");

@@ -174,6 +174,23 @@ TEST_F(ReviewCases, LaunchBlockingIsTheFirstSuspectOfASlowRun) {
   EXPECT_THAT(text.out, HasSubstr("First suspect: CUDA_LAUNCH_BLOCKING=1"));
 }
 
+// All devices of the cluster would be a guess.
+TEST_F(ReviewCases, ANumberOfDevicesThatIsNotKnownIsRefused) {
+  const std::string script = fmt::format(
+      "torchrun --nproc_per_node 8 --nnodes $NODES pretrain_gpt.py {} --swiglu "
+      "--tensor-model-parallel-size 4 --micro-batch-size 2 --global-batch-size 1024\n",
+      kModel);
+  const std::vector<std::string> on{"--cluster", "hgx-h100-400g"};
+  const std::string message = refused(script, "train.sh", on);
+  EXPECT_THAT(message, AllOf(HasSubstr("the number of devices is not known: --nnodes $NODES"),
+                             HasSubstr("--gpus N")));
+  const auto json = read(script, "train.sh", {"--cluster", "hgx-h100-400g", "--set", "NODES=4"});
+  EXPECT_EQ(json["layout"]["data_parallel_size"], 8);
+  EXPECT_EQ(read(script, "train.sh",
+                 {"--cluster", "hgx-h100-400g", "--gpus", "64"})["layout"]["data_parallel_size"],
+            16);
+}
+
 constexpr const char* kPositional =
     "MODEL_SIZE=$1\nTP=$2\nif [ $MODEL_SIZE = 8B ]; then\n  NUM_LAYERS=36\n"
     "elif [ $MODEL_SIZE = A3B ]; then\n  NUM_LAYERS=48\nfi\n"

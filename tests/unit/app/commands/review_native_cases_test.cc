@@ -131,5 +131,16 @@ TEST_F(NativeStacks, AutoModelsModelBySizes) {
   EXPECT_EQ(json["layout"]["data_parallel_size"], 4);
 }
 
+// torchtitan prints reserved memory, with a log or without.
+TEST_F(NativeStacks, TheKindOfMemoryIsThatOfTheSoftware) {
+  const std::string launch = file(
+      "llama.toml",
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = "
+      "4096\n[parallelism]\ndata_parallel_shard_degree = -1\n");
+  const ProgramResult result =
+      run_program({"review", "--from", launch, "--cluster", "h100-8", "--top", "1"});
+  EXPECT_THAT(result.out, HasSubstr("memory that is reserved: predicted"));
+}
+
 }  // namespace
 }  // namespace meshwright::test
