@@ -110,6 +110,8 @@ const Record<EngineHost>& engine_host_record() {
     Record<H> r("Time that the GPU waits for the host.");
     r.row(&H::step, "step", time, "Once a step.");
     r.row(&H::sequence, "sequence", time, "Each running sequence.");
+    r.row(&H::prompt_token, "prompt_token", time,
+          "Each token of a prompt, in its step: hashes of blocks, inputs.");
     r.row(&H::input_token, "input_token", time, "Each token of a prompt: tokenizer, transport.");
     r.row(&H::layer, "layer", time, "Each layer: gaps between kernels.");
     r.row(&H::expert_layer, "expert_layer", time, "More for a layer with experts.");

@@ -80,6 +80,7 @@ struct EngineMemory {
 struct EngineHost {
   Seconds step{};                  // once a step
   Seconds sequence{};              // each running sequence
+  Seconds prompt_token{};          // each token of a prompt in the step: hashes, inputs
   Seconds layer{};                 // each layer: gaps between the kernels of a graph
   Seconds expert_layer{};          // more for a layer with experts
   double launches_per_layer = 14;  // kernels without a graph

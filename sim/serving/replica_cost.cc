@@ -128,6 +128,7 @@ void set_host_cost(ReplicaCost& cost, const Model& model, const ReplicaOptions& 
   cost.host_step =
       engine.host.step + engine.host.layer * layers + engine.host.expert_layer * expert_layers;
   cost.host_sequence = engine.host.sequence;
+  cost.host_prompt_token = engine.host.prompt_token;
   cost.host_eager = only_device(cluster).host_launch * (engine.host.launches_per_layer * layers);
   cost.time_factor = engine.time_factor;
   cost.prefill_factor = engine.prefill_factor;

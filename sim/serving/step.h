@@ -114,6 +114,7 @@ struct ReplicaCost {
   double context_ranks = 1;
 
   Seconds host_step{}, host_sequence{}, host_eager{};  // eager: launches of a step without a graph
+  Seconds host_prompt_token{};
   Seconds host_sample{};  // of each sequence that gets a token, where the host takes it
   int stages = 1;
   int data_ranks = 1;
