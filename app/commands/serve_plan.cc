@@ -198,8 +198,8 @@ void write_launch(const ServePlanOptions& o, const planner::ServingQuestion& q,
   }
   const interop::ServingLaunch launch =
       service_launch(q.scenario, plan.choices.front().deployment, o.checkpoint);
-  write_file_atomically(o.launch_out,
-                        interop::write_serving(launch, launch_form_of(o.launch_form)));
+  write_file_atomically(o.launch_out, interop::write_serving(launch, launch_form_of(o.launch_form),
+                                                             serving_hosts(q.scenario.cluster)));
 }
 
 // Adds what a page shows of the first deployment. It costs simulations; tables do without it.
@@ -208,7 +208,8 @@ void add_details(const ServePlanOptions& o, const planner::ServingQuestion& q,
   if (!file.plan.choices.empty()) {
     const planner::ServingChoice& best = file.plan.choices.front();
     file.details = planner::service_details(q, best);
-    file.launch = service_launch_files(service_launch(q.scenario, best.deployment, o.checkpoint));
+    file.launch = service_launch_files(service_launch(q.scenario, best.deployment, o.checkpoint),
+                                       serving_hosts(q.scenario.cluster));
   }
   reports::add_service_sentences(file);
 }
