@@ -143,8 +143,11 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   if (learning) file.notes.push_back(learning_text(*learning, o.learn));
   file.learning = std::move(learning);
   file.notes.emplace_back(
-      "TTFT and TPOT are means in closed form; columns with a percentile are simulated. A mean in "
-      "closed form may exceed a simulated percentile.");
+      q.percentile > 0
+          ? "The means and percentiles of a simulated row are of one simulation. Other rows are "
+            "means in closed form, which may exceed a simulated percentile."
+          : "Limits are compared with means in closed form. The means of a simulation are beside "
+            "them, and may differ.");
   const auto left_out = planner::left_out_of_space(q.scenario.model, q.scenario.cluster);
   if (!left_out.empty()) {
     file.notes.push_back(
@@ -169,7 +172,9 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   if (o.explain && file.plan.choices.size() > 1) {
     file.explanation = planner::serving_explanation(q, file.plan.choices[0], file.plan.choices[1]);
   }
-  if (o.what_if) file.what_ifs = planner::serving_what_ifs(q, other_versions(q.scenario.engine));
+  if (o.what_if) {
+    file.what_ifs = planner::serving_what_ifs(q, file.plan, other_versions(q.scenario.engine));
+  }
   return file;
 }
 
