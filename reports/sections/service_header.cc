@@ -85,10 +85,10 @@ std::string cost_tile_of(const ServingPlanFile& file, const planner::ServingChoi
     return service_tile("cost per million tokens", "–", "no price is known for this cluster");
   }
   const planner::ServingMoney& money = *best.money;
+  // The top line has the date of example prices.
   std::string prices;
-  if (file.prices) {
-    prices =
-        fmt::format("; {}prices of {}", file.prices->example ? "example " : "", file.prices->date);
+  if (file.prices && !file.prices->example) {
+    prices = fmt::format("; prices of {}", file.prices->date);
   }
   return service_tile(
       "cost per million tokens",
