@@ -16,11 +16,11 @@ struct ModelTypeReader {
 };
 
 constexpr std::string_view kSharedExpertGate =
-    "the shared expert's gate is neither counted nor priced: hidden_size numbers a layer";
+    "the shared expert's gate is in neither memory nor time: hidden_size numbers a layer";
 constexpr std::string_view kIndexer =
-    "the indexer's weights are counted; its products are not priced, and attention is priced as "
+    "the indexer's weights are counted, the time of its products is not; attention is predicted as "
     "attention to all positions";
-constexpr std::string_view kNoPositions = "layers without rotary positions are priced with them";
+constexpr std::string_view kNoPositions = "layers without rotary positions are predicted with them";
 
 constexpr std::array kFamilies{
     ModelTypeReader{"llama", huggingface::read_llama},
@@ -40,8 +40,9 @@ constexpr std::array kFamilies{
     ModelTypeReader{"gemma3_text", huggingface::read_gemma3},
     ModelTypeReader{"olmo2", huggingface::read_olmo2},
     ModelTypeReader{"olmo3", huggingface::read_olmo3},
-    ModelTypeReader{"apertus", huggingface::read_apertus,
-                    "xIELU's few products more than a GELU's are not priced: its bytes are"},
+    ModelTypeReader{
+        "apertus", huggingface::read_apertus,
+        "the time of xIELU's few products more than a GELU's is not counted: its bytes are"},
     ModelTypeReader{"arcee", huggingface::read_arcee},
     ModelTypeReader{"ernie4_5", huggingface::read_ernie4_5},
     ModelTypeReader{"exaone4", huggingface::read_exaone4, kNoPositions},
@@ -78,7 +79,7 @@ constexpr std::array kFamilies{
     ModelTypeReader{"glm_moe_dsa", huggingface::read_deepseek_v32, kIndexer},
     ModelTypeReader{"gpt_oss", huggingface::read_gpt_oss},
     ModelTypeReader{"llama4_text", huggingface::read_llama4,
-                    "attention in chunks is priced as attention to all positions"},
+                    "attention in chunks is predicted as attention to all positions"},
     ModelTypeReader{"granitemoehybrid", huggingface::read_granite_hybrid},
     ModelTypeReader{"nemotron_h", huggingface::read_nemotron_h},
     ModelTypeReader{"gpt2", huggingface::read_gpt2},

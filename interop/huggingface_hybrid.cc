@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families with layers that are not modelled: refused, with those layers counted. A transformer of
-// the same parameters would be priced otherwise, so that nothing is guessed.
+// the same parameters would be predicted otherwise, so that nothing is guessed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@ namespace meshwright::interop::huggingface {
 namespace {
 
 constexpr const char* kNothingGuessed =
-    "a transformer of the same parameters would be priced otherwise: nothing is guessed";
+    "a transformer of the same parameters would be predicted otherwise: nothing is guessed";
 
 // Layers of a kind, by the keys of one family; the config is that of the language model.
 using CountLayers = std::int64_t (*)(ObjectReader& config, std::int64_t layers);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "app/commands/commands.h"
 #include "app/commands/plan_document.h"
@@ -173,8 +175,17 @@ struct Answer {
   std::vector<std::size_t> runs_to_make;  // indices into full.ranked
 };
 
+// Says how long the answers take where that is long.
+void say_wait(const Question& q, std::chrono::duration<double> first) {
+  std::size_t searches = planner::most_searches(q.asked);
+  if (q.capacity) searches += planner::most_searches(*q.capacity);
+  const std::string text = long_wait_text(first, searches, "--ranking-only");
+  if (!text.empty()) say("{}", wrapped(text + "\n"));
+}
+
 Answer answer_to(const Question& q, const PlanOptions& options, const Call& call) {
-  Progress progress("searching layouts");
+  std::optional<Progress> progress(std::in_place, "searching layouts");
+  const auto begin = std::chrono::steady_clock::now();
   Answer a;
   planner::SearchOptions search = q.search;
   search.tables = planner::shared_tables(q.inputs);
@@ -190,10 +201,12 @@ Answer answer_to(const Question& q, const PlanOptions& options, const Call& call
   }
   a.runs_to_make = planner::runs_to_make(a.full, options.runs_to_make);
   if (options.answers.no_answers) return a;
-  progress.now_at("sensitivity, crossovers and red flags");
+  progress.reset();
+  say_wait(q, std::chrono::steady_clock::now() - begin);
+  progress.emplace("sensitivity, crossovers and red flags");
   a.answers = planner::answers_of(a.plan, a.full, search, q.asked, q.scaling);
   if (q.capacity) {
-    progress.now_at("capacity");
+    progress->now_at("capacity");
     planner::CapacityQuestion capacity = *q.capacity;
     if (!a.plan.ranked.empty()) capacity.planned = a.plan.ranked.front();
     a.capacity =

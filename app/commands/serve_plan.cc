@@ -143,8 +143,11 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   if (learning) file.notes.push_back(learning_text(*learning, o.learn));
   file.learning = std::move(learning);
   file.notes.emplace_back(
-      "TTFT and TPOT are means in closed form; columns with a percentile are simulated. A mean in "
-      "closed form may exceed a simulated percentile.");
+      q.percentile > 0
+          ? "The means and percentiles of a simulated row are of one simulation. Other rows are "
+            "means in closed form, which may exceed a simulated percentile."
+          : "Limits are compared with means in closed form. The means of a simulation are beside "
+            "them, and may differ.");
   const auto left_out = planner::left_out_of_space(q.scenario.model, q.scenario.cluster);
   if (!left_out.empty()) {
     file.notes.push_back(
@@ -169,7 +172,9 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   if (o.explain && file.plan.choices.size() > 1) {
     file.explanation = planner::serving_explanation(q, file.plan.choices[0], file.plan.choices[1]);
   }
-  if (o.what_if) file.what_ifs = planner::serving_what_ifs(q, other_versions(q.scenario.engine));
+  if (o.what_if) {
+    file.what_ifs = planner::serving_what_ifs(q, file.plan, other_versions(q.scenario.engine));
+  }
   return file;
 }
 
@@ -198,8 +203,8 @@ void write_launch(const ServePlanOptions& o, const planner::ServingQuestion& q,
   }
   const interop::ServingLaunch launch =
       service_launch(q.scenario, plan.choices.front().deployment, o.checkpoint);
-  write_file_atomically(o.launch_out,
-                        interop::write_serving(launch, launch_form_of(o.launch_form)));
+  write_file_atomically(o.launch_out, interop::write_serving(launch, launch_form_of(o.launch_form),
+                                                             serving_hosts(q.scenario.cluster)));
 }
 
 // Adds what a page shows of the first deployment. It costs simulations; tables do without it.
@@ -208,7 +213,8 @@ void add_details(const ServePlanOptions& o, const planner::ServingQuestion& q,
   if (!file.plan.choices.empty()) {
     const planner::ServingChoice& best = file.plan.choices.front();
     file.details = planner::service_details(q, best);
-    file.launch = service_launch_files(service_launch(q.scenario, best.deployment, o.checkpoint));
+    file.launch = service_launch_files(service_launch(q.scenario, best.deployment, o.checkpoint),
+                                       serving_hosts(q.scenario.cluster));
   }
   reports::add_service_sentences(file);
 }

@@ -7,6 +7,7 @@
 
 #include "reports/sections/service_text.h"
 #include "sim/base/number_text.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::app {
 namespace {
@@ -23,6 +24,12 @@ std::string limits_text(const planner::ServingQuestion& q) {
   add("E2E", q.limits.e2e);
   if (text.empty()) return "no limits";
   return text + (q.percentile > 0 ? fmt::format(" at p{}", number_text(q.percentile)) : " (means)");
+}
+
+std::string times_text(const planner::ServingQuestion& q, const planner::ServingChoice& choice) {
+  const planner::ServiceTimes times = planner::limited_times(choice);
+  const std::string at = choice.simulated_ttft ? "p" + number_text(q.percentile) + " " : "";
+  return fmt::format("{0}TTFT {1}, {0}TPOT {2}", at, ms_text(times.ttft), ms_text(times.tpot));
 }
 
 }  // namespace
@@ -44,12 +51,13 @@ std::string serving_plan_summary(const planner::ServingQuestion& q,
           ms_text(plan.nearest->tpot), number_text(plan.nearest->ratio, 3));
     } else if (!plan.choices.empty()) {
       const planner::ServingChoice& best = plan.choices.front();
-      text += fmt::format(" The nearest is {}: TTFT {}, TPOT {} at this load",
-                          planner::short_name(best.deployment), ms_text(best.state.state.ttft),
-                          ms_text(best.state.state.tpot));
-      text += best.largest_rate > 0 ? fmt::format("; it meets them up to {} requests/s.",
-                                                  number_text(best.largest_rate, 3))
-                                    : ".";
+      text += fmt::format(" The nearest is {}: {} at this load",
+                          planner::short_name(best.deployment), times_text(q, best));
+      text += best.largest_rate > 0
+                  ? fmt::format("; {} up to {} requests/s.",
+                                q.percentile > 0 ? "its means meet them" : "it meets them",
+                                number_text(best.largest_rate, 3))
+                  : ".";
     } else if (plan.nearest) {
       text += fmt::format(
           " {} meets them for one request at a time; this load needs more GPUs "
@@ -59,10 +67,11 @@ std::string serving_plan_summary(const planner::ServingQuestion& q,
     return text + "\n";
   }
   const planner::ServingChoice& best = plan.choices.front();
-  text += fmt::format("{} on {} GPUs: TTFT {}, TPOT {} (+-{:.0f} %), {} output tokens/s a GPU.\n",
+  text += fmt::format("{} on {} {}: {} (+-{:.0f} %), {} output tokens/s a {}.\n",
                       planner::short_name(best.deployment), best.gpus,
-                      ms_text(best.state.state.ttft), ms_text(best.state.state.tpot),
-                      best.token_spread * 164.5, number_text(best.tokens_per_second_per_gpu, 4));
+                      device_noun(q.scenario.cluster, best.gpus), times_text(q, best),
+                      best.token_spread * 164.5, number_text(best.tokens_per_second_per_gpu, 4),
+                      device_noun(q.scenario.cluster, 1));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::app {
 namespace {
@@ -55,7 +56,21 @@ interop::ServingLaunch service_launch(const ServingScenario& scenario,
   return launch;
 }
 
-std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launch) {
+interop::ServingHosts serving_hosts(const Cluster& cluster) {
+  const Device& device = only_device(cluster);
+  interop::ServingHosts hosts;
+  hosts.devices = cluster.gpus_per_tray > 0 ? cluster.gpus_per_tray : cluster.gpus_per_node;
+  if (device.kind == DeviceKind::cpu) {
+    hosts.device = interop::ServedDevice::core;
+  } else if (device.architecture.starts_with("cdna") ||
+             lower_case(device.name).starts_with("amd")) {
+    hosts.device = interop::ServedDevice::amd_gpu;
+  }
+  return hosts;
+}
+
+std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launch,
+                                             const interop::ServingHosts& hosts) {
   std::vector<LaunchFile> files;
   for (const FormFile& form : kFormFiles) {
     LaunchFile file;
@@ -64,7 +79,7 @@ std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launc
     file.file_name = form.file_name;
     file.notes = {"The format of the weights is the checkpoint's."};
     try {
-      file.text = interop::write_serving(launch, form.form);
+      file.text = interop::write_serving(launch, form.form, hosts);
     } catch (const InputError& error) {
       file.refusal = error.what();
     }

@@ -19,7 +19,11 @@ interop::ServingLaunch service_launch(const ServingScenario& scenario,
                                       const planner::Deployment& deployment,
                                       const std::string& checkpoint);
 
+// The hosts of a cluster, each with its devices.
+interop::ServingHosts serving_hosts(const Cluster& cluster);
+
 // Every form. One that cannot say the deployment has the reason.
-std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launch);
+std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launch,
+                                             const interop::ServingHosts& hosts);
 
 }  // namespace meshwright::app

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "sim/base/number_text.h"
+
 namespace meshwright::app {
 
 Progress::Progress(std::string what, Show show, std::chrono::milliseconds patience)
@@ -41,6 +43,17 @@ void Progress::run(std::chrono::milliseconds patience) {
     show_(fmt::format("{}: {} s", what_, elapsed.count()));
   } while (!ended_by(steady_clock::now() + kBetweenLines));
   show_("");
+}
+
+std::string long_wait_text(std::chrono::duration<double> first, std::size_t searches,
+                           std::string_view shorter) {
+  constexpr double kNoticed = 5.0;  // seconds
+  const double all = first.count() * static_cast<double>(searches);
+  if (!(all > kNoticed)) return "";
+  return fmt::format(
+      "The answers take up to about {} s: {} more searches, each like the first, which took {} s. "
+      "{} skips them.",
+      number_text(all, 2), searches, number_text(first.count(), 2), shorter);
 }
 
 }  // namespace meshwright::app

@@ -14,6 +14,11 @@
 
 namespace meshwright::app {
 
+// What is said before `searches` more searches, each about as long as the first one; empty: they
+// take 5 s at most, which nobody needs to be told. `shorter`: the option that leaves them out.
+std::string long_wait_text(std::chrono::duration<double> first, std::size_t searches,
+                           std::string_view shorter);
+
 // Shows nothing before `patience` is over, then a line that changes every half second, and takes it
 // away at its end. Nothing else may be printed while it lives. `show`: where the lines go.
 class Progress {

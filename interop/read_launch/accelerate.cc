@@ -25,7 +25,7 @@ constexpr SizeKey kAccelerateSizes[] = {
 };
 
 constexpr const char* kNoRuns =
-    "no runs of accelerate are known: priced as its code and PyTorch's say, nothing fitted";
+    "no runs of accelerate are known: predicted as its code and PyTorch's say, nothing fitted";
 
 void settle(LaunchReading& r, std::initializer_list<const char*> fields) {
   for (const char* field : fields) r.settle_layout(field);
@@ -86,9 +86,9 @@ void read_fsdp(LaunchReading& r, const Value& type) {
   int version = 1;
   r.integer(version, "fsdp_version", "fsdp_config.fsdp_version", {1, 2});
   record.framework = version == 2 ? "accelerate-2026" : "pytorch-fsdp-2023";
-  r.assume(
-      "framework", record.framework,
-      version == 2 ? kNoRuns : "no runs of accelerate are known; priced as FSDP1 of PyTorch 2.0");
+  r.assume("framework", record.framework,
+           version == 2 ? kNoRuns
+                        : "no runs of accelerate are known; predicted as FSDP1 of PyTorch 2.0");
   l.fsdp_unit = FsdpUnit::block;
   r.note("fsdp_unit", "block", type);
   l.zero_stage = 3;

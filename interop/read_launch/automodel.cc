@@ -61,7 +61,7 @@ void read_automodel_strategy(LaunchReading& r) {
   if (contains(strategy, "megatron")) {
     const Value* said = distributed_value(r, "strategy");
     if (said == nullptr) said = distributed_value(r, "_target_");
-    r.not_understood(*said, "Megatron-FSDP is priced as FSDP2", OptionEffect::memory);
+    r.not_understood(*said, "Megatron-FSDP is predicted as FSDP2", OptionEffect::memory);
     const Value* stage = distributed_value(r, "zero_dp_strategy");
     if (stage != nullptr) l.zero_stage = integer_of(*stage, {0, 3});
   } else if (contains(strategy, "ddp")) {
@@ -256,7 +256,7 @@ void read_automodel_experts(LaunchReading& r) {
         word == "hybridep" ? MoeFlexDispatcherBackend::hybridep : MoeFlexDispatcherBackend::deepep;
     r.settle_layout("moe_flex_dispatcher_backend");
     if (word != "hybridep" && word != "deepep") {
-      r.not_understood(*said, "priced as DeepEP", OptionEffect::schedule);
+      r.not_understood(*said, "predicted as DeepEP", OptionEffect::schedule);
     }
   }
   r.note("moe_token_dispatcher_type", std::string(name_of(l.moe_token_dispatcher_type)), *said);

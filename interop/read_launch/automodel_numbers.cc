@@ -16,7 +16,7 @@ void read_automodel_fp8(LaunchReading& r) {
     const Value* gather = automodel_value(r, {"fp8.enable_fsdp_float8_all_gather"});
     job.fp8_param_gather = gather != nullptr && flag_of(*gather);
     if (recipe != nullptr && word_of(*recipe) != "tensorwise") {
-      r.not_understood(*recipe, "a scale a row; it is priced as one a tensor",
+      r.not_understood(*recipe, "a scale a row; it is predicted as one a tensor",
                        OptionEffect::precision);
     }
   } else if (experts != nullptr) {

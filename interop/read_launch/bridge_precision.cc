@@ -151,7 +151,7 @@ void read_states(LaunchReading& r, Job& job) {
   read_type(r, master, "main_params_precision", "optimizer.main_params_dtype");
   if (master != Precision::fp32) {
     r.not_understood(*r.find("optimizer.main_params_dtype"),
-                     "main weights in 16 bits are not modelled: fp32 ones are priced",
+                     "main weights in 16 bits are not modelled: fp32 ones are predicted",
                      OptionEffect::memory);
   }
   for (const char* field : {"gradient_precision", "exp_avg_precision", "exp_avg_sq_precision",
@@ -167,7 +167,7 @@ void read_bridge_optimizer(LaunchReading& r, Job& job) {
     job.optimizer = word == "sgd" ? Optimizer::sgd : Optimizer::adam;
     r.note("optimizer", word, *name);
     if (word != "sgd" && word != "adam" && word != "adamw") {
-      r.not_understood(*name, "priced as Adam", OptionEffect::optimizer);
+      r.not_understood(*name, "predicted as Adam", OptionEffect::optimizer);
     }
     r.settle_job("optimizer");
   }

@@ -106,7 +106,7 @@ void read_deepspeed_optimizer(LaunchReading& r) {
     r.record().job.optimizer = Optimizer::sgd;
     r.settle_job("optimizer");
   } else if (word != "adam" && word != "adamw" && word != "fusedadam" && word != "cpuadam") {
-    r.not_understood(*type, "priced as Adam", OptionEffect::optimizer);
+    r.not_understood(*type, "predicted as Adam", OptionEffect::optimizer);
   }
 }
 

@@ -71,7 +71,7 @@ void list_other_optimizers(LaunchReading& r) {
   for (const char* key : {"use_adam_mini", "use_muon", "use_lion"}) {
     const Value* value = r.find(key);
     if (value == nullptr || !says_yes(*value)) continue;
-    list_effect(r, *value, "priced as Adam", OptionEffect::optimizer);
+    list_effect(r, *value, "predicted as Adam", OptionEffect::optimizer);
   }
 }
 
@@ -116,7 +116,7 @@ void read_liger(LaunchReading& r) {
     for (const char* key : {"liger_rms_norm", "liger_glu_activation", "liger_swiglu"}) {
       const Value* value = r.find(key);
       if (value == nullptr || !says_yes(*value)) continue;
-      list_effect(r, *value, "it keeps less than the operators that are priced",
+      list_effect(r, *value, "it keeps less than the operators that are predicted",
                   OptionEffect::memory);
     }
   }
@@ -200,7 +200,7 @@ void read_fine_tuning_optimizer(LaunchReading& r, const FineTunerDefaults& d) {
   if (const Value* value = r.find("optim")) {
     const KnownOptimizer* known = known_optimizer(word_of(*value));
     if (known == nullptr) {
-      list_effect(r, *value, "priced as Adam", OptionEffect::optimizer);
+      list_effect(r, *value, "predicted as Adam", OptionEffect::optimizer);
     } else {
       job.optimizer = known->optimizer;
       moment_bits = known->moment_bits;

@@ -179,8 +179,9 @@ int fsdp_version(LaunchReading& r) {
   return newer ? 2 : 1;
 }
 
-constexpr const char* kByCode = "priced as the code of accelerate and PyTorch says, nothing fitted";
-constexpr const char* kAsVersion2 = "FSDP of version 1 is priced as version 2";
+constexpr const char* kByCode =
+    "predicted as the code of accelerate and PyTorch says, nothing fitted";
+constexpr const char* kAsVersion2 = "FSDP of version 1 is predicted as version 2";
 
 // accelerate's file takes the framework of llm-foundry's FSDP1, which has dense models alone.
 void take_version_2(LaunchRecord& record) {
@@ -241,7 +242,7 @@ bool read_fsdp_words(LaunchReading& r, const FineTuningInputs& inputs) {
   }
   const Value* policy = r.find("fsdp_config.auto_wrap_policy");
   if (policy != nullptr && word_of(*policy) == "SIZE_BASED_WRAP") {
-    list_effect(r, *policy, "priced as if each block were wrapped", OptionEffect::memory);
+    list_effect(r, *policy, "predicted as if each block were wrapped", OptionEffect::memory);
   }
   return true;
 }

@@ -104,7 +104,7 @@ void read_llm_foundry_job(LaunchReading& r, const std::string& file) {
 void read_llm_foundry_optimizer(LaunchReading& r) {
   const Value* name = r.find("optimizer.name");
   if (name == nullptr || contains(word_of(*name), "adam")) return;
-  r.not_understood(*name, "priced as Adam", OptionEffect::optimizer);
+  r.not_understood(*name, "predicted as Adam", OptionEffect::optimizer);
 }
 
 void read_llm_foundry_layout(LaunchReading& r) {

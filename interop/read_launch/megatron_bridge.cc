@@ -223,7 +223,7 @@ void read_dispatcher_sms(LaunchReading& r) {
     if (usual) {
       r.note("dispatcher_sms", std::to_string(count), *sms);
     } else {
-      r.not_understood(*sms, "priced with the framework's", OptionEffect::schedule);
+      r.not_understood(*sms, "predicted with the framework's", OptionEffect::schedule);
     }
   }
 }

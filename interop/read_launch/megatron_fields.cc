@@ -155,7 +155,7 @@ void read_megatron_job(LaunchReading& r) {
   job.optimizer = optimizer == "sgd" ? Optimizer::sgd : Optimizer::adam;
   if (const Value* value = r.find("optimizer"); value != nullptr) {
     r.note("optimizer", optimizer, *value);
-    if (optimizer != "sgd" && optimizer != "adam") r.not_understood(*value, "priced as Adam");
+    if (optimizer != "sgd" && optimizer != "adam") r.not_understood(*value, "predicted as Adam");
   }
   bool fused = false;
   r.flag(fused, "cross_entropy_loss_fusion", "cross_entropy_loss_fusion");

@@ -62,8 +62,8 @@ void read_scope(LaunchReading& r, Layout& l, const Value& said, const Value* wor
   const bool none = !scope.attention && !scope.router;
   if (!scope.beside.empty()) {
     const std::string rest =
-        none ? "they are priced as no graphs"
-             : "they are priced as graphs of " + std::string(name_of(modules_of(scope)));
+        none ? "they are predicted as no graphs"
+             : "they are predicted as graphs of " + std::string(name_of(modules_of(scope)));
     r.not_understood(words != nullptr ? *words : said,
                      fmt::format("graphs that hold {} are not modelled: {}", scope.beside, rest),
                      OptionEffect::schedule);

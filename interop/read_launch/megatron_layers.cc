@@ -43,7 +43,7 @@ void refuse_linear_attention(LaunchReading& r) {
   if (said == nullptr) return;
   const std::string word = word_of(*said);
   if (word == "dsa") {
-    r.not_understood(*said, "sparse attention is priced as attention to all positions",
+    r.not_understood(*said, "sparse attention is predicted as attention to all positions",
                      OptionEffect::attention);
     return;
   }

@@ -161,7 +161,8 @@ void read_megatron_recompute(LaunchReading& r, Layout& l) {
     l.recompute_num_layers = count * l.virtual_pipeline_parallel_size;
     r.note("recompute_num_layers", std::to_string(l.recompute_num_layers), *layers);
   } else if (count > 1) {
-    r.not_understood(*layers, "units of several layers keep fewer inputs; priced as units of one",
+    r.not_understood(*layers,
+                     "units of several layers keep fewer inputs; predicted as units of one",
                      OptionEffect::memory);
   }
 }

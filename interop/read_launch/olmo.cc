@@ -388,7 +388,7 @@ LaunchRecord read_olmo(std::string_view text, const std::string& file, const Lau
   record.framework = "pytorch-fsdp-2023";
   LaunchReading reading(values, record);
   reading.assume("framework", record.framework,
-                 "no runs of OLMo are known; priced as FSDP1 of PyTorch 2.0");
+                 "no runs of OLMo are known; predicted as FSDP1 of PyTorch 2.0");
   read_olmo_job(reading, hints, file);
   if (hints.needs_model()) read_olmo_model(reading, file);
   read_olmo_layout(reading);

@@ -119,7 +119,7 @@ void read_float8(const TitanReading& t, const TitanFormats& formats) {
   }
   const Value* recipe = float8_option(t, "recipe_name");
   if (recipe != nullptr && word_of(*recipe) != "tensorwise" && word_of(*recipe) != "None") {
-    t.r.not_understood(*recipe, "a scale a row; it is priced as one a tensor",
+    t.r.not_understood(*recipe, "a scale a row; it is predicted as one a tensor",
                        OptionEffect::precision);
   }
   read_float8_filter(t);
@@ -186,7 +186,7 @@ void read_titan_recompute(const TitanReading& t) {
     l.recompute_modules = {kRecomputeOp};
     t.settle({"recompute_modules"});
     t.r.not_understood(budget != nullptr ? *budget : *value,
-                       "the compiler chooses; priced as selective by operator",
+                       "the compiler chooses; predicted as selective by operator",
                        OptionEffect::memory);
   } else {
     read_selective_option(t);

@@ -85,10 +85,12 @@ void read_start_words(const ShellCommand& command, const EngineCommand& engine,
   const auto engines =
       std::count_if(context.script.commands.begin(), context.script.commands.end(),
                     [](const ShellCommand& each) { return engine_command(each).has_value(); });
-  const auto visible = context.script.exported.find("CUDA_VISIBLE_DEVICES");
-  if (engines == 1 && pool.visible_gpus == 0 && visible != context.script.exported.end() &&
-      !visible->second.unknown()) {
-    pool.visible_gpus = num_visible_devices(visible->second.text());
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    const auto visible = context.script.exported.find(name);
+    const bool known = visible != context.script.exported.end() && !visible->second.unknown();
+    if (engines == 1 && pool.visible_gpus == 0 && known) {
+      pool.visible_gpus = num_visible_devices(visible->second.text());
+    }
   }
 }
 

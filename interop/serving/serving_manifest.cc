@@ -275,6 +275,9 @@ class ManifestReading {
       const Value* part = values_.find(prefix + "subComponentType");
       pool.role = role_in(part != nullptr && part->words.size() == 1 ? part->words.front()
                                                                      : lower_case(service));
+      if (const Value* nodes = values_.find(prefix + "multinode.nodeCount")) {
+        pool.nodes = integer_of(*nodes, {1, 10'000});
+      }
       move_resources(prefix, container);
       found |= ContainerReading(values_, container, inputs_).read(pool, launch_);
     }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "interop/serving/serving_launch.h"
+#include "interop/serving/replica_hosts.h"
 
 namespace meshwright::interop {
 
@@ -19,8 +19,8 @@ inline constexpr std::array kServingFormNames{EnumName{ServingForm::command, "co
 
 // Pools, engine, engine_version, model and prefix_caching of the launch are written. `image`: of
 // containers; empty: the engine's public one with that version. Throws InputError: the engine has
-// no option for a size.
+// no option for a size, or the form cannot start a replica on these hosts.
 std::string write_serving(const ServingLaunch& launch, ServingForm form,
-                          const std::string& image = "");
+                          const ServingHosts& hosts = {}, const std::string& image = "");
 
 }  // namespace meshwright::interop

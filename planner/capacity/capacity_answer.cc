@@ -44,6 +44,10 @@ CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_lever
   return answer;
 }
 
+std::size_t most_searches(const CapacityQuestion& question) {
+  return grid_of(question).size() + kGridSearches;
+}
+
 CapacityQuestion capacity_question_of(const Plan& plan, const SearchOptions& search,
                                       std::vector<int> gpus) {
   CapacityQuestion question;

@@ -56,6 +56,9 @@ CapacityQuestion with_restart_time(CapacityQuestion question, double seconds);
 CapacityQuestion with_storage(CapacityQuestion question, double gb_per_s_per_node);
 CapacityQuestion with_pue(CapacityQuestion question, double pue);
 
+// Searches of the grid, at most: three batches, GPU counts and networks each.
+inline constexpr std::size_t kGridSearches = 27;
+
 // The options that make one of the grid's cells.
 std::string options_of(const CapacityQuestion& question, const WhatIfCell& cell);
 

@@ -51,6 +51,12 @@ ConfidenceOptions contending(const Plan& plan, const Plan& pool, ConfidenceOptio
 
 }  // namespace
 
+std::size_t most_searches(const AnswerOptions& options) {
+  // Two groups that leave their node, and a quarter of the GPUs.
+  constexpr std::size_t kFlags = 5, kRobust = 2, kContenders = 1, kLarger = 1;
+  return options.what_ifs.size() + kFlags + kRobust + kContenders + kLarger;
+}
+
 Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
                    const AnswerOptions& options, Scaling scaling) {
   Answers answers;

@@ -44,6 +44,10 @@ struct Answers {
 // Probability of beating the winner from which on a layout is a contender.
 inline constexpr double kCouldWin = 0.01;
 
+// Searches of the whole space that answers_of makes, at most: those of red flags, of the robust
+// layout, of contenders and of more memory, and one a what-if.
+std::size_t most_searches(const AnswerOptions& options);
+
 // `plan` and `full`: chosen_plan()'s plan and pool. The pool's layouts are those that may win under
 // other inputs. Confidence compares the contenders among the first kLayoutsKept of the plan. Where
 // memory is what is wanted, questions of time are left out. `scaling`: of the GPU counts that were

@@ -24,11 +24,16 @@ ServingLoad share_of_load(ServingLoad load, double percentile, int replicas) {
 void simulate(const ServingQuestion& q, ServingChoice& choice) {
   const auto run =
       simulated_run(compiled_service(q.scenario, choice.deployment, q.load), q.load, q.percentile);
-  if (!run) return;
+  if (!run) {
+    choice.meets = choice.meets && q.percentile <= 0;
+    return;
+  }
   choice.simulated = metrics_of(*run);
   if (q.percentile <= 0) return;
   choice.simulated_ttft = ttft_at(*run, q.percentile);
   choice.simulated_tpot = tpot_at(*run, q.percentile);
+  const Seconds tpot = choice.simulated->tpot.mean;
+  choice.tokens_per_second_per_user = tpot.value() > 0 ? 1.0 / tpot.value() : 0.0;
   choice.meets = (!q.limits.ttft || *choice.simulated_ttft <= *q.limits.ttft) &&
                  (!q.limits.tpot || *choice.simulated_tpot <= *q.limits.tpot) &&
                  (!q.limits.e2e || choice.simulated->e2e.mean <= *q.limits.e2e);
@@ -85,11 +90,38 @@ void simulate_until_met(const ServingQuestion& q, ServingChoice& choice) {
     if (const auto state = service_state(service, q.load)) next.state = *state;
     next.tokens_per_second_per_gpu *= static_cast<double>(choice.gpus) / next.gpus;
     next.largest_rate *= static_cast<double>(next.deployment.pool.replicas) / from;
-    if (next.state.state.tpot.value() > 0) {
-      next.tokens_per_second_per_user = 1.0 / next.state.state.tpot.value();
-    }
     choice = next;
   }
+}
+
+void settle_first(const ServingQuestion& q, std::vector<ServingChoice>& choices) {
+  const auto sort = [&] {
+    std::stable_sort(choices.begin(), choices.end(),
+                     [&](const auto& a, const auto& b) { return better_choice(q, a, b); });
+  };
+  sort();
+  if (q.percentile <= 0 || q.simulated <= 0) return;
+  // A choice that was simulated stays so: at most one simulation of each.
+  for (std::size_t tries = choices.size(); tries > 0; --tries) {
+    if (choices.front().simulated) return;
+    simulate_until_met(q, choices.front());
+    sort();
+  }
+}
+
+ServiceTimes mean_times(const ServingChoice& choice) {
+  if (choice.simulated && choice.simulated_ttft) {
+    const ServingMetrics& run = *choice.simulated;
+    return {run.ttft.mean, run.tpot.mean, run.e2e.mean};
+  }
+  const SteadyState& state = choice.state.state;
+  return {state.ttft, state.tpot, state.e2e};
+}
+
+ServiceTimes limited_times(const ServingChoice& choice) {
+  const ServiceTimes means = mean_times(choice);
+  return {choice.simulated_ttft.value_or(means.ttft), choice.simulated_tpot.value_or(means.tpot),
+          means.e2e};
 }
 
 void price_choice(const ServingQuestion& q, ServingChoice& choice) {

@@ -112,6 +112,23 @@ struct DeploymentFinder {
 
 }  // namespace
 
+namespace {
+
+// Rounded to the three digits that are shown.
+double as_shown(Seconds time) {
+  const double value = time.value();
+  if (value <= 0.0 || !std::isfinite(value)) return value;
+  const double digit = std::pow(10.0, std::floor(std::log10(value)) - 2.0);
+  return std::round(value / digit) * digit;
+}
+
+int replica_gpus(const Deployment& deployment) {
+  return num_gpus(deployment.pool.options.layout) +
+         (deployment.prefill ? num_gpus(deployment.prefill->options.layout) : 0);
+}
+
+}  // namespace
+
 bool better_choice(const ServingQuestion& q, const ServingChoice& a, const ServingChoice& b) {
   if (a.meets != b.meets) return a.meets;
   if (!q.gpus && a.gpus != b.gpus) return a.gpus < b.gpus;
@@ -121,7 +138,14 @@ bool better_choice(const ServingQuestion& q, const ServingChoice& a, const Servi
   }
   const double x = a.state.state.requests_per_second, y = b.state.state.requests_per_second;
   if (std::abs(x - y) > 1e-6 * x) return x > y;
-  return a.state.state.tpot < b.state.state.tpot;
+  // At equal rates the fewer GPUs have the cheaper tokens.
+  if (a.gpus != b.gpus) return a.gpus < b.gpus;
+  const ServiceTimes first = limited_times(a), second = limited_times(b);
+  const double tpot_a = as_shown(first.tpot), tpot_b = as_shown(second.tpot);
+  if (tpot_a != tpot_b) return tpot_a < tpot_b;
+  const double ttft_a = as_shown(first.ttft), ttft_b = as_shown(second.ttft);
+  if (ttft_a != ttft_b) return ttft_a < ttft_b;
+  return replica_gpus(a.deployment) < replica_gpus(b.deployment);
 }
 
 namespace {
@@ -177,8 +201,14 @@ int gpus_at(const ServingQuestion& q, const ServingChoice& choice, double factor
                      0,
                      0,
                      0};
-  const double rate = aggregated_rate(pool, divided(q.limits, factor)) / factor;
-  return replicas_for(q.load.request_rate, rate) * num_gpus(pool.options.layout);
+  const auto replicas = [&](double times) {
+    return replicas_for(q.load.request_rate,
+                        aggregated_rate(pool, divided(q.limits, times)) / times);
+  };
+  const int means = replicas(1.0), asked = choice.deployment.pool.replicas;
+  const double added = means > 0 && asked > means ? double(asked) / means : 1.0;
+  const double scaled = std::ceil(replicas(factor) * added - 1e-9);
+  return static_cast<int>(std::min(double{kMostReplicas}, scaled)) * num_gpus(pool.options.layout);
 }
 
 }  // namespace meshwright::planner

@@ -14,7 +14,9 @@ namespace meshwright::planner {
 int replicas_for(double rate, double each);
 inline constexpr int kMostReplicas = 1'000'000;
 
-// Fewer GPUs, or more requests a second of the same GPUs; those that meet the limits first.
+// Those that meet the limits first. Fewer GPUs, or more requests a second of the same GPUs; then
+// cheaper tokens, shorter TPOT and TTFT as limits are, fewer GPUs a replica. Times that agree in
+// three digits, as they are shown, are equal.
 bool better_choice(const ServingQuestion& question, const ServingChoice& a, const ServingChoice& b);
 // One a layout, or a pair of them: the best of its batch limits and budgets.
 std::vector<ServingChoice> choices_of(const ServingQuestion& question,
@@ -27,7 +29,10 @@ std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad loa
 // Simulates a choice. Percentiles are above means: replicas are added until the percentile meets
 // its limit.
 void simulate_until_met(const ServingQuestion& question, ServingChoice& choice);
-// GPUs if all times are longer by this factor; 0: it is not asked, or none do.
+// Sorts choices, and simulates the first until it is one that was simulated. Means: sorts alone.
+void settle_first(const ServingQuestion& question, std::vector<ServingChoice>& choices);
+// GPUs if all times are longer by this factor; 0: it is not asked, or none do. Replicas that a
+// percentile added are added in the same proportion.
 int gpus_at(const ServingQuestion& question, const ServingChoice& choice, double factor);
 void price_choice(const ServingQuestion& question, ServingChoice& choice);
 // Energy of its tokens, split by time. Empty: the power of the GPUs is not known.

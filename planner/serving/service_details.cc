@@ -242,6 +242,7 @@ std::optional<SmallerDeployment> smaller_deployment(const ServingQuestion& q,
   if (const auto run = simulated_run(service, q.load, q.percentile)) {
     found.ttft = ttft_at(*run, q.percentile);
     found.tpot = tpot_at(*run, q.percentile);
+    found.e2e = metrics_of(*run).e2e.mean;
   }
   return found;
 }
@@ -250,11 +251,11 @@ std::optional<SmallerDeployment> smaller_deployment(const ServingQuestion& q,
 
 ServiceDetails service_details(const ServingQuestion& q, const ServingChoice& choice) {
   const CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
-  const SteadyState& state = choice.state.state;
+  const ServiceTimes times = limited_times(choice);
   ServiceDetails found;
   found.asked_gpus = q.gpus;
-  found.ttft = latency_range(choice.simulated_ttft.value_or(state.ttft), choice.first_token_spread);
-  found.tpot = latency_range(choice.simulated_tpot.value_or(state.tpot), choice.token_spread);
+  found.ttft = latency_range(times.ttft, choice.first_token_spread);
+  found.tpot = latency_range(times.tpot, choice.token_spread);
   found.largest_rate = largest_service_rate(service, q.load);
   found.most_utilization = kMostUtilization;
   found.loads = load_points(q, service, found.largest_rate);

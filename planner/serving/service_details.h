@@ -78,7 +78,8 @@ struct ServicePoolDetails {
   int replicas = 1, gpus = 1;
   ReplicaMemory memory{};  // of the GPU with the highest use
   double admitted = 0;     // requests of one attention group that the cache and the engine admit
-  double running = 0;      // sequences of one attention group that decode under the load
+  double running = 0;      // sequences of one attention group that decode under the load; none of
+                           // a prefill pool
   double prompt_share = 0, decode_share = 0, idle_share = 0;  // of the pool's time
   std::vector<ServingStepParts> steps{};
 };
@@ -90,7 +91,7 @@ struct SmallerDeployment {
   double largest_rate = 0;                // requests a second that it serves at most, limits aside
   double utilization = 0;                 // the load over it
   std::optional<Seconds> ttft{}, tpot{};  // as the limits are; none: the queue grows without end
-  std::optional<Seconds> e2e{};           // mean, in closed form; likewise
+  std::optional<Seconds> e2e{};           // mean of the same run, or in closed form; likewise
 };
 
 struct ServiceDetails {

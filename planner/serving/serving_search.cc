@@ -228,8 +228,7 @@ ServingPlan serving_plan(const ServingQuestion& q) {
       std::min(plan.choices.size(), static_cast<std::size_t>(std::max(0, q.simulated)));
   tbb::parallel_for(std::size_t{0}, simulated,
                     [&](std::size_t i) { simulate_until_met(q, plan.choices[i]); });
-  std::stable_sort(plan.choices.begin(), plan.choices.end(),
-                   [&](const auto& a, const auto& b) { return better_choice(q, a, b); });
+  settle_first(q, plan.choices);
   for (ServingChoice& choice : plan.choices) {
     const double factor = interval_factor(choice.token_spread);
     choice.gpus_low = gpus_at(q, choice, 1.0 / factor);

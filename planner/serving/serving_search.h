@@ -3,8 +3,11 @@
 // GPUs, at what price; and why the others do not.
 //
 // Order: rules of the engine, memory, steady state in closed form, limits, replicas, Pareto. The
-// best few are then simulated for percentiles. Replica layouts are tried in parallel, each with all
-// its batch limits and token budgets, which share one ReplicaCost.
+// best few are then simulated for percentiles, and the next ones until the first is simulated. Of
+// choices that meet the limits the one with fewer GPUs comes first, then the cheaper tokens, the
+// shorter TPOT, the shorter TTFT, the fewer GPUs a replica; times are equal if they are shown so.
+// Replica layouts are tried in parallel, each with all its batch limits and token budgets, which
+// share one ReplicaCost.
 #pragma once
 
 #include <optional>
@@ -53,7 +56,7 @@ struct ServingChoice {
   double largest_rate = 0;  // requests a second within the limits
   bool meets = false;
   double tokens_per_second_per_gpu = 0;   // output
-  double tokens_per_second_per_user = 0;  // 1 / TPOT
+  double tokens_per_second_per_user = 0;  // 1 / mean TPOT
   double token_spread = 0, first_token_spread = 0;
   // GPUs if steps are as fast, or as slow, as the 90 % interval's ends; 0: none do.
   int gpus_low = 0, gpus_high = 0;
@@ -62,6 +65,15 @@ struct ServingChoice {
   std::optional<ServingMoney> money{};
   std::optional<Ranged> total_kwh_million_output{};  // prompts and answers; see serving_energy
 };
+
+// Times of a choice. Means are those of its simulation where a percentile was simulated, so that
+// they and the percentile are of one run; else those in closed form.
+struct ServiceTimes {
+  Seconds ttft{}, tpot{}, e2e{};
+};
+ServiceTimes mean_times(const ServingChoice& choice);
+// As limits are: TTFT and TPOT at the percentile, or means; E2E the mean.
+ServiceTimes limited_times(const ServingChoice& choice);
 
 struct ServingRejection {
   std::string rule{};  // of the engine, or "ttft", "tpot", "rate", "gpus"
@@ -112,11 +124,14 @@ struct ServingWhatIf {
   std::string name{};
   int gpus = 0;  // 0: no deployment meets the limits
   std::string deployment{};
-  std::optional<Seconds> ttft{}, tpot{};  // means
+  std::optional<Seconds> ttft{}, tpot{};  // as limits are
   std::optional<double> million_output{};
 };
-// `engines`: other versions of the engine, a change each.
+// At the question's percentile, as its plan; the first answer is the plan's. `engines`: other
+// versions of the engine, a change each. Each answer simulates the first of its choices until one
+// meets its limits.
 std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question,
+                                            const ServingPlan& plan,
                                             const std::vector<Engine>& engines = {});
 
 }  // namespace meshwright::planner

@@ -107,7 +107,7 @@ void add_limits(std::vector<ChangedQuestion>& changes, const LatencyLimits& limi
 
 std::vector<ChangedQuestion> changes_of(const ServingQuestion& asked,
                                         const std::vector<Engine>& engines) {
-  std::vector<ChangedQuestion> changes{{"as asked", [](ServingQuestion&) {}}};
+  std::vector<ChangedQuestion> changes;
   for (const Engine& engine : engines) {
     changes.push_back(
         {"engine " + engine.name, [&engine](ServingQuestion& q) { q.scenario.engine = engine; }});
@@ -127,26 +127,39 @@ std::vector<ChangedQuestion> changes_of(const ServingQuestion& asked,
   return changes;
 }
 
+// The answer of the first choice; of no choice that meets the limits, the name alone.
+ServingWhatIf what_if_of(const std::string& name, const std::vector<ServingChoice>& choices) {
+  ServingWhatIf answer;
+  answer.name = name;
+  if (choices.empty() || !choices.front().meets) return answer;
+  const ServingChoice& best = choices.front();
+  const ServiceTimes times = limited_times(best);
+  answer.gpus = best.gpus;
+  answer.deployment = short_name(best.deployment);
+  answer.ttft = times.ttft;
+  answer.tpot = times.tpot;
+  if (best.money) answer.million_output = best.money->million_output.value;
+  return answer;
+}
+
 }  // namespace
 
 std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question,
+                                            const ServingPlan& plan,
                                             const std::vector<Engine>& engines) {
   const std::vector<ChangedQuestion> changes = changes_of(question, engines);
-  std::vector<ServingWhatIf> answers(changes.size());
+  std::vector<ServingWhatIf> answers(changes.size() + 1);
+  answers.front() = what_if_of("as asked", plan.choices);
   tbb::parallel_for(std::size_t{0}, changes.size(), [&](std::size_t i) {
     ServingQuestion q = question;
     changes[i].apply(q);
-    q.percentile = 0;  // closed form
-    const std::vector<ServingChoice> found = choices_of(q, search_layouts(q, false));
-    answers[i].name = changes[i].name;
-    if (found.empty() || !found.front().meets) return;
-    ServingChoice best = found.front();
-    price_choice(q, best);
-    answers[i].gpus = best.gpus;
-    answers[i].deployment = short_name(best.deployment);
-    answers[i].ttft = best.state.state.ttft;
-    answers[i].tpot = best.state.state.tpot;
-    if (best.money) answers[i].million_output = best.money->million_output.value;
+    std::vector<ServingChoice> found = choices_of(q, search_layouts(q, false));
+    if (found.size() > static_cast<std::size_t>(std::max(1, q.kept))) {
+      found.resize(static_cast<std::size_t>(std::max(1, q.kept)));
+    }
+    settle_first(q, found);
+    if (!found.empty()) price_choice(q, found.front());
+    answers[i + 1] = what_if_of(changes[i].name, found);
   });
   return answers;
 }

@@ -123,8 +123,9 @@ ServiceHour served_hour_of(const HourLoad& load, const RateChoice* found, int le
   hour.replicas = least;
   if (found == nullptr) return hour;  // no request in this hour
   hour.replicas = found->choice.deployment.pool.replicas;
-  hour.ttft = found->choice.state.state.ttft;
-  hour.tpot = found->choice.state.state.tpot;
+  const ServiceTimes means = mean_times(found->choice);
+  hour.ttft = means.ttft;
+  hour.tpot = means.tpot;
   hour.ttft_at_percentile = found->choice.simulated_ttft;
   hour.tpot_at_percentile = found->choice.simulated_tpot;
   return hour;

@@ -306,7 +306,8 @@ const Record<RuleOfThumbBest>& rule_of_thumb_best_record() {
 const Record<RuleOfThumbFacts>& rule_of_thumb_record() {
   static const Record<RuleOfThumbFacts> record = [] {
     using R = RuleOfThumbFacts;
-    Record<R> r("NVIDIA's rule of thumb, model size to parallel sizes, priced by the same model.");
+    Record<R> r(
+        "NVIDIA's rule of thumb, model size to parallel sizes, predicted by the same model.");
     r.row(&R::row, "row", kind::text(), "Of the rule's table.");
     r.row(&R::sizes, "sizes", kind::text(), "");
     r.row(&R::source, "source", kind::text(), "");

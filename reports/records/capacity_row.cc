@@ -85,7 +85,8 @@ const Record<RunFacts>& fitting_run_record() {
     r.row(&R::layout, "layout", kind::text(), "");
     r.row(&R::step, "step_s", kind::object(step_range_record), "");
     r.row(&R::mfu, "mfu", kind::number(), kMfuConvention);
-    r.row(&R::memory_share, "memory_share", kind::number(), "Of the fullest device's memory.");
+    r.row(&R::memory_share, "memory_share", kind::number(),
+          "Of the memory of the device that needs most.");
     r.row(&R::goodput, "goodput", kind::fraction(true), "");
     r.row(&R::effective_tokens_per_second, "effective_tokens_per_second",
           kind::object(quantiles_record), "Over the elapsed time.");

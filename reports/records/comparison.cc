@@ -381,7 +381,7 @@ const Record<Comparison>& comparison_record() {
     r.row(&R::terms, "terms_seconds", kind::list(compared_row_record),
           "Of the best layouts' steps.");
     r.row(&R::fullest_stage, "fullest_stage_bytes", kind::list(compared_row_record),
-          "What a device of the best layouts' fullest stage holds.");
+          "What a device of the best layouts' largest stage holds.");
     r.row(&R::sent, "sent_bytes", kind::list(compared_row_record),
           "By one rank of the busiest stage in a step, by group and link.");
     r.row(&R::ranking, "ranking", kind::list(compared_layout_record), "");

@@ -16,7 +16,8 @@ const Record<MemoryVerdict>& memory_verdict_record() {
     r.row(&R::fits, "fits", kind::flag(), "Whether it fits; else the other keys say why not.")
         .required();
     r.row(&R::rule, "rule", kind::text(), "The rule that it breaks.").only_if(too_large);
-    r.row(&R::needed, "needed_bytes", amount, "What the fullest device needs.").only_if(too_large);
+    r.row(&R::needed, "needed_bytes", amount, "What the device that needs most takes.")
+        .only_if(too_large);
     r.row(&R::available, "available_bytes", amount, "What a device has.").only_if(too_large);
     r.row(&R::sentence, "sentence", kind::text(), "The same in words.").only_if(too_large);
     r.row(&R::smallest_change, "smallest_change", kind::text(),

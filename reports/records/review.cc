@@ -75,7 +75,7 @@ const Record<LaunchFacts>& launch_facts_record() {
           "What was not understood, or is not modelled.");
     r.row(&R::harmless, "harmless", kind::texts(), "Options that change neither time nor memory.");
     r.row(&R::environment, "environment", kind::list(environment_note_record),
-          "Variables that change time or memory; they are not priced.");
+          "Variables that change time or memory; their effect is not predicted.");
     return r.all_required();
   }();
   return record;

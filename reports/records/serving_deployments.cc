@@ -194,7 +194,7 @@ const Record<planner::ServingChoice>& serving_choice_record() {
     r.row(&C::tokens_per_second_per_gpu, "output_tokens_per_second_per_gpu", kind::number(),
           "Throughput.");
     r.row(&C::tokens_per_second_per_user, "tokens_per_second_per_user", kind::number(),
-          "1 / TPOT.");
+          "1 / mean TPOT.");
     r.row(&C::token_spread, "token_spread", kind::number(), "Relative, of TPOT.");
     r.row(&C::first_token_spread, "first_token_spread", kind::number(), "Relative, of TTFT.");
     r.row_at<double>(

@@ -99,8 +99,10 @@ const Record<planner::ServingWhatIf>& serving_what_if_record() {
     r.row(&W::name, "change", kind::text(), "What is changed.");
     r.row(&W::gpus, "gpus", kind::integer({.low = 0}), "GPUs; 0: no deployment meets the limits.");
     r.row(&W::deployment, "deployment", kind::text(), "What runs.");
-    r.row(&W::ttft, "ttft_seconds", kind::optional(kPlainSeconds()), "Mean time to first token.");
-    r.row(&W::tpot, "tpot_seconds", kind::optional(kPlainSeconds()), "Mean time per output token.");
+    r.row(&W::ttft, "ttft_seconds", kind::optional(kPlainSeconds()),
+          "Time to first token, as limits are.");
+    r.row(&W::tpot, "tpot_seconds", kind::optional(kPlainSeconds()),
+          "Time per output token, as limits are.");
     r.row(&W::million_output, "million_output_tokens", kind::optional_number(),
           "Price of a million output tokens.");
     return r;

@@ -142,6 +142,10 @@ std::string frontier_labels(const std::vector<planner::ServingParetoPoint>& fron
   return out;
 }
 
+bool is_simulated(const ServingPlanFile& file) {
+  return !file.plan.choices.empty() && file.plan.choices.front().simulated_ttft.has_value();
+}
+
 std::string choice_mark(const ServingPlanFile& file, const ServicePlane& plane,
                         html::LabelPlaces& places) {
   if (file.plan.choices.empty()) return "";
@@ -182,8 +186,8 @@ std::string service_frontier_chart(const ServingPlanFile& file) {
        .caption = fmt::format(
            "Throughput of a {} against speed of a user, in closed form. Each point is the best "
            "layout at a number of users; hollow points miss a limit. The large point is the first "
-           "choice at the asked load.",
-           service_noun(file)),
+           "choice at the asked load{}.",
+           service_noun(file), is_simulated(file) ? ", simulated" : ""),
        .width = kServiceWidth,
        .height = kServiceHeight},
       body);

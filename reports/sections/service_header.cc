@@ -85,17 +85,18 @@ std::string cost_tile_of(const ServingPlanFile& file, const planner::ServingChoi
     return service_tile("cost per million tokens", "–", "no price is known for this cluster");
   }
   const planner::ServingMoney& money = *best.money;
+  // The top line has the date of example prices.
   std::string prices;
-  if (file.prices) {
-    prices =
-        fmt::format("; {}prices of {}", file.prices->example ? "example " : "", file.prices->date);
+  if (file.prices && !file.prices->example) {
+    prices = fmt::format("; prices of {}", file.prices->date);
   }
   return service_tile(
       "cost per million tokens",
       fmt::format("{} {}", number_text(money.million_total.value, 3), file.currency),
-      fmt::format("input {}, output {}; {} {} an hour{}", interval_words(money.million_input),
-                  interval_words(money.million_output), number_text(money.per_hour), file.currency,
-                  prices));
+      fmt::format("90 % interval: {}–{}; input {}, output {}; {} {} an hour{}",
+                  number_text(money.million_total.low, 3), number_text(money.million_total.high, 3),
+                  interval_words(money.million_input), interval_words(money.million_output),
+                  number_text(money.per_hour), file.currency, prices));
 }
 
 std::string energy_tile(const ServingPlanFile& file) {
@@ -103,8 +104,10 @@ std::string energy_tile(const ServingPlanFile& file) {
   const planner::ServingEnergy& energy = *file.details->energy;
   return service_tile(
       "energy per million tokens", number_text(energy.million_total.value, 3) + " kWh",
-      fmt::format("input {}, output {}; {} kW with PUE", interval_words(energy.million_input),
-                  interval_words(energy.million_output), number_text(energy.kilowatts.value, 3)));
+      fmt::format("90 % interval: {}–{}; input {}, output {}; {} kW with PUE",
+                  number_text(energy.million_total.low, 3),
+                  number_text(energy.million_total.high, 3), interval_words(energy.million_input),
+                  interval_words(energy.million_output), interval_words(energy.kilowatts)));
 }
 
 std::string service_tiles(const ServingPlanFile& file) {
@@ -120,12 +123,13 @@ html::TableRow first_row(const ServingPlanFile& file, const planner::ServingChoi
   const auto ms = [](Seconds time) {
     return html::TableCell(number_text(time / milliseconds(1), 3), time / milliseconds(1));
   };
+  const planner::ServiceTimes times = planner::limited_times(one);
   const auto number = [](double value) { return html::TableCell(number_text(value, 3), value); };
   return {
       html::TableCell(count_text(one.gpus), one.gpus),
       html::layout_code(planner::short_name(one.deployment), planner::short_name(one.deployment)),
-      ms(one.simulated_ttft.value_or(one.state.state.ttft)),
-      ms(one.simulated_tpot.value_or(one.state.state.tpot)),
+      ms(times.ttft),
+      ms(times.tpot),
       number(one.tokens_per_second_per_gpu),
       number(one.tokens_per_second_per_user),
       one.money ? number(one.money->million_total.value) : html::TableCell("–"),

@@ -35,6 +35,19 @@ std::string frontier_section(const ServingPlanFile& file) {
                                                           serving_pareto_table(file))));
 }
 
+// Means in closed form sized the service; what they are in the simulation of the asked load.
+std::string simulated_means(const ServingPlanFile& file) {
+  if (file.percentile > 0) return "";
+  for (const planner::ServingLoadPoint& one : file.details->loads) {
+    if (!one.asked) continue;
+    return fmt::format(
+        " Limits are compared with means in closed form. In the simulation of the asked load mean "
+        "TTFT is {} and mean TPOT {}.",
+        latency_text(one.ttft.mean), latency_text(one.tpot.mean));
+  }
+  return "";
+}
+
 std::string knee_sentence(const ServingPlanFile& file) {
   const auto words = [&](const char* name, const std::optional<double>& knee) {
     return knee ? fmt::format("{} has its knee at {} {}.", name, number_text(*knee, 3),
@@ -47,7 +60,7 @@ std::string knee_sentence(const ServingPlanFile& file) {
     text += fmt::format(" The deployment serves at most {} requests/s, limits aside.",
                         number_text(file.details->largest_rate, 3));
   }
-  return text;
+  return text + simulated_means(file);
 }
 
 std::string loads_table(const ServingPlanFile& file) {
@@ -61,7 +74,9 @@ std::string loads_table(const ServingPlanFile& file) {
     html::TableRow row{html::TableCell(number_text(load_of(one), 3), load_of(one))};
     if (closed) row.emplace_back(number_text(one.request_rate, 3), one.request_rate);
     for (const Percentiles* times : {&one.ttft, &one.tpot}) {
-      for (const Seconds time : {times->p50, times->p90, times->p99}) row.push_back(ms(time));
+      for (const Seconds time : {times->mean, times->p50, times->p90, times->p99}) {
+        row.push_back(ms(time));
+      }
     }
     row.emplace_back(number_text(one.output_tokens_per_second, 4), one.output_tokens_per_second);
     row.emplace_back(percent_text(one.busy_share), one.busy_share);
@@ -71,8 +86,8 @@ std::string loads_table(const ServingPlanFile& file) {
   }
   std::vector<html::Heading> headings{{std::string(load_noun(file.load)), true}};
   if (closed) headings.push_back({"served requests/s", true});
-  for (const char* name : {"p50 TTFT", "p90 TTFT", "p99 TTFT", "p50 TPOT", "p90 TPOT", "p99 TPOT",
-                           "output tokens/s", "busy"}) {
+  for (const char* name : {"mean TTFT", "p50 TTFT", "p90 TTFT", "p99 TTFT", "mean TPOT", "p50 TPOT",
+                           "p90 TPOT", "p99 TPOT", "output tokens/s", "busy"}) {
     headings.push_back({name, true});
   }
   headings.push_back({"limits"});
@@ -151,12 +166,18 @@ std::string service_memory_table(const ServingPlanFile& file) {
   return html::table("Parts of the memory", headings, rows);
 }
 
+// A prefill pool decodes nothing: its cache has prompts alone.
 std::string cache_sentence(const planner::ServicePoolDetails& pool) {
-  return fmt::format(
-      "{}: the cache of an attention group holds {} tokens; {} requests of the asked length run "
-      "together at most, {} run under the load.",
+  const bool one = pool.admitted == 1.0;
+  std::string text = fmt::format(
+      "{}: the cache of an attention group holds {} tokens; {} {} of the asked length {} at once",
       pool_words(pool), number_text(pool.memory.kv_tokens), number_text(pool.admitted, 3),
-      number_text(pool.running, 3));
+      one ? "request" : "requests", one ? "fits" : "fit");
+  if (pool.pool != planner::ServicePool::prefill) {
+    text += fmt::format(", {} {} under the load", number_text(pool.running, 3),
+                        pool.running == 1.0 ? "runs" : "run");
+  }
+  return text + ".";
 }
 
 std::string memory_section(const ServingPlanFile& file) {
@@ -177,8 +198,8 @@ std::string step_words(const planner::ServingStepParts& step) {
   if (step.step == planner::ServedStep::prefill) {
     return fmt::format("prefill of {} tokens", number_text(step.tokens));
   }
-  return fmt::format("decode of {} sequences at {} tokens", number_text(step.sequences, 3),
-                     number_text(step.tokens));
+  return fmt::format("decode of {} {} at {} tokens", number_text(step.sequences, 3),
+                     step.sequences == 1.0 ? "sequence" : "sequences", number_text(step.tokens));
 }
 
 std::string step_bars(const ServingPlanFile& file) {
@@ -271,8 +292,11 @@ Table page_money_table(const ServingPlanFile& file) {
 }
 
 std::string cost_section(const ServingPlanFile& file) {
-  std::string body = html::table("Cost of tokens under the asked load, with 90 % intervals",
-                                 page_money_table(file));
+  const bool priced = has_money(file);
+  std::string body =
+      html::table(fmt::format("{} of tokens under the asked load, with 90 % intervals",
+                              priced ? "Cost" : "Energy"),
+                  page_money_table(file));
   if (file.details && file.details->energy) {
     const planner::ServingEnergy& energy = *file.details->energy;
     html::TableRows rows;
@@ -291,11 +315,12 @@ std::string cost_section(const ServingPlanFile& file) {
         {{"of"}, {"value", true}, {"low", true}, {"high", true}, {"unit"}, {"basis"}}, rows);
   }
   if (body.empty()) return "";
-  std::string says =
-      "GPUs are paid by the hour, used or not. Cost and energy are split between input and output "
+  std::string says = fmt::format(
+      "{}Cost and energy are split between input and output "
       "by the time that prompts take. The column \"all kWh/M output\" divides all energy by the "
-      "output tokens alone.";
-  if (file.prices && file.prices->example) {
+      "output tokens alone.",
+      priced ? "GPUs are paid by the hour, used or not. " : "No price is known for this cluster. ");
+  if (priced && file.prices && file.prices->example) {
     says += fmt::format(" Prices are those of {} ({}), an example and no offer.", file.prices->name,
                         file.prices->date);
   }
@@ -303,15 +328,19 @@ std::string cost_section(const ServingPlanFile& file) {
 }
 
 std::string changes_section(const ServingPlanFile& file) {
-  const std::string table = html::table("The same question with one thing changed, in closed form",
-                                        serving_what_ifs_table(file));
+  const std::string how =
+      file.percentile > 0 ? "simulated at " + percentile_text(file.percentile) : "in closed form";
+  const std::string table =
+      html::table("The same question with one thing changed, " + how, serving_what_ifs_table(file));
   return html::section(
       "what-changes", "What would change it",
       table.empty()
           ? html::paragraph("This plan has no what-ifs. Run its command again with --what-if.")
-          : html::paragraph("Each row searches all layouts again. A row without GPUs has no "
-                            "deployment that meets the limits and the engine's rules on the GPUs "
-                            "that are allowed.") +
+          : html::paragraph(
+                "Each row searches all layouts again, as the plan does; \"as asked\" is "
+                "the plan's answer. A row without GPUs has no "
+                "deployment that meets the limits and the engine's rules on the GPUs "
+                "that are allowed.") +
                 table);
 }
 
@@ -319,9 +348,13 @@ std::string deployments_section(const ServingPlanFile& file) {
   if (file.plan.choices.empty()) return "";
   return html::section(
       "deployments", "Deployments",
-      html::paragraph(fmt::format("{} valid layouts of a replica were compared.",
-                                  count_text(file.plan.layouts))) +
-          html::table("Deployments, best first; TTFT and TPOT are means in closed form",
+      html::paragraph(fmt::format(
+          "{} valid {} of a replica {} compared.", count_text(file.plan.layouts),
+          file.plan.layouts == 1 ? "layout" : "layouts", file.plan.layouts == 1 ? "was" : "were")) +
+          html::table(file.percentile > 0
+                          ? "Deployments, best first; means and percentiles of a row are of one "
+                            "simulation, or means in closed form"
+                          : "Deployments, best first; TTFT and TPOT are means in closed form",
                       serving_choices_table(file)));
 }
 

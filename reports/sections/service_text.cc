@@ -22,14 +22,12 @@ std::string at_words(const ServingPlanFile& file) {
 
 planner::LatencyRange ttft_of(const ServingPlanFile& file, const planner::ServingChoice& best) {
   if (file.details) return file.details->ttft;
-  return planner::latency_range(best.simulated_ttft.value_or(best.state.state.ttft),
-                                best.first_token_spread);
+  return planner::latency_range(planner::limited_times(best).ttft, best.first_token_spread);
 }
 
 planner::LatencyRange tpot_of(const ServingPlanFile& file, const planner::ServingChoice& best) {
   if (file.details) return file.details->tpot;
-  return planner::latency_range(best.simulated_tpot.value_or(best.state.state.tpot),
-                                best.token_spread);
+  return planner::latency_range(planner::limited_times(best).tpot, best.token_spread);
 }
 
 std::string met_verdict(const ServingPlanFile& file, const planner::ServingChoice& best) {
@@ -69,6 +67,11 @@ std::string missed_verdict(const ServingPlanFile& file) {
                       planner::short_name(best.deployment), gpus_words(file, best.gpus),
                       latency_range_text(ttft_of(file, best)),
                       latency_range_text(tpot_of(file, best)), at_words(file));
+  const Seconds whole = planner::limited_times(best).e2e;
+  if (file.limits.e2e && whole > *file.limits.e2e) {
+    text += fmt::format(" E2E on average is {}; the limit is {}.", latency_text(whole),
+                        latency_text(*file.limits.e2e));
+  }
   return text;
 }
 
@@ -93,6 +96,9 @@ std::string why_not_fewer_of(const ServingPlanFile& file) {
   const planner::ServiceDetails& details = *file.details;
   if (details.asked_gpus) {
     return fmt::format("The question states {}.", gpus_words(file, *details.asked_gpus));
+  }
+  if (!details.smaller && file.plan.choices.front().gpus == 1) {
+    return fmt::format("One {} is the smallest deployment.", service_noun(file));
   }
   if (!details.smaller) {
     return "Each pool has one replica. Smaller layouts are rejected, or need more GPUs for this "
@@ -149,7 +155,10 @@ std::string how_sure_of(const ServingPlanFile& file) {
   if (file.plan.choices.empty()) return "";
   const planner::ServingChoice& best = file.plan.choices.front();
   std::string text;
-  if (best.gpus_low > 0 && best.gpus_high > 0) {
+  if (best.gpus_low > 0 && best.gpus_low == best.gpus_high) {
+    text = fmt::format("At both ends of the steps' 90 % interval the load needs {}.",
+                       gpus_words(file, best.gpus_low));
+  } else if (best.gpus_low > 0 && best.gpus_high > 0) {
     text = fmt::format("With steps at the ends of their 90 % interval, the load needs {} to {}.",
                        count_text(best.gpus_low), gpus_words(file, best.gpus_high));
   } else {
@@ -183,9 +192,15 @@ std::string service_load_text(const ServingLoad& load) {
   const std::string lengths = fmt::format("{} + {} tokens", number_text(mean_input(load.lengths)),
                                           number_text(mean_output(load.lengths)));
   if (load.kind == LoadKind::closed_loop) {
-    return fmt::format("{} users with {}", number_text(load.concurrency), lengths);
+    return fmt::format("{} {} with {}", number_text(load.concurrency),
+                       load.concurrency == 1.0 ? "user" : "users", lengths);
   }
   return fmt::format("{} requests/s of {}", number_text(load.request_rate), lengths);
+}
+
+bool has_money(const ServingPlanFile& file) {
+  return std::any_of(file.plan.choices.begin(), file.plan.choices.end(),
+                     [](const planner::ServingChoice& one) { return one.money.has_value(); });
 }
 
 std::string percentile_text(double percentile) {
@@ -217,7 +232,7 @@ std::string service_subject(const ServingPlanFile& file) {
 
 std::vector<std::string> service_tags(const ServingPlanFile& file) {
   std::vector<std::string> tags;
-  if (file.prices && file.prices->example) {
+  if (file.prices && file.prices->example && has_money(file)) {
     tags.push_back(fmt::format("example prices of {}, no offer", file.prices->date));
   }
   if (!file.learning) tags.emplace_back("not corrected by results of this service");

@@ -18,6 +18,8 @@ std::string latency_range_text(const planner::LatencyRange& range);
 std::string service_load_text(const ServingLoad& load);
 // "p99"; "mean" where the limits are of means.
 std::string percentile_text(double percentile);
+// Tells whether the price of some choice is known.
+bool has_money(const ServingPlanFile& file);
 // "requests/s", "users".
 std::string_view load_noun(const ServingLoad& load);
 // "GPU", "cores".

@@ -21,7 +21,7 @@ void add_step_transfers(Table& table, const char* step, const StepEstimate& esti
 }  // namespace
 
 Table serving_memory_table(const ReplicaMemory& memory) {
-  Table table{"memory of the fullest rank",
+  Table table{"memory of the rank that needs most",
               {{"part", "part", ""}, {"gib", "memory", "GiB"}, {"percent", "share", "%", 3}},
               {}};
   const auto add = [&](const char* name, Bytes amount) {

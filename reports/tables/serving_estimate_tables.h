@@ -7,7 +7,7 @@
 
 namespace meshwright::reports {
 
-// One row a part of the fullest rank's memory.
+// One row a part of the memory of the rank that needs most.
 Table serving_memory_table(const ReplicaMemory& memory);
 // One row a term of a step: prefill and decode beside each other.
 Table serving_terms_table(const ServingEstimate& estimate);

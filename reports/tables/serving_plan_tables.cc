@@ -24,18 +24,21 @@ std::string ranged_text(const planner::Ranged& ranged) {
 }  // namespace
 
 Table serving_choices_table(const ServingPlanFile& file) {
-  const std::string at = file.percentile > 0 ? "p" + number_text(file.percentile) : "mean";
+  const bool asks_percentile = file.percentile > 0;
+  const std::string mean_word = asks_percentile ? "mean " : "";
+  const std::string at = asks_percentile ? "p" + number_text(file.percentile) : "simulated";
   Table table{"deployments",
               {{"rank", "", "", 3},
                {"deployment", "deployment", ""},
                {"gpus", "GPUs (90 %)", ""},
-               {"ttft_ms", "TTFT", "ms", 3},
-               {"tpot_ms", "TPOT", "ms", 3},
+               {"ttft_ms", mean_word + "TTFT", "ms", 3},
+               {"tpot_ms", mean_word + "TPOT", "ms", 3},
                {"ttft_at_ms", at + " TTFT", "ms", 3},
                {"tpot_at_ms", at + " TPOT", "ms", 3},
+               {"source", "times", ""},
                {"tokens_per_second_per_gpu", "tok/s/GPU", "", 4},
                {"tokens_per_second_per_user", "tok/s/user", "", 3},
-               {"largest_rate", "most", "req/s", 3},
+               {"largest_rate", asks_percentile ? "most by means" : "most", "req/s", 3},
                {"idle", "idle P/D", ""},
                {"meets", "meets", ""}},
               {}};
@@ -43,17 +46,19 @@ Table serving_choices_table(const ServingPlanFile& file) {
   for (const planner::ServingChoice& one : file.plan.choices) {
     const bool pools = one.deployment.prefill.has_value();
     const bool simulated = one.simulated.has_value();
+    const planner::ServiceTimes means = planner::mean_times(one);
     const auto at_percentile = [&](const std::optional<Seconds>& value, Seconds mean) {
       if (value) return optional_ms(value);
-      return simulated && file.percentile <= 0 ? time_in_ms(mean) : Cell();
+      return simulated && !asks_percentile ? time_in_ms(mean) : Cell();
     };
+    const char* source = one.simulated_ttft ? "simulated" : "closed form";
     table.rows.push_back(
-        {++rank, planner::short_name(one.deployment), gpus_text(one),
-         time_in_ms(one.state.state.ttft), time_in_ms(one.state.state.tpot),
+        {++rank, planner::short_name(one.deployment), gpus_text(one), time_in_ms(means.ttft),
+         time_in_ms(means.tpot),
          at_percentile(one.simulated_ttft, simulated ? one.simulated->ttft.mean : Seconds{}),
          at_percentile(one.simulated_tpot, simulated ? one.simulated->tpot.mean : Seconds{}),
-         one.tokens_per_second_per_gpu, one.tokens_per_second_per_user,
-         one.largest_rate > 0 ? Cell(one.largest_rate) : Cell(),
+         asks_percentile ? Cell(std::string(source)) : Cell(), one.tokens_per_second_per_gpu,
+         one.tokens_per_second_per_user, one.largest_rate > 0 ? Cell(one.largest_rate) : Cell(),
          pools ? Cell(fmt::format("{:.0f}/{:.0f} %", one.state.prefill_idle * 100,
                                   one.state.decode_idle * 100))
                : Cell(),
@@ -132,12 +137,15 @@ Table serving_explanation_table(const ServingPlanFile& file) {
 }
 
 Table serving_what_ifs_table(const ServingPlanFile& file) {
-  Table table{"the same question with one thing changed (closed form)",
+  const bool asks_percentile = file.percentile > 0;
+  const std::string at = asks_percentile ? "p" + number_text(file.percentile) + " " : "";
+  Table table{asks_percentile ? "the same question with one thing changed (simulated)"
+                              : "the same question with one thing changed (closed form)",
               {{"change", "change", ""},
                {"gpus", "GPUs", ""},
                {"deployment", "deployment", ""},
-               {"ttft_ms", "TTFT", "ms", 3},
-               {"tpot_ms", "TPOT", "ms", 3},
+               {"ttft_ms", at + "TTFT", "ms", 3},
+               {"tpot_ms", at + "TPOT", "ms", 3},
                {"million_output", file.currency + "/M output", "", 3}},
               {}};
   for (const planner::ServingWhatIf& one : file.what_ifs) {

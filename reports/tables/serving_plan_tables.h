@@ -7,7 +7,7 @@
 
 namespace meshwright::reports {
 
-// One row a deployment, best first.
+// One row a deployment, best first. Means beside a percentile are of the same simulation.
 Table serving_choices_table(const ServingPlanFile& file);
 // What the best deployments cost.
 Table serving_money_table(const ServingPlanFile& file);

@@ -74,7 +74,7 @@ const Record<ReplicaWeights>& replica_weights_record() {
   static const Record<ReplicaWeights> record = [] {
     using W = ReplicaWeights;
     const auto amount = kind::base_amount<Bytes>();
-    Record<W> r("Bytes of the weights of the fullest rank.");
+    Record<W> r("Bytes of the weights of the rank that needs most.");
     r.row(&W::attention, "attention_bytes", amount, "Attention's projections.");
     r.row(&W::dense, "dense_bytes", amount, "MLP, shared experts, norms and router.");
     r.row(&W::experts, "experts_bytes", amount, "Routed experts.");
@@ -232,7 +232,7 @@ const Record<ReplicaMemory>& replica_memory_record() {
   static const Record<ReplicaMemory> record = [] {
     using M = ReplicaMemory;
     const auto amount = kind::base_amount<Bytes>();
-    Record<M> r("Memory of the fullest rank, and what it holds of requests.");
+    Record<M> r("Memory of the rank that needs most, and what it holds of requests.");
     r.row(&M::device, "device_bytes", amount, "Memory that programs may use.");
     r.row(&M::fraction, "fraction", kind::number({0.0, 1.0}), "The engine's memory fraction.");
     r.row(&M::weights, "weights", kind::object(replica_weights_record), "Weights.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fullest GPU of each report's best layout holds.
+// What the GPU that needs most of each report's best layout holds.
 
 import type { Chart } from "./charts";
 import { compared_of, stacked } from "./compared";
@@ -11,5 +11,5 @@ import type { Theme } from "./theme";
 export function compared_memory_chart(report: Report, theme: Theme, width: number): Chart | null {
   const compared = compared_of(report);
   if (compared === null) return null;
-  return stacked(compared, compared.fullest_stage_bytes, theme, width, { axis: `memory of the fullest ${compared_device_noun(compared)}, GiB`, unit: kGibibyte, text: memory_text });
+  return stacked(compared, compared.fullest_stage_bytes, theme, width, { axis: `memory of the ${compared_device_noun(compared)} that needs most, GiB`, unit: kGibibyte, text: memory_text });
 }

@@ -68,9 +68,10 @@ TEST(ServingEnvironment, DockerSetsVariables) {
 // GPUs of the process.
 
 TEST(ServingGpus, AProcessNeedsAllOfItsGpus) {
-  for (const char* start : {"CUDA_VISIBLE_DEVICES=0,1 vllm serve m",
-                            "docker run --gpus '\"device=0,1\"' vllm/vllm-openai:v0.11.0 --model m",
-                            "docker run --gpus 2 vllm/vllm-openai:v0.11.0 --model m"}) {
+  for (const char* start :
+       {"CUDA_VISIBLE_DEVICES=0,1 vllm serve m", "HIP_VISIBLE_DEVICES=0,1 vllm serve m",
+        "docker run --gpus '\"device=0,1\"' vllm/vllm-openai:v0.11.0 --model m",
+        "docker run --gpus 2 vllm/vllm-openai:v0.11.0 --model m"}) {
     EXPECT_THAT(surrounded(std::string(start) + " -tp 4\n").not_understood,
                 ElementsAre(AllOf(Field(&NotUnderstood::said, "2 GPUs that the process may use"),
                                   Field(&NotUnderstood::why, HasSubstr("uses 4")))))

@@ -6,6 +6,7 @@
 #include "reports/html/escape.h"
 #include "reports/page.h"
 #include "reports/sections/service_charts.h"
+#include "reports/tables/serving_plan_tables.h"
 #include "reports/text/text.h"
 #include "tests/unit/reports/service_fixture.h"
 
@@ -81,6 +82,72 @@ TEST(ServicePage, TableOfLoadsSaysServedRatesOfUsersOnly) {
   file.load.kind = LoadKind::closed_loop;
   for (planner::ServingLoadPoint& point : file.details->loads) point.users = 8;
   EXPECT_THAT(service_html(file), HasSubstr("served requests/s"));
+}
+
+// The cell of a row under a key; nothing: the table has no such column.
+Cell cell_of(const Table& table, std::size_t row, std::string_view key) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key == key) return table.rows.at(row).at(i);
+  }
+  return {};
+}
+
+// A mean in closed form may exceed a simulated percentile: they never share a row.
+TEST(ServingChoicesTable, HasMeansAndPercentilesOfOneSimulation) {
+  ServingPlanFile file = sample_service();
+  planner::ServingChoice& first = file.plan.choices.at(0);
+  ASSERT_TRUE(first.simulated && first.simulated_ttft);
+  first.state.state.ttft = seconds(9);
+  first.state.state.tpot = seconds(9);
+  planner::ServingChoice& last = file.plan.choices.back();
+  last.simulated.reset();
+  last.simulated_ttft.reset();
+  last.simulated_tpot.reset();
+  const Table table = serving_choices_table(file);
+  EXPECT_EQ(cell_of(table, 0, "ttft_ms"), time_in_ms(first.simulated->ttft.mean));
+  EXPECT_EQ(cell_of(table, 0, "tpot_ms"), time_in_ms(first.simulated->tpot.mean));
+  EXPECT_EQ(cell_of(table, 0, "ttft_at_ms"), time_in_ms(*first.simulated_ttft));
+  EXPECT_EQ(cell_of(table, 0, "source"), Cell("simulated"));
+  const std::size_t end = table.rows.size() - 1;
+  EXPECT_EQ(cell_of(table, end, "ttft_ms"), time_in_ms(last.state.state.ttft));
+  EXPECT_EQ(cell_of(table, end, "ttft_at_ms"), Cell());
+  EXPECT_EQ(cell_of(table, end, "source"), Cell("closed form"));
+}
+
+// A prefill pool decodes nothing.
+TEST(ServicePage, SaysWhatAPrefillPoolHolds) {
+  ServingPlanFile file = sample_service();
+  planner::ServicePoolDetails& pool = file.details->pools.front();
+  pool.pool = planner::ServicePool::prefill;
+  pool.admitted = 1;
+  pool.running = 0;
+  const std::string page = seen(service_html(file));
+  EXPECT_THAT(page, HasSubstr("1 request of the asked length fits at once.</p>"));
+  EXPECT_THAT(page, Not(HasSubstr("0 run under the load")));
+}
+
+TEST(ServicePage, WithoutAPriceSpeaksOfNone) {
+  ServingPlanFile file = sample_service();
+  for (planner::ServingChoice& one : file.plan.choices) one.money.reset();
+  add_service_sentences(file);
+  const std::string page = seen(service_html(file));
+  EXPECT_THAT(page, HasSubstr("No price is known for this cluster."));
+  EXPECT_THAT(page, HasSubstr("Energy of tokens under the asked load"));
+  for (const char* words : {"no offer", "paid by the hour", "per million tokens (90 % interval"}) {
+    EXPECT_THAT(page, Not(HasSubstr(words)));
+  }
+}
+
+// Every number of the first screen has its interval, and what-ifs ask for the same percentile.
+TEST(ServicePage, HasIntervalsAndOneQuestion) {
+  const std::string page = seen(service_html(sample_service()));
+  EXPECT_EQ(count_of(page.substr(0, page.find("</header>")), "<span>90 % interval: "), 4U);
+  EXPECT_THAT(page, HasSubstr("The same question with one thing changed, simulated at p90"));
+  planner::ServingQuestion q = service_question();
+  q.percentile = 0;
+  const std::string means = seen(service_html(service_file_of(q)));
+  EXPECT_THAT(means, HasSubstr("In the simulation of the asked load mean TTFT is "));
+  EXPECT_THAT(means, HasSubstr("The same question with one thing changed, in closed form"));
 }
 
 TEST(ServicePage, NamesStayText) {

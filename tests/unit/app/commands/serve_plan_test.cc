@@ -36,6 +36,15 @@ TEST(ServePlan, AnswersWithDeploymentsMoneyAndFront) {
   }
 }
 
+TEST(ServePlan, AnswersAtThePercentile) {
+  const auto result =
+      run_program(with(kPlan, {"--tpot", "50ms", "--percentile", "p90", "--num-prompts", "100"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* words : {": p90 TTFT ", ", p90 TPOT ", "mean TTFT"}) {
+    EXPECT_NE(result.out.find(words), std::string::npos) << words << "\n" << result.out;
+  }
+}
+
 TEST(ServePlan, JsonObeysItsSchema) {
   const auto result = run_program(
       with(kPlan, {"--tpot", "50ms", "--percentile", "p99", "--what-if", "--format", "json"}));
@@ -46,6 +55,8 @@ TEST(ServePlan, JsonObeysItsSchema) {
   EXPECT_TRUE(answer["choices"][0]["meets_limits"].get<bool>());
   EXPECT_LE(answer["choices"][0]["tpot_at_percentile_seconds"].get<double>(), 0.05);
   EXPECT_GT(answer["what_ifs"].size(), 5U);
+  EXPECT_EQ(answer["what_ifs"][0]["change"], "as asked");
+  EXPECT_EQ(answer["what_ifs"][0]["gpus"], answer["choices"][0]["gpus"]);
 }
 
 // A trial reads model, cluster, engine and load back as they were asked.

@@ -13,6 +13,7 @@ namespace meshwright::app {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::HasSubstr;
 
 struct ShownLines {
   std::mutex mutex;
@@ -45,6 +46,15 @@ TEST(Progress, OfAShortSearchIsNotShown) {
   ShownLines lines;
   { Progress progress("searching layouts", lines.show(), std::chrono::hours(1)); }
   EXPECT_THAT(lines.all, testing::IsEmpty());
+}
+
+// 36 searches of 2 s each are 72 s; of 0.1 s they are 3.6 s, which are not announced.
+TEST(LongWait, IsAnnouncedPastFiveSeconds) {
+  const std::string text = long_wait_text(std::chrono::seconds(2), 36, "--ranking-only");
+  for (const char* words : {"about 72 s", "36 more searches", "took 2 s", "--ranking-only skips"}) {
+    EXPECT_THAT(text, HasSubstr(words));
+  }
+  EXPECT_EQ(long_wait_text(milliseconds(100), 36, "--ranking-only"), "");
 }
 
 }  // namespace

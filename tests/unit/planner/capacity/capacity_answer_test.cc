@@ -59,6 +59,11 @@ TEST(CapacityAnswer, WithABudgetTheFastestThatKeepsIt) {
 }
 
 // An exchange rate of days and cost that nobody stated recommends nothing.
+// Three GPU counts of one batch, and the grid.
+TEST(CapacityAnswer, CountsItsSearches) {
+  EXPECT_EQ(most_searches(small_question()), 3U + kGridSearches);
+}
+
 TEST(CapacityAnswer, WithoutALimitNothingIsRecommended) {
   const CapacityAnswer answer = rows_of(small_question());
   EXPECT_FALSE(answer.recommendation.recommended);
@@ -185,6 +190,8 @@ TEST(CapacityAnswer, LeversHoldTheirOwnSpreadAndTheGridItsCommand) {
     EXPECT_FALSE(lever.basis.empty()) << lever.name;
   }
   const WhatIfGrid& grid = answer.levers.grid;
+  // Failure rates need no search of their own.
+  EXPECT_LE(grid.cells.size() / grid.failure_rates.size(), kGridSearches);
   EXPECT_EQ(grid.cells.size(), grid.batch_factors.size() * grid.gpus.size() *
                                    grid.network_factors.size() * grid.failure_rates.size());
   const auto today =

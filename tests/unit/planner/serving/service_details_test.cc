@@ -199,9 +199,35 @@ bool has_change(const std::vector<ServingWhatIf>& answers, const std::string& na
                      [&](const ServingWhatIf& one) { return one.name == name; });
 }
 
+// The first row is the plan's own answer, and the others ask for the same percentile.
+TEST(ServingWhatIfs, AskTheQuestionOfThePlan) {
+  ServingQuestion q = small_service(200);
+  q.percentile = 90;
+  const ServingPlan plan = serving_plan(q);
+  ASSERT_FALSE(plan.choices.empty());
+  const ServingChoice& best = plan.choices.front();
+  ASSERT_TRUE(best.meets && best.simulated_ttft && best.simulated_tpot);
+  const std::vector<ServingWhatIf> answers = serving_what_ifs(q, plan);
+  ASSERT_GT(answers.size(), 5U);
+  EXPECT_EQ(answers.front().name, "as asked");
+  EXPECT_EQ(answers.front().gpus, best.gpus);
+  EXPECT_EQ(answers.front().deployment, short_name(best.deployment));
+  EXPECT_EQ(answers.front().ttft, best.simulated_ttft);
+  EXPECT_EQ(answers.front().tpot, best.simulated_tpot);
+  // Half the rate, asked as a plan of its own.
+  ServingQuestion half = q;
+  half.load.request_rate /= 2.0;
+  const ServingPlan alone = serving_plan(half);
+  const auto row = std::find_if(answers.begin(), answers.end(),
+                                [](const auto& one) { return one.name == "half the rate"; });
+  ASSERT_NE(row, answers.end());
+  EXPECT_EQ(row->gpus, alone.choices.front().gpus);
+}
+
 TEST(ServingWhatIfs, ChangeTheEngineFormatsAndContext) {
+  const ServingQuestion q = small_service(40);
   const std::vector<ServingWhatIf> answers =
-      serving_what_ifs(small_service(40), {shipped_engine("vllm-0.19")});
+      serving_what_ifs(q, serving_plan(q), {shipped_engine("vllm-0.19")});
   for (const char* name :
        {"as asked", "engine vllm-0.19", "fp8 cache", "fp8 weights", "prompts twice as long",
         "half of each prompt cached", "half the rate"}) {
@@ -218,7 +244,7 @@ TEST(ServingWhatIfs, LeaveOutWhatChangesNothing) {
   // Prompts of 5,000 tokens cannot double within 8,192 positions.
   q.load.lengths.input = 5000;
   q.scenario.model.max_position_embeddings = 8192;
-  const std::vector<ServingWhatIf> answers = serving_what_ifs(q);
+  const std::vector<ServingWhatIf> answers = serving_what_ifs(q, serving_plan(q));
   for (const char* name : {"fp8 cache", "half of each prompt cached", "limits twice as long",
                            "prompts twice as long"}) {
     EXPECT_FALSE(has_change(answers, name)) << name;

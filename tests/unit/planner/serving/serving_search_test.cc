@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "planner/serving/replica_search.h"
+#include "planner/serving/deployment_choices.h"
 #include "tests/unit/sim/serving/shipped.h"
 
 namespace meshwright::planner {
@@ -102,6 +102,81 @@ TEST(ServingPlan, OfPoolsWithoutStagesHasNone) {
     EXPECT_EQ(one.deployment.prefill->options.layout.pipeline_parallel_size, 1);
     EXPECT_EQ(one.deployment.pool.options.layout.pipeline_parallel_size, 1);
   }
+}
+
+ServingChoice choice_of(int gpus, double tpot_ms, double ttft_ms, int tensor) {
+  ServingChoice choice;
+  choice.deployment.pool.options.layout.tensor_parallel_size = tensor;
+  choice.deployment.pool.replicas = gpus / tensor;
+  choice.gpus = gpus;
+  choice.meets = true;
+  choice.state.state.requests_per_second = 20;
+  choice.state.state.tpot = milliseconds(tpot_ms);
+  choice.state.state.ttft = milliseconds(ttft_ms);
+  return choice;
+}
+
+// 20.01 and 20.04 ms are both shown as 20.0.
+TEST(BetterChoice, GoesFromGpusByTpotAndTtftToSmallReplicas) {
+  const ServingQuestion q = llama_question(20);
+  const ServingChoice slow_start = choice_of(12, 20.01, 408, 2);
+  EXPECT_TRUE(better_choice(q, choice_of(8, 30, 900, 2), slow_start));
+  EXPECT_TRUE(better_choice(q, choice_of(12, 19, 900, 2), slow_start));
+  EXPECT_TRUE(better_choice(q, choice_of(12, 20.04, 299, 4), slow_start));
+  EXPECT_FALSE(better_choice(q, slow_start, choice_of(12, 20.04, 299, 4)));
+  EXPECT_TRUE(better_choice(q, slow_start, choice_of(12, 20.04, 408.2, 4)));
+  EXPECT_FALSE(better_choice(q, slow_start, slow_start));
+  // Of 12 stated GPUs 8 serve as much: their tokens are cheaper.
+  ServingQuestion stated = q;
+  stated.gpus = 12;
+  EXPECT_TRUE(better_choice(stated, choice_of(8, 30, 900, 2), slow_start));
+}
+
+// A simulated choice is compared by its own times, not by the closed form's.
+TEST(BetterChoice, ComparesTheTimesThatAreShown) {
+  ServingQuestion q = llama_question(20);
+  q.percentile = 95;
+  ServingChoice simulated = choice_of(12, 25, 400, 2);
+  simulated.simulated.emplace();
+  simulated.simulated->tpot.mean = milliseconds(17);
+  simulated.simulated_ttft = milliseconds(300);
+  simulated.simulated_tpot = milliseconds(18);
+  EXPECT_EQ(mean_times(simulated).tpot, milliseconds(17));
+  EXPECT_EQ(limited_times(simulated).tpot, milliseconds(18));
+  EXPECT_TRUE(better_choice(q, simulated, choice_of(12, 20, 400, 2)));
+  // Of means alone the closed form is what limits are compared with.
+  simulated.simulated_ttft.reset();
+  simulated.simulated_tpot.reset();
+  EXPECT_EQ(limited_times(simulated).tpot, milliseconds(25));
+}
+
+// The answer at a percentile is never a choice that was not simulated.
+TEST(ServingPlan, AtAPercentileBeginsWithASimulatedChoice) {
+  ServingQuestion q = llama_question(20);
+  q.percentile = 90;
+  q.load.num_requests = 100;
+  q.simulated = 1;
+  std::vector<ServingChoice> choices = serving_plan(q).choices;
+  ASSERT_GT(choices.size(), 1U);
+  EXPECT_TRUE(choices.front().simulated_tpot.has_value());
+  EXPECT_NEAR(choices.front().tokens_per_second_per_user,
+              1.0 / choices.front().simulated->tpot.mean.value(), 1e-9);
+  choices.front().simulated.reset();
+  choices.front().simulated_ttft.reset();
+  choices.front().simulated_tpot.reset();
+  settle_first(q, choices);
+  EXPECT_TRUE(choices.front().simulated_tpot.has_value());
+}
+
+// Twice the replicas that means need: the ends of the interval have twice the GPUs, too.
+TEST(GpusAt, KeepsWhatAPercentileAdded) {
+  const ServingQuestion q = llama_question(20);
+  ServingChoice choice = serving_plan(q).choices.front();
+  const int slow = gpus_at(q, choice, 1.2);
+  EXPECT_EQ(gpus_at(q, choice, 1.0), choice.gpus);
+  choice.deployment.pool.replicas *= 2;
+  EXPECT_EQ(gpus_at(q, choice, 1.0), 2 * choice.gpus);
+  EXPECT_EQ(gpus_at(q, choice, 1.2), 2 * slow);
 }
 
 TEST(ServingPlan, OfMoreLoadOrTighterLimitsNeedsNoFewerGpus) {

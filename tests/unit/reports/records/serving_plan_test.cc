@@ -154,6 +154,33 @@ TEST(ServiceSentences, SayWhyOneReplicaFewerIsTooFew) {
   EXPECT_EQ(file.why_not_fewer, "");
 }
 
+TEST(ServiceSentences, OfOneGpuAreSingular) {
+  ServingPlanFile file = sample_service();
+  planner::ServingChoice& best = file.plan.choices.front();
+  best.deployment.pool.replicas = 1;
+  best.gpus = best.gpus_low = best.gpus_high = 1;
+  file.details->smaller.reset();
+  file.load.kind = LoadKind::closed_loop;
+  file.load.concurrency = 1;
+  add_service_sentences(file);
+  EXPECT_THAT(file.verdict, HasSubstr("1 GPU as 1 x "));
+  EXPECT_THAT(file.verdict, HasSubstr(" serves 1 user with"));
+  EXPECT_EQ(file.why_not_fewer, "One GPU is the smallest deployment.");
+  EXPECT_THAT(file.how_sure,
+              HasSubstr("At both ends of the steps' 90 % interval the load needs 1 GPU."));
+}
+
+TEST(ServiceSentences, SayWhichMeanOfRequestsIsMissed) {
+  ServingPlanFile file = sample_service();
+  planner::ServingChoice& best = file.plan.choices.front();
+  ASSERT_TRUE(best.simulated && best.simulated_ttft);
+  best.meets = false;
+  best.simulated->e2e.mean = seconds(6);
+  file.limits.e2e = seconds(5);
+  add_service_sentences(file);
+  EXPECT_THAT(file.verdict, HasSubstr("E2E on average is 6 s; the limit is 5 s."));
+}
+
 TEST(ServiceSentences, SayThatTheLoadNeedsMoreGpusThanAreAllowed) {
   ServingPlanFile file = sample_service();
   file.plan.choices.clear();
