@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 
 #include "calibrate/agenda.h"
@@ -287,10 +286,10 @@ class Calibrator {
     }
     if (world_.rank() == 0) divide_drift_out(profile);
     for (const auto& check : checks_) {
-      for (MeasuredPoint point : check->points()) {
-        scale(point.measurement, slowdown_);
-        profile.points.push_back(std::move(point));
-        if (world_.rank() == 0) events_.point(point, used());
+      for (const MeasuredPoint& point : check->points()) {
+        profile.points.push_back(point);
+        scale(profile.points.back().measurement, slowdown_);
+        if (world_.rank() == 0) events_.point(profile.points.back(), used());
       }
     }
     note_if_any(noisy_words(profile.points));
