@@ -43,6 +43,14 @@ void check_gpus(const LaunchedPool& pool, ServingLaunch& launch) {
   refuse_gpus(fmt::format("{} GPUs of a container", there), needed, pool, launch);
 }
 
+// A manifest with actions of Go's templates. A script may have them, too: docker's --format, and
+// chat templates.
+bool is_helm_template(std::string_view text) {
+  const bool manifest = text.starts_with("kind:") || text.starts_with("apiVersion:") ||
+                        contains(text, "\nkind:") || contains(text, "\napiVersion:");
+  return manifest && (contains(text, "{{ .") || contains(text, "{{- "));
+}
+
 // A prefill pool without a decode pool, or the other way round, is half a service.
 void check_roles(ServingLaunch& launch) {
   const auto has = [&](PoolRole role) {
@@ -80,7 +88,7 @@ bool names_serving_engine(std::string_view text) {
 
 ServingLaunch read_serving(std::string_view text, const std::string& file,
                            const ShellInputs& inputs) {
-  if (contains(text, "{{ .") || contains(text, "{{- ")) {
+  if (is_helm_template(text)) {
     throw InputError(file, "", "is a template of Helm, whose values are not in the file",
                      "render it with helm template CHART > rendered.yaml, and give that");
   }

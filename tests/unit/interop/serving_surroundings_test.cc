@@ -291,6 +291,15 @@ TEST(ServingManifest, ATemplateOfHelmIsRefused) {
               HasSubstr("is a template of Helm"));
 }
 
+TEST(ServingManifest, AScriptMayHaveTemplatesOfDockerAndOfChats) {
+  const ServingLaunch l = surrounded(
+      "docker inspect --format '{{ .State.Status }}' old\n"
+      "cat > chat.jinja <<'EOF'\n{{- bos_token }}\nEOF\n"
+      "vllm serve m -tp 4 --chat-template chat.jinja\n");
+  EXPECT_THAT(l.not_understood, IsEmpty());
+  EXPECT_EQ(l.pools.front().options.layout.tensor_parallel_size, 4);
+}
+
 // Docker compose.
 
 constexpr char kCompose[] =
