@@ -122,6 +122,14 @@ TEST(ServingNodes, AProcessOfAnotherNodeIsNoReplica) {
             2);
 }
 
+// One data rank here and one elsewhere: the process needs one GPU.
+TEST(ServingNodes, OneLocalDataRankLeavesTheOthersToOtherNodes) {
+  const std::string line = "CUDA_VISIBLE_DEVICES=0 vllm serve m --data-parallel-size 2 -ep ";
+  EXPECT_THAT(surrounded(line + "--data-parallel-size-local 1\n").not_understood, IsEmpty());
+  EXPECT_THAT(surrounded(line + "--nnodes 1\n").not_understood,
+              ElementsAre(Field(&NotUnderstood::said, "1 GPU that the process may use")));
+}
+
 // Options that were passed over although their value changes the answer.
 
 TEST(ServingOptionValues, WhatIsOnByDefaultMayBeSwitchedOff) {
