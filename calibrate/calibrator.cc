@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 
 #include "calibrate/agenda.h"
@@ -36,7 +35,7 @@ constexpr std::size_t kLooksPerStep = 2;
 std::string loaded_words(const std::optional<OtherProgram>& other, double slowdown) {
   if (!other && slowdown == 1.0) return "";
   std::string words = other ? other_program_words(*other) + " while this host was measured"
-                            : "other programs had the cores of ranks for a while";
+                            : "ranks waited for their cores";
   if (slowdown > 1.0) {
     words += fmt::format(": times of kernels and steps are {:.2f} times those of an idle host",
                          slowdown);
@@ -84,7 +83,9 @@ class Calibrator {
 
  private:
   // On a GPU the host's cores are not what is timed.
-  [[nodiscard]] Clock core_waits() const { return is_gpu() ? Clock{} : options_.measure.core_waits; }
+  [[nodiscard]] Clock core_waits() const {
+    return is_gpu() ? Clock{} : options_.measure.core_waits;
+  }
   [[nodiscard]] double used() const { return steady_clock_seconds() - start_; }
 
   void measure_all(Profile& profile) {
@@ -287,10 +288,10 @@ class Calibrator {
     }
     if (world_.rank() == 0) divide_drift_out(profile);
     for (const auto& check : checks_) {
-      for (MeasuredPoint point : check->points()) {
-        scale(point.measurement, slowdown_);
-        profile.points.push_back(std::move(point));
-        if (world_.rank() == 0) events_.point(point, used());
+      for (const MeasuredPoint& point : check->points()) {
+        profile.points.push_back(point);
+        scale(profile.points.back().measurement, slowdown_);
+        if (world_.rank() == 0) events_.point(profile.points.back(), used());
       }
     }
     note_if_any(noisy_words(profile.points));

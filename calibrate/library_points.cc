@@ -59,9 +59,7 @@ class LibraryPlanner {
   void add(Subject subject, Bytes amount) {
     points_.push_back({.subject = std::move(subject), .amount = amount});
   }
-  [[nodiscard]] bool fits(Bytes memory) const {
-    return memory <= limits_.bench_memory();
-  }
+  [[nodiscard]] bool fits(Bytes memory) const { return memory <= limits_.bench_memory(); }
 
   void add_attentions(Precision precision) {
     std::vector<AttentionShape> shapes = workload_.attentions;

@@ -172,9 +172,8 @@ void ServiceCheck::run() {
 
 // Returns the least share of a rank of this replica: the others wait for it.
 double ServiceCheck::run_load(std::int64_t sequences) {
-  const double share = share_with_core(core_waits_, [&] {
-    engine_->run(load_of(sequences, service_.pipeline_parallel_size));
-  });
+  const double share = share_with_core(
+      core_waits_, [&] { engine_->run(load_of(sequences, service_.pipeline_parallel_size)); });
   return 1.0 / replica_->host_max(1.0 / share);
 }
 

@@ -200,10 +200,6 @@ Json parse_model(const std::string& text, const std::string& file) {
   return interop::looks_like_huggingface(config) ? config : parse_json(text, file);
 }
 
-}  // namespace
-
-namespace {
-
 enum class ModelUse : std::uint8_t { training, service };
 
 ServedModel read_model(const std::string& path, ModelUse use, reports::Origin* origin) {

@@ -59,8 +59,10 @@ void PoolReading::nodes(OptionUse use, const Value& value) {
     pool_.follows = pool_.follows || value.words.empty() || flag_of(value);
   } else if (use == Use::node_rank) {
     if (known) pool_.follows = pool_.follows || integer_of(value, {0, 100'000}) > 0;
-  } else if (word == "mp" || word == "uni" || word == "1") {
+  } else if (word == "mp" || word == "uni") {
     return pass(value, "how worker processes are started");
+  } else if (word == "1" && spelled(value.key) == "nnodes") {
+    return pass(value, "one node, as without it");
   }
   pool_.spans_nodes = true;
   pass(value, kOtherNodes);

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "interop/read_launch/launch_text.h"
+#include "interop/serving/replica_hosts.h"
 #include "interop/serving/service_environment.h"
 #include "interop/serving/serving_command.h"
 #include "interop/serving/serving_manifest.h"
@@ -15,6 +16,8 @@
 
 namespace meshwright::interop {
 namespace {
+
+std::string gpus_text(int count) { return devices_text(ServedDevice::nvidia_gpu, count); }
 
 void refuse_gpus(const std::string& said, int needed, const LaunchedPool& pool,
                  ServingLaunch& launch) {
@@ -31,16 +34,24 @@ void check_gpus(const LaunchedPool& pool, ServingLaunch& launch) {
   const int needed = num_gpus(pool.options.layout) * pool.copies;
   const int there = pool.gpus_of_container, visible = pool.visible_gpus;
   if (visible > 0 && visible < needed && !pool.spans_nodes) {
-    return refuse_gpus(fmt::format("{} GPUs that the process may use", visible), needed, pool,
-                       launch);
+    return refuse_gpus(gpus_text(visible) + " that the process may use", needed, pool, launch);
   }
   if (there == 0) return;
   if (pool.nodes > 1) {
     if (there * pool.nodes == needed) return;
-    return refuse_gpus(fmt::format("{} nodes of {} GPUs", pool.nodes, there), needed, pool, launch);
+    return refuse_gpus(fmt::format("{} nodes of {}", pool.nodes, gpus_text(there)), needed, pool,
+                       launch);
   }
   if (needed == there || (there < needed && needed % there == 0)) return;
-  refuse_gpus(fmt::format("{} GPUs of a container", there), needed, pool, launch);
+  refuse_gpus(gpus_text(there) + " of a container", needed, pool, launch);
+}
+
+// A manifest with actions of Go's templates. A script may have them, too: docker's --format, and
+// chat templates.
+bool is_helm_template(std::string_view text) {
+  const bool manifest = text.starts_with("kind:") || text.starts_with("apiVersion:") ||
+                        contains(text, "\nkind:") || contains(text, "\napiVersion:");
+  return manifest && (contains(text, "{{ .") || contains(text, "{{- "));
 }
 
 // A prefill pool without a decode pool, or the other way round, is half a service.
@@ -80,7 +91,7 @@ bool names_serving_engine(std::string_view text) {
 
 ServingLaunch read_serving(std::string_view text, const std::string& file,
                            const ShellInputs& inputs) {
-  if (contains(text, "{{ .") || contains(text, "{{- ")) {
+  if (is_helm_template(text)) {
     throw InputError(file, "", "is a template of Helm, whose values are not in the file",
                      "render it with helm template CHART > rendered.yaml, and give that");
   }

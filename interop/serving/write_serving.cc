@@ -12,6 +12,12 @@
 namespace meshwright::interop {
 namespace {
 
+// vLLM docs/getting_started/installation: a repository for each kind of device.
+std::string vllm_image(ServedDevice device) {
+  if (device == ServedDevice::core) return "vllm/vllm-openai-cpu:";
+  return device == ServedDevice::amd_gpu ? "vllm/vllm-openai-rocm:" : "vllm/vllm-openai:";
+}
+
 std::string public_image(const ServingLaunch& launch, const ServingHosts& hosts, bool dynamo) {
   const std::string& version = launch.engine_version;
   const std::string tag = version.empty() ? "latest" : version;
@@ -22,11 +28,7 @@ std::string public_image(const ServingLaunch& launch, const ServingHosts& hosts,
     return fmt::format("nvcr.io/nvidia/ai-dynamo/{}:{}", runtime, tag);
   }
   const std::string with_v = version.empty() ? tag : "v" + version;
-  if (launch.engine == EngineKind::vllm) {
-    return (hosts.device == ServedDevice::amd_gpu ? "vllm/vllm-openai-rocm:"
-                                                  : "vllm/vllm-openai:") +
-           with_v;
-  }
+  if (launch.engine == EngineKind::vllm) return vllm_image(hosts.device) + with_v;
   if (launch.engine == EngineKind::sglang) return "lmsysorg/sglang:" + with_v;
   return "nvcr.io/nvidia/tensorrt-llm/release:" + tag;
 }

@@ -110,16 +110,22 @@ struct DeploymentFinder {
   }
 };
 
-}  // namespace
-
-namespace {
-
 // Rounded to the three digits that are shown.
 double as_shown(Seconds time) {
   const double value = time.value();
   if (value <= 0.0 || !std::isfinite(value)) return value;
   const double digit = std::pow(10.0, std::floor(std::log10(value)) - 2.0);
   return std::round(value / digit) * digit;
+}
+
+// Below 0: the first time is the shorter one as they are shown; 0: they are shown alike. A search
+// sorts many choices: times that are further apart than three digits tell need no rounding.
+double shown_difference(Seconds a, Seconds b) {
+  constexpr double kLargestDigit = 0.01;  // of a time: 1.00 and 1.01
+  const double difference = a.value() - b.value();
+  if (std::abs(difference) > kLargestDigit * std::max(a.value(), b.value())) return difference;
+  const double shown_a = as_shown(a), shown_b = as_shown(b);
+  return shown_a == shown_b ? 0.0 : shown_a < shown_b ? -1.0 : 1.0;
 }
 
 int replica_gpus(const Deployment& deployment) {
@@ -141,10 +147,10 @@ bool better_choice(const ServingQuestion& q, const ServingChoice& a, const Servi
   // At equal rates the fewer GPUs have the cheaper tokens.
   if (a.gpus != b.gpus) return a.gpus < b.gpus;
   const ServiceTimes first = limited_times(a), second = limited_times(b);
-  const double tpot_a = as_shown(first.tpot), tpot_b = as_shown(second.tpot);
-  if (tpot_a != tpot_b) return tpot_a < tpot_b;
-  const double ttft_a = as_shown(first.ttft), ttft_b = as_shown(second.ttft);
-  if (ttft_a != ttft_b) return ttft_a < ttft_b;
+  const double tpot = shown_difference(first.tpot, second.tpot);
+  if (tpot != 0.0) return tpot < 0.0;
+  const double ttft = shown_difference(first.ttft, second.ttft);
+  if (ttft != 0.0) return ttft < 0.0;
   return replica_gpus(a.deployment) < replica_gpus(b.deployment);
 }
 
@@ -205,8 +211,9 @@ int gpus_at(const ServingQuestion& q, const ServingChoice& choice, double factor
     return replicas_for(q.load.request_rate,
                         aggregated_rate(pool, divided(q.limits, times)) / times);
   };
-  const int means = replicas(1.0), asked = choice.deployment.pool.replicas;
-  const double added = means > 0 && asked > means ? double(asked) / means : 1.0;
+  const int asked = choice.deployment.pool.replicas;
+  const int means = q.percentile > 0 ? replicas(1.0) : asked;
+  const double added = means > 0 && asked > means ? static_cast<double>(asked) / means : 1.0;
   const double scaled = std::ceil(replicas(factor) * added - 1e-9);
   return static_cast<int>(std::min(double{kMostReplicas}, scaled)) * num_gpus(pool.options.layout);
 }

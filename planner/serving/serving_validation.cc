@@ -155,8 +155,7 @@ std::optional<ServiceAtHostSpeed> at_host_speed(ServiceAsRun service, const Serv
   if (!run) return std::nullopt;
   const ServingMetrics predicted = metrics_of(requests_at(*run, o.requests));
   const ComparedTimes decode = compared_steps(service, o, false);
-  const double slower =
-      one.predicted.output_tokens_per_second / predicted.output_tokens_per_second;
+  const double slower = one.predicted.output_tokens_per_second / predicted.output_tokens_per_second;
   return ServiceAtHostSpeed{.step_error = step_error(decode, compared_steps(service, o, true)),
                             .decode_error = decode_error(decode.medians()),
                             .tpot_error = tpot_error(predicted, one.measured),
@@ -170,9 +169,9 @@ double regret_of(const std::vector<ServingComparison>& services, bool host) {
   double chosen = 0, said = -1, best = 0;
   for (const ServingComparison& one : services) {
     const double ranks = std::max(1, one.observation.ranks);
-    const double throughput = (host ? one.at_host_speed->tokens_per_second
-                                    : one.measured.output_tokens_per_second) /
-                              ranks;
+    const double throughput =
+        (host ? one.at_host_speed->tokens_per_second : one.measured.output_tokens_per_second) /
+        ranks;
     best = std::max(best, throughput);
     if (one.predicted.output_tokens_per_second / ranks <= said) continue;
     said = one.predicted.output_tokens_per_second / ranks;

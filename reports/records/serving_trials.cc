@@ -44,7 +44,8 @@ const Record<ServiceAtHostSpeed>& service_at_host_speed_record() {
     Record<A> r("Errors of predictions for a host as fast as it was around the run.");
     r.named("ServiceAtHostSpeed");
     r.row(&A::step_error, "step_error", kind::number(), "Median over all steps.");
-    r.row(&A::decode_error, "decode_error", kind::number(), "Of the median step that only decodes.");
+    r.row(&A::decode_error, "decode_error", kind::number(),
+          "Of the median step that only decodes.");
     r.row(&A::tpot_error, "tpot_error", kind::number(), "Of the mean.");
     r.row(&A::ttft_error, "ttft_error", kind::number(), "Of the median.");
     r.row(&A::tokens_per_second, "output_tokens_per_second", kind::number(),

@@ -33,9 +33,8 @@ int graph_max_batch(const Engine& engine, const Device& device, const ReplicaOpt
 Engine with_step_factor(Engine engine, double factor) {
   engine.time_factor *= factor;
   engine.prefill_factor *= factor;
-  for (Seconds* time :
-       {&engine.host.step, &engine.host.sequence, &engine.host.prompt_token, &engine.host.layer,
-        &engine.host.expert_layer}) {
+  for (Seconds* time : {&engine.host.step, &engine.host.sequence, &engine.host.prompt_token,
+                        &engine.host.layer, &engine.host.expert_layer}) {
     *time *= factor;
   }
   return engine;

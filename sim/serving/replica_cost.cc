@@ -138,6 +138,7 @@ void set_host_cost(ReplicaCost& cost, const Model& model, const ReplicaOptions& 
   if (host == nullptr) return;
   cost.host_step = host->step;
   cost.host_sequence = host->sequence;
+  cost.host_prompt_token = {};
   cost.host_sample = host->logit * static_cast<double>(model.vocab_size);
   cost.host_eager = {};
   // The factors were fitted to runs on GPUs.

@@ -142,9 +142,8 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
     term *= factor;
     kernels += term;
   }
-  Seconds host =
-      cost.host_step + cost.host_sequence * step.decode_sequences + cost.host_sample * sampled +
-      cost.host_prompt_token * step.prefill_tokens;
+  Seconds host = cost.host_step + cost.host_sequence * step.decode_sequences +
+                 cost.host_sample * sampled + cost.host_prompt_token * step.prefill_tokens;
   // The GPU waits where launches take longer than kernels.
   if (!graph) host += std::max(seconds(0), cost.host_eager - kernels);
   at(StepTerm::host) = host;

@@ -122,6 +122,14 @@ TEST(ServingNodes, AProcessOfAnotherNodeIsNoReplica) {
             2);
 }
 
+// One data rank here and one elsewhere: the process needs one GPU.
+TEST(ServingNodes, OneLocalDataRankLeavesTheOthersToOtherNodes) {
+  const std::string line = "CUDA_VISIBLE_DEVICES=0 vllm serve m --data-parallel-size 2 -ep ";
+  EXPECT_THAT(surrounded(line + "--data-parallel-size-local 1\n").not_understood, IsEmpty());
+  EXPECT_THAT(surrounded(line + "--nnodes 1\n").not_understood,
+              ElementsAre(Field(&NotUnderstood::said, "1 GPU that the process may use")));
+}
+
 // Options that were passed over although their value changes the answer.
 
 TEST(ServingOptionValues, WhatIsOnByDefaultMayBeSwitchedOff) {
@@ -289,6 +297,15 @@ TEST(ServingManifest, NodesOfALeaderWorkerSetAreCounted) {
 TEST(ServingManifest, ATemplateOfHelmIsRefused) {
   EXPECT_THAT(error_of([] { surrounded("kind: Deployment\nspec: {replicas: {{ .Values.n }}}\n"); }),
               HasSubstr("is a template of Helm"));
+}
+
+TEST(ServingManifest, AScriptMayHaveTemplatesOfDockerAndOfChats) {
+  const ServingLaunch l = surrounded(
+      "docker inspect --format '{{ .State.Status }}' old\n"
+      "cat > chat.jinja <<'EOF'\n{{- bos_token }}\nEOF\n"
+      "vllm serve m -tp 4 --chat-template chat.jinja\n");
+  EXPECT_THAT(l.not_understood, IsEmpty());
+  EXPECT_EQ(l.pools.front().options.layout.tensor_parallel_size, 4);
 }
 
 // Docker compose.

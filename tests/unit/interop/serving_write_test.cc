@@ -171,6 +171,8 @@ TEST(ServingWrite, NamesTheDevicesAsTheirMakerDoes) {
               HasSubstr("HIP_VISIBLE_DEVICES=1 vllm serve"));
   EXPECT_THAT(write_serving(launch, ServingForm::kubernetes, amd),
               testing::AllOf(HasSubstr("amd.com/gpu: 1"), HasSubstr("vllm/vllm-openai-rocm:v")));
+  EXPECT_THAT(write_serving(launch, ServingForm::kubernetes, cores),
+              testing::AllOf(HasSubstr("cpu: 1"), HasSubstr("vllm/vllm-openai-cpu:v")));
   EXPECT_THAT(write_serving(launch, ServingForm::command, cores),
               testing::AllOf(Not(HasSubstr("VISIBLE_DEVICES")), HasSubstr("replica 1: 1 core\n")));
   for (const ServingHosts& hosts : {amd, cores}) {

@@ -170,8 +170,9 @@ TEST(ServingPlan, AtAPercentileBeginsWithASimulatedChoice) {
 
 // Twice the replicas that means need: the ends of the interval have twice the GPUs, too.
 TEST(GpusAt, KeepsWhatAPercentileAdded) {
-  const ServingQuestion q = llama_question(20);
+  ServingQuestion q = llama_question(20);
   ServingChoice choice = serving_plan(q).choices.front();
+  q.percentile = 90;
   const int slow = gpus_at(q, choice, 1.2);
   EXPECT_EQ(gpus_at(q, choice, 1.0), choice.gpus);
   choice.deployment.pool.replicas *= 2;

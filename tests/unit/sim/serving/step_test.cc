@@ -64,6 +64,29 @@ TEST(StepTime, OfCoresHasTheMeasuredHost) {
   EXPECT_EQ(cost.time_factor, 1.0);
 }
 
+// 1,000 tokens of 2 us each. A step that only decodes has none.
+TEST(StepTime, OfAPromptHasTheHostsTimeOfItsTokens) {
+  ReplicaCost cost = llama_70b(8).cost();
+  cost.host_prompt_token = {};
+  const StepTime without = step_time(cost, prefill_step(1, 1000));
+  const StepTime decodes = step_time(cost, decode_step(8, 100));
+  cost.host_prompt_token = microseconds(2);
+  const StepTime with = step_time(cost, prefill_step(1, 1000));
+  EXPECT_NEAR((with[StepTerm::host] - without[StepTerm::host]).value(), 2e-3, 1e-12);
+  EXPECT_NEAR((with.total - without.total).value(), 2e-3, 1e-12);
+  EXPECT_EQ(step_time(cost, decode_step(8, 100)).total, decodes.total);
+}
+
+// vllm-0.24 has 1.1 us of the host for each token of a prompt, fitted to hosts of GPUs. A timed
+// host takes 20 us for the step, and 1 ns for each of 128,256 logits of its one prompt.
+TEST(StepTime, OfCoresHasNothingOfTheFittedHost) {
+  ASSERT_GT(shipped_engine("vllm-0.24").host.prompt_token, seconds(0));
+  InferenceRates rates;
+  rates.host_step = HostStepRate{microseconds(20), microseconds(2), seconds(1e-9)};
+  const StepTime time = step_time(llama_8b_on_cores(rates), prefill_step(1, 1000));
+  EXPECT_NEAR(time[StepTerm::host].value(), 20e-6 + 128'256e-9, 1e-12);
+}
+
 // Steps were timed on tp1 and on tp1 pp2. One rank takes the first, tp2 pp2 the second: one
 // doubling away in place of two.
 TEST(StepTime, OfCoresTakesTheRemainderOfTheNearestLayout) {
