@@ -22,7 +22,7 @@ ServingReplica replica_as_run(const ServingScenario& scenario, const ReplicaOpti
   ServingReplica replica =
       serving_replica(scenario.model, scenario.cluster, scenario.engine, options, load.acceptance);
   replica.rule.overlapped = false;
-  replica.rule.request = {};
+  replica.rule.request = replica.rule.input_token = {};
   const SequenceCache& sequence = replica.memory.sequence;
   const double tokens = static_cast<double>(kv_blocks) * options.block_size;
   replica.memory.kv_cache = (sequence.full_token + sequence.window_token) * tokens;

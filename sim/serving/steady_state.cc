@@ -57,9 +57,11 @@ struct Cycle {
 
 // By how much more than a stage's share of it, P / s, a prompt that passes s stages holds up the
 // streams: each for P. Its own stream waits for its pass, and the others' passes queue behind it on
-// every stage. (If all passes have prompts, they overlap, and this is too much.)
-double stream_loss(const ServingReplica& replica) {
-  return steps_by_streams(replica) ? replica.cost.stages : 1.0;
+// every stage. Passes with prompts overlap each other: where a share of them has prompts, so many
+// of the others do not queue.
+double stream_loss(const ServingReplica& replica, double share) {
+  if (!steps_by_streams(replica)) return 1.0;
+  return 1.0 + (replica.cost.stages - 1.0) * (1.0 - share * share);
 }
 
 // One mean step of a replica in which `running` sequences of each group decode. `others`: share of
@@ -75,8 +77,8 @@ Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double
   const double groups = replica.cost.data_ranks;
   double often = cycle.prompts / together;
   if (groups > 1 && often < 1.0) often = 1.0 - std::pow(1.0 - often, groups);
-  cycle.added =
-      prompt_time(replica, request, running, together) * (often * others * stream_loss(replica));
+  cycle.added = prompt_time(replica, request, running, together) *
+                (often * others * stream_loss(replica, often));
   cycle.step = cycle.decode + cycle.added;
   return cycle;
 }

@@ -417,7 +417,7 @@ TEST(FineTuning, UnknownOptionsOfAToolAreNamed) {
        {"trl sft --model_name_or_path meta-llama/Llama-3.1-8B --max_length 4096 "
         "--per_device_train_batch_size 1 --bf16 true $EXTRA\n",
         "llamafactory-cli train --stage sft --model_name_or_path meta-llama/Meta-Llama-3-8B "
-        "--finetuning_type full --cutoff_len 2048 --bf16 true $EXTRA\n"}) {
+        "--finetuning_type full --cutoff_len 2048 --per_device_train_batch_size 1 $EXTRA\n"}) {
     EXPECT_THAT(tuning_listed(tuning(text, "train.sh")), Contains("$EXTRA")) << text;
   }
   const LaunchRecord swift = tuning(

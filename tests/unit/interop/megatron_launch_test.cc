@@ -144,7 +144,7 @@ TEST(MegatronLaunch, ACommandThatIsCutInTwoIsRefused) {
       "--num-layers 8 --hidden-size 256 --num-attention-heads 8 --seq-length 128 "
       "--max-position-embeddings 128 --micro-batch-size 1 --global-batch-size 32\n";
   for (const char* cut : {"\\\n  # --sequence-parallel \\\n  ", "\\ \n  "}) {
-    const std::string error = error_of([&] {
+    const std::string error = error_and_hint_of([&] {
       read_megatron_script(
           "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py "
           "--tensor-model-parallel-size 2 " +

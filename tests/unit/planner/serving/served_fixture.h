@@ -36,7 +36,7 @@ inline ServingObservation as_predicted(const ServingScenario& s, const ServingLo
   ServingReplica replica =
       serving_replica(s.model, s.cluster, s.engine, o.options, load.acceptance);
   replica.rule.overlapped = false;
-  replica.rule.request = {};
+  replica.rule.request = replica.rule.input_token = {};
   replica.memory.kv_cache = replica.memory.sequence.full_token * (200.0 * o.options.block_size);
   o.run = simulate_serving(replica, 1, load).value();
   for (RequestTiming& t : o.run.requests) {

@@ -101,7 +101,7 @@ TEST(ServingValidation, PoolsAreComparedWithTheSimulationOfPools) {
   ServingReplica replica =
       serving_replica(s.model, s.cluster, s.engine, o.options, load.acceptance);
   replica.rule.overlapped = false;
-  replica.rule.request = {};
+  replica.rule.request = replica.rule.input_token = {};
   replica.memory.kv_cache = replica.memory.sequence.full_token * (200.0 * o.options.block_size);
   // 200 tokens of 131,072 bytes at 1 GB/s.
   const Seconds moving = seconds(200 * 131'072 / 1e9);

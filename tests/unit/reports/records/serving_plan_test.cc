@@ -59,8 +59,8 @@ TEST(ServingValidationRecord, IsThatOfAPlanWithItsOrigin) {
                                      .write({{"1.0", "meshwright validate", {}}, *file.validation})
                                      .dump());
   EXPECT_EQ(test::complaint_of(serving_validation_record().schema("serve_validation"), alone), "");
-  for (const auto& [key, value] : written(file)["validation"].items())
-    EXPECT_EQ(alone.at(key), value);
+  const Json plan = written(file);
+  for (const auto& [key, value] : plan["validation"].items()) EXPECT_EQ(alone.at(key), value);
 }
 
 // A plan of an earlier version has none of the parts that a page added.
