@@ -50,10 +50,8 @@ std::string long_wait_text(std::chrono::duration<double> first, std::size_t sear
   constexpr double kNoticed = 5.0;  // seconds
   const double all = first.count() * static_cast<double>(searches);
   if (!(all > kNoticed)) return "";
-  return fmt::format(
-      "The answers take up to about {} s: {} more searches, each like the first, which took {} s. "
-      "{} skips them.",
-      number_text(all, 2), searches, number_text(first.count(), 2), shorter);
+  return fmt::format("{} more searches may take {} s; {} skips them.", searches,
+                     number_text(all, 2), shorter);
 }
 
 }  // namespace meshwright::app

@@ -14,9 +14,6 @@ namespace meshwright::reports {
 
 inline constexpr std::string_view kCostAbout =
     "Steps x step time x GPUs x price; failures, checkpoints and spare nodes are not in it.";
-inline constexpr std::string_view kUtilizationAbout =
-    "MFU is the FLOPs that the model needs over the devices' dense peak for the job's number "
-    "format: causal attention counts half, recomputed work does not count.";
 
 // The objective, and the best layout's value of it.
 struct ObjectiveFacts {

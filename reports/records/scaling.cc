@@ -2,6 +2,7 @@
 // The same job on several GPU counts.
 #include "reports/records/answers.h"
 #include "reports/records/parts.h"
+#include "reports/text/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -64,7 +65,7 @@ const Record<planner::ScalePoint>& scale_point_record() {
              "Share of the device's memory.");
     rest.row(&R::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(), "");
     rest.row(&R::model_flops_utilization, "model_flops_utilization", kind::number(),
-             kUtilizationAbout);
+             kMfuConvention);
     rest.row(&R::efficiency, "efficiency", kind::number(),
              "Tokens a second a GPU over those of the first count that fits.");
     rest.row(&R::cost, "cost", kind::nullable(kind::number()), kCostAbout);

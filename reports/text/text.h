@@ -33,8 +33,8 @@ inline constexpr int kMemoryDigits = 3;
 
 // Stands once beside every MFU that people read.
 inline constexpr std::string_view kMfuConvention =
-    "MFU is the FLOPs that the model needs over the devices' dense peak for the job's number "
-    "format: causal attention counts half, recomputed work does not count.";
+    "MFU is the model's FLOPs over the devices' dense peak for the number format. Causal attention "
+    "counts half; recomputation does not count.";
 
 using meshwright::count_text;
 using meshwright::significant;
