@@ -267,7 +267,7 @@ void add_serve_formats(Command& command, ServeFormats& formats) {
                  "Format of the cache: bf16, fp8, fp8_ds_mla or nvfp4. Default: bf16");
   app.add_option("--expert-exchange", formats.exchange,
                  "How tokens reach experts of data ranks: auto, allgather_reducescatter, "
-                 "deepep_low_latency or deepep_high_throughput. Default: auto");
+                 "deepep_low_latency, deepep_high_throughput or nvlink_all_to_all. Default: auto");
   app.add_option("--memory-fraction", formats.memory_fraction,
                  "gpu_memory_utilization, mem_fraction_static or free_gpu_memory_fraction. "
                  "Default: the engine's");

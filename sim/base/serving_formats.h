@@ -56,6 +56,18 @@ inline constexpr std::array kKvCacheFormatNames{
     EnumName{KvCacheFormat::fp8_ds_mla, "fp8_ds_mla"}, EnumName{KvCacheFormat::nvfp4, "nvfp4"}};
 constexpr std::string_view name_of(KvCacheFormat v) { return name_in(kKvCacheFormatNames, v); }
 
+// How the experts of a layer lie over ranks.
+enum class ExpertSharding {
+  none,             // all on each rank
+  expert_parallel,  // whole, some on each rank
+  tensor_parallel,  // each cut over several ranks
+};
+inline constexpr std::array kExpertShardingNames{
+    EnumName{ExpertSharding::none, "none"},
+    EnumName{ExpertSharding::expert_parallel, "expert_parallel"},
+    EnumName{ExpertSharding::tensor_parallel, "tensor_parallel"}};
+constexpr std::string_view name_of(ExpertSharding v) { return name_in(kExpertShardingNames, v); }
+
 // Bytes of one number of a key or value. fp8_ds_mla has a layout of its own (kv_cache.h).
 constexpr double kv_number_bytes(KvCacheFormat format) {
   switch (format) {

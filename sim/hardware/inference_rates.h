@@ -66,19 +66,18 @@ struct PrefillAttentionRate {
   bool operator==(const PrefillAttentionRate&) const = default;
 };
 
-// Both products of a layer's routed experts: time = latency + norm3(bytes / (bandwidth_fraction *
-// memory bandwidth), FLOPs / (compute_fraction * peak) * (1 + ramp_rows / rows of an expert)).
-// Kernels of whole experts (expert parallel) and of experts cut over ranks (tensor parallel)
-// differ: narrow products fill a chip less, and every rank sorts and sums the tokens of all
-// experts.
+// Products of a layer's routed experts (expert_time). Narrow experts reach less of the bandwidth:
+// half of it at a width of ramp_width. Few rows reach less of the peak: half of it at ramp_rows.
+// Kernels differ by sharding: expert ranks skip the tokens of other ranks.
 struct ExpertRate {
   EngineKind engine = EngineKind::vllm;
   WeightFormat format = WeightFormat::bf16;
-  bool cut = false;  // each expert over several ranks
+  ExpertSharding sharding = ExpertSharding::none;
   Seconds latency = microseconds(30);
   double bandwidth_fraction = 0.7;
   double compute_fraction = 0.3;
   double ramp_rows = 8;
+  double ramp_width = 0;
   double relative_spread = 0.3;
   Provenance provenance = Provenance::extrapolated;
   bool operator==(const ExpertRate&) const = default;
@@ -152,6 +151,7 @@ struct InferenceRates {
   std::vector<ExpertRate> experts{};
   std::vector<AllReduceCurve> all_reduce{};
   std::vector<DispatchRate> dispatch{};
+  std::optional<DispatchRate> nvlink_all_to_all{};  // between the ranks of one NVLink domain
   std::optional<HostStepRate> host_step{};
   std::optional<CacheCopyRate> cache_copy{};
   std::vector<ServedRemainder> step_remainders{};  // rows ascend

@@ -81,7 +81,8 @@ const Record<ExpertRate>& expert_rate_record() {
     Record<R> r("How fast the routed experts of a layer run.");
     add_rate_engine(r);
     r.row(&R::format, "format", kind::choice(kWeightFormatNames), "Format of their weights.");
-    r.row(&R::cut, "cut", kind::flag(), "Each expert lies over several ranks; else whole.")
+    r.row(&R::sharding, "sharding", kind::choice(kExpertShardingNames),
+          "How experts lie over ranks: all on each, whole on some, or cut.")
         .omitted_at_default();
     r.row(&R::latency, "latency", kind::amount<Seconds>(kMicroseconds), "Time of an empty call.");
     r.row(&R::bandwidth_fraction, "bandwidth_fraction", kind::number(kRateShare),
@@ -90,6 +91,9 @@ const Record<ExpertRate>& expert_rate_record() {
           "Share of the peak of the products' format.");
     r.row(&R::ramp_rows, "ramp_rows", kind::number(),
           "Tokens an expert at which products reach half of it.");
+    r.row(&R::ramp_width, "ramp_width", kind::number(),
+          "Width of an expert on a rank at which weights move at half of the bandwidth share.")
+        .omitted_at_default();
     add_rate_origin(r);
     return r;
   }();
@@ -140,7 +144,7 @@ const Record<AllReduceCurve>& all_reduce_curve_record() {
 const Record<DispatchRate>& dispatch_rate_record() {
   static const Record<DispatchRate> record = [] {
     using R = DispatchRate;
-    Record<R> r("DeepEP's low-latency exchange of tokens.");
+    Record<R> r("An exchange of tokens: DeepEP's low latency, or NVLink's all-to-all.");
     r.row(&R::nodes, "nodes", kind::integer({1, 100'000}), "Nodes that the ranks lie on.");
     r.row(&R::dispatch_latency, "dispatch_latency", kind::amount<Seconds>(kMicroseconds),
           "Time of an empty dispatch.");
@@ -223,6 +227,9 @@ const Record<InferenceRates>& inference_rates_record() {
     r.omitted_at_default();
     r.row(&R::dispatch, "dispatch", kind::list(dispatch_rate_record), "Exchange of tokens.");
     r.omitted_at_default();
+    r.row(&R::nvlink_all_to_all, "nvlink_all_to_all",
+          kind::optional(kind::object(dispatch_rate_record)),
+          "TensorRT-LLM's exchange of tokens in one NVLink domain.");
     r.row(&R::host_step, "host_step", kind::optional(kind::object(host_step_record)), "");
     r.row(&R::cache_copy, "cache_copy", kind::optional(kind::object(cache_copy_record)), "");
     r.row(&R::step_remainders, "step_remainders", kind::list(served_remainder_record),

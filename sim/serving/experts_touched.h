@@ -5,13 +5,25 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace meshwright {
 
-// Distinct experts that B tokens choose, k of E each at random: E (1 - (1 - k / E)^B).
-inline double experts_touched(double experts, double topk, double tokens) {
-  if (topk >= experts) return tokens > 0 ? experts : 0.0;
-  return -experts * std::expm1(tokens * std::log1p(-topk / experts));
+// Trained routers choose some experts more often. Popularity follows a gamma distribution of this
+// shape; its deviation over its mean is 1 / sqrt(shape). Fitted on operator tables with skewed
+// routing (scripts/fit-serving-operators). Routers that were not trained choose at random.
+inline constexpr double kRoutingShape = 1.5;
+inline constexpr double kRandomRouting = std::numeric_limits<double>::infinity();
+
+// Distinct experts that B tokens choose, k of E each. At random: E (1 - (1 - k / E)^B) =
+// E (1 - exp(-x)) with x = -B ln(1 - k / E); with gamma popularity E (1 - (1 + x / shape)^-shape).
+inline double experts_touched(double experts, double topk, double tokens,
+                              double shape = kRoutingShape) {
+  if (tokens <= 0.0) return 0.0;
+  if (topk >= experts) return experts;
+  const double x = -tokens * std::log1p(-topk / experts);
+  const double missed = std::isinf(shape) ? -x : -shape * std::log1p(x / shape);
+  return std::max(-experts * std::expm1(missed), std::min(tokens, 1.0) * topk);
 }
 
 // The largest of n like amounts over their mean: 1 + z(n) * sigma / mean. z: mean of the largest of

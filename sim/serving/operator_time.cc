@@ -62,19 +62,23 @@ Placement placed_ranks(int ranks, const ServingCluster& cluster) {
 }
 
 // Between two measured points the logarithm of the time is straight in that of the payload; below
-// the first point the time is its, above the last the rate is.
+// the first point the time is its, above the last the rate is. No message takes longer than a
+// larger one, whose way it may go.
 Seconds on_measured_curve(const std::vector<AllReducePoint>& points, Bytes payload) {
-  if (payload <= points.front().payload) return points.front().time;
   if (payload >= points.back().payload) {
     return points.back().time * (payload / points.back().payload);
   }
   const auto above = std::lower_bound(
       points.begin(), points.end(), payload,
       [](const AllReducePoint& point, Bytes value) { return point.payload < value; });
+  const auto larger = std::min_element(
+      above, points.end(),
+      [](const AllReducePoint& a, const AllReducePoint& b) { return a.time < b.time; });
+  if (above == points.begin()) return larger->time;
   const AllReducePoint& b = *above;
   const AllReducePoint& a = *(above - 1);
   const double share = std::log(payload / a.payload) / std::log(b.payload / a.payload);
-  return a.time * std::pow(b.time / a.time, share);
+  return std::min(a.time * std::pow(b.time / a.time, share), larger->time);
 }
 
 const AllReduceCurve* measured_curve(int ranks, const Engine& engine,
@@ -83,6 +87,17 @@ const AllReduceCurve* measured_curve(int ranks, const Engine& engine,
   return nearest_rate(cluster.inference.all_reduce, [&](const AllReduceCurve& curve) {
     return curve.group_size == ranks && curve.engine == engine.kind ? 0 : -1;
   });
+}
+
+// `sent`: numbers that leave a rank.
+ExchangeCost dispatch_cost(const DispatchRate& rate, double sent, const ServingCluster& cluster) {
+  const BytesPerSecond link = cluster.intra_node.bandwidth;
+  const auto one = [&](Seconds latency, double width, double fraction) {
+    return Cost{latency + bytes(sent * width) / (link * fraction), rate.relative_spread,
+                rate.provenance};
+  };
+  return {one(rate.dispatch_latency, kDispatchedNumber, rate.dispatch_fraction),
+          one(rate.combine_latency, kCombinedNumber, rate.combine_fraction)};
 }
 
 }  // namespace
@@ -127,26 +142,13 @@ PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine
 }
 
 ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format,
-                       bool cut) {
-  // TensorRT-LLM's kernels for both 4-bit formats are one family on GPUs that multiply in 4 bits
-  // (trtllm-gen); rows of NVFP4 stand for MXFP4 where it has none of its own.
-  const auto has = [&](EngineKind kind, WeightFormat of) {
-    return std::any_of(rates.experts.begin(), rates.experts.end(), [&](const ExpertRate& rate) {
-      return rate.format == of && (rate.engine == kind || kind != engine);
-    });
-  };
-  if (engine == EngineKind::tensorrt_llm && format == WeightFormat::mxfp4 && !has(engine, format) &&
-      has(EngineKind::sglang, WeightFormat::nvfp4)) {
-    format = WeightFormat::nvfp4;
-    engine = EngineKind::sglang;  // it calls the same kernels
-  }
-  // Formats whose kernels nobody timed stand beside those that multiply alike. The kind of sharding
-  // counts least: one engine's kernels for whole experts and for cut ones are still its own.
+                       ExpertSharding sharding) {
+  // Formats whose kernels nobody timed stand beside those that multiply alike. Sharding counts
+  // least: an engine's kernels for other shardings are still its own.
   const auto distance = [&](const ExpertRate& rate) {
-    const int sharding = rate.cut == cut ? 0 : 1;
-    if (rate.format == format) return (rate.engine == engine ? 0 : 2) + sharding;
     if (product_precision(rate.format) != product_precision(format)) return -1;
-    return (rate.engine == engine ? 4 : 6) + sharding;
+    return (rate.format == format ? 0 : 6) + (rate.engine == engine ? 0 : 3) +
+           std::abs(static_cast<int>(rate.sharding) - static_cast<int>(sharding));
   };
   if (const auto* found = nearest_rate(rates.experts, distance)) return *found;
   if (const auto* found = nearest_rate(pooled_rates().experts, distance)) return *found;
@@ -173,12 +175,12 @@ Seconds prefill_attention_time(Flops work, double mean_keys, double blocks,
   return rate.latency + work / (sixteen_bit_peak(device) * (rate.fraction * fill));
 }
 
-Seconds expert_time(Bytes moved, Flops work, double rows_per_expert, const ExpertRate& rate,
-                    const Device& device) {
+Seconds expert_time(const ExpertWork& work, const ExpertRate& rate, const Device& device) {
+  const Bytes moved = work.weights * (1.0 + rate.ramp_width / work.width) + work.activations;
   const Seconds memory = moved / bytes_per_second(streamed(device, rate.bandwidth_fraction));
   const FlopsPerSecond peak = peak_rate(device, served_precision(rate.format, device));
   const Seconds compute =
-      work / (peak * rate.compute_fraction) * (1.0 + rate.ramp_rows / rows_per_expert);
+      work.products / (peak * rate.compute_fraction) * (1.0 + rate.ramp_rows / work.rows);
   return rate.latency + overlapped(memory, compute);
 }
 
@@ -250,23 +252,35 @@ Cost all_reduce_cost(Bytes payload, int ranks, const Engine& engine,
   return {shots, kShotSpread, Provenance::extrapolated};
 }
 
+ExpertExchange used_exchange(const ReplicaOptions& options, const ServingCluster& cluster) {
+  if (options.exchange == ExpertExchange::automatic) {
+    return ExpertExchange::all_gather_reduce_scatter;
+  }
+  if (options.exchange != ExpertExchange::nvlink_all_to_all) return options.exchange;
+  const ReplicaLayout& l = options.layout;
+  const int ranks = l.tensor_parallel_size * l.data_parallel_size;
+  const bool has = cluster.inference.nvlink_all_to_all.has_value() &&
+                   expert_sharding(l) == ExpertSharding::expert_parallel &&
+                   ranks <= cluster.fast_domain();
+  return has ? options.exchange : ExpertExchange::all_gather_reduce_scatter;
+}
+
+double remote_ranks(double ranks, double topk) {
+  return (ranks - 1.0) * (1.0 - std::pow(1.0 - 1.0 / ranks, topk));
+}
+
 ExchangeCost exchange_cost(ExpertExchange exchange, double tokens, const Model& model, int ranks,
                            const Engine& engine, const ServingCluster& cluster) {
   if (ranks <= 1 || !model.moe) return {};
   const Placement placement = placed_ranks(ranks, cluster);
   const double h = model.hidden_size, topk = model.moe->moe_router_topk;
   switch (exchange) {
-    case ExpertExchange::deepep_low_latency: {
-      const DispatchRate rate = dispatch_rate(cluster.inference, placement.num_nodes);
-      const BytesPerSecond link = cluster.intra_node.bandwidth;
-      const Bytes sent = bytes(tokens * topk * h);
-      const auto one = [&](Seconds latency, double width, double fraction) {
-        return Cost{latency + sent * width / (link * fraction), rate.relative_spread,
-                    rate.provenance};
-      };
-      return {one(rate.dispatch_latency, kDispatchedNumber, rate.dispatch_fraction),
-              one(rate.combine_latency, kCombinedNumber, rate.combine_fraction)};
-    }
+    case ExpertExchange::deepep_low_latency:
+      return dispatch_cost(dispatch_rate(cluster.inference, placement.num_nodes), tokens * topk * h,
+                           cluster);
+    case ExpertExchange::nvlink_all_to_all:
+      return dispatch_cost(cluster.inference.nvlink_all_to_all.value_or(DispatchRate{}),
+                           tokens * remote_ranks(ranks, topk) * h, cluster);
     case ExpertExchange::deepep_high_throughput: {
       // One copy for each rank that has one of a token's experts, at most topk.
       const double copies = std::min(topk, static_cast<double>(ranks));

@@ -17,9 +17,8 @@ DecodeAttentionRate decode_rate(const InferenceRates& rates, EngineKind engine, 
 PrefillAttentionRate prefill_rate(const InferenceRates& rates, EngineKind engine,
                                   AttentionForm form, std::int64_t head_dim,
                                   KvCacheFormat kv_cache);
-// `cut`: each expert lies over several ranks.
 ExpertRate expert_rate(const InferenceRates& rates, EngineKind engine, WeightFormat format,
-                       bool cut = false);
+                       ExpertSharding sharding = ExpertSharding::none);
 DispatchRate dispatch_rate(const InferenceRates& rates, int nodes);
 
 // Format in which a device multiplies with such weights. Cores run 16-bit models in fp32
@@ -38,10 +37,17 @@ Seconds decode_attention_time(Bytes read, Flops work, const DecodeAttentionRate&
 // ramp) * waves / (waves + tail). Blocks: 128 queries of one head.
 Seconds prefill_attention_time(Flops work, double mean_keys, double blocks,
                                const PrefillAttentionRate& rate, const Device& device);
-// Routed experts of one layer: latency + norm3(bytes / (share * bandwidth), FLOPs / (share * peak)
-// * (1 + ramp_rows / rows)).
-Seconds expert_time(Bytes moved, Flops work, double rows_per_expert, const ExpertRate& rate,
-                    const Device& device);
+// What the routed experts of one layer do on one rank.
+struct ExpertWork {
+  Bytes weights{};      // of the experts that are hit
+  Bytes activations{};  // read and written
+  Flops products{};
+  double rows = 1;   // tokens of an expert that is hit
+  double width = 1;  // columns of an expert on this rank
+};
+// latency + norm3((weights * (1 + ramp_width / width) + activations) / (share * bandwidth),
+//                 FLOPs / (share * peak) * (1 + ramp_rows / rows)).
+Seconds expert_time(const ExpertWork& work, const ExpertRate& rate, const Device& device);
 
 // Routed experts of one layer as plain products, one expert after the other, as the trial runs them
 // on cores: `experts` of them get `rows` tokens each, h -> width (twice if gated) -> h.
@@ -72,6 +78,12 @@ Seconds shot_all_reduce_time(Bytes payload, int ranks, const Link& link);
 struct ExchangeCost {
   Cost dispatch{}, combine{};
 };
+// What an exchange is on this cluster: nvlink_all_to_all needs whole experts, ranks in one NVLink
+// domain, and a device whose rate is known. Else ranks gather.
+ExpertExchange used_exchange(const ReplicaOptions& options, const ServingCluster& cluster);
+// Ranks on which one of a token's k experts lies, its own left out: n (1 - (1 - 1 / n)^k) (n - 1) /
+// n.
+double remote_ranks(double ranks, double topk);
 ExchangeCost exchange_cost(ExpertExchange exchange, double tokens, const Model& model, int ranks,
                            const Engine& engine, const ServingCluster& cluster);
 

@@ -63,6 +63,10 @@ constexpr int num_gpus(const ReplicaLayout& l) {
 constexpr int expert_tensor_size(const ReplicaLayout& l) {
   return l.tensor_parallel_size * l.data_parallel_size / l.expert_parallel_size;
 }
+constexpr ExpertSharding expert_sharding(const ReplicaLayout& l) {
+  if (expert_tensor_size(l) > 1) return ExpertSharding::tensor_parallel;
+  return l.expert_parallel_size > 1 ? ExpertSharding::expert_parallel : ExpertSharding::none;
+}
 // The dense part as the layout that operators and placements are made from.
 constexpr Layout dense_layout(const ReplicaLayout& l) {
   Layout layout{};
@@ -93,13 +97,17 @@ enum class ExpertExchange {
   all_reduce,                 // every rank has all tokens; outputs are summed
   all_gather_reduce_scatter,  // vLLM allgather_reducescatter
   deepep_low_latency,         // DeepEP, fixed buffers, a few hundred tokens a rank at most
-  deepep_high_throughput      // DeepEP normal mode
+  deepep_high_throughput,     // DeepEP normal mode
+  nvlink_all_to_all  // TensorRT-LLM's kernels for whole experts in one NVLink domain; elsewhere
+                     // its ranks gather
 };
 inline constexpr std::array kExpertExchangeNames{
-    EnumName{ExpertExchange::automatic, "auto"}, EnumName{ExpertExchange::all_reduce, "all_reduce"},
+    EnumName{ExpertExchange::automatic, "auto"},
+    EnumName{ExpertExchange::all_reduce, "all_reduce"},
     EnumName{ExpertExchange::all_gather_reduce_scatter, "allgather_reducescatter"},
     EnumName{ExpertExchange::deepep_low_latency, "deepep_low_latency"},
-    EnumName{ExpertExchange::deepep_high_throughput, "deepep_high_throughput"}};
+    EnumName{ExpertExchange::deepep_high_throughput, "deepep_high_throughput"},
+    EnumName{ExpertExchange::nvlink_all_to_all, "nvlink_all_to_all"}};
 constexpr std::string_view name_of(ExpertExchange v) { return name_in(kExpertExchangeNames, v); }
 
 // Engines may hold prompts back while others decode. TensorRT-LLM does so that more share a step

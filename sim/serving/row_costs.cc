@@ -100,32 +100,43 @@ struct RowCompiler {
     const ReplicaLayout& l = options.layout;
     const bool quantized = (options.weights.quantized & kQuantizedExperts) != 0;
     const WeightScheme scheme = quantized ? options.weights : WeightScheme{};
-    const bool cut = expert_tensor_size(l) > 1;
-    const ExpertRate rate = expert_rate(cluster.inference, engine.kind, scheme.format, cut);
+    const ExpertRate rate =
+        expert_rate(cluster.inference, engine.kind, scheme.format, expert_sharding(l));
     const double ep = l.expert_parallel_size, h = model.hidden_size;
     const double number = served_bytes(device());
     const double width = static_cast<double>(moe.moe_ffn_hidden_size) / expert_tensor_size(l);
     const double tokens = rows * dp;
-    const double touched = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens);
+    const double shape = on_cores() ? kRandomRouting : kRoutingShape;
+    const double touched = experts_touched(moe.num_moe_experts, moe.moe_router_topk, tokens, shape);
     // The rank with the most work sets the pace: each expert is hit with the same probability, and
     // each pair of a token and an expert falls on one rank of ep.
     const double share = touched / moe.num_moe_experts;
     const double hit =
         touched / ep * slowest_over_mean(ep, touched / ep, touched / ep * (1.0 - share));
     const double all_pairs = tokens * moe.moe_router_topk;
+    const double popular = all_pairs / moe.num_moe_experts / shape;  // variance over mean
     const double pairs =
-        all_pairs / ep * slowest_over_mean(ep, all_pairs / ep, all_pairs / ep * (1.0 - 1.0 / ep));
+        all_pairs / ep *
+        slowest_over_mean(ep, all_pairs / ep, all_pairs / ep * (1.0 - 1.0 / ep) * (1.0 + popular));
     if (on_cores() && cluster.inference.experts.empty()) {
       return expert_products_cost(hit, {pairs / hit, h, width, is_gated(model.activation)}, scheme,
                                   device());
     }
     const double matrices = is_gated(model.activation) ? 3.0 : 2.0;
     const Bytes weights = bytes(hit * matrices * h * width * read_weight_bytes(scheme, device()));
+    // A rank that sees all tokens writes and sums the slots of pairs that other ranks computed.
+    const ExpertExchange exchange = used_exchange(options, cluster);
+    const bool sees_all = exchange == ExpertExchange::all_reduce ||
+                          exchange == ExpertExchange::all_gather_reduce_scatter;
+    const double elsewhere = sees_all ? all_pairs * (1.0 - 1.0 / ep) : 0.0;
     const Bytes moved =
-        bytes(pairs * (4.0 * h + 3.0 * width) * number + tokens * h * (2.0 * number));
-    const Flops work = flops(2.0 * pairs * matrices * h * width);
-    return {expert_time(weights + moved, work, pairs / hit, rate, device()), rate.relative_spread,
-            rate.provenance};
+        bytes(pairs * (4.0 * h + 3.0 * width) * number + (tokens + elsewhere) * h * (2.0 * number));
+    const ExpertWork work{.weights = weights,
+                          .activations = moved,
+                          .products = flops(2.0 * pairs * matrices * h * width),
+                          .rows = pairs / hit,
+                          .width = width};
+    return {expert_time(work, rate, device()), rate.relative_spread, rate.provenance};
   }
 
   [[nodiscard]] Cost all_reduce(double rows) const {
@@ -135,7 +146,7 @@ struct RowCompiler {
   [[nodiscard]] Cost exchange(double rows) const {
     if (dp == 1) return {};
     const ExchangeCost both =
-        exchange_cost(options.exchange, rows / tp, model, tp * dp, engine, cluster);
+        exchange_cost(used_exchange(options, cluster), rows / tp, model, tp * dp, engine, cluster);
     return both.dispatch + both.combine;
   }
 

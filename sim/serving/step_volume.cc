@@ -33,7 +33,7 @@ struct StepLedger {
 };
 
 void add_token_exchange(StepLedger& ledger, const Model& model, const ReplicaOptions& options,
-                        double rows, double expert_layers) {
+                        const ServingCluster& cluster, double rows, double expert_layers) {
   const ReplicaLayout& l = options.layout;
   if (l.data_parallel_size == 1 || !model.moe) return;
   const int ranks = l.tensor_parallel_size * l.data_parallel_size;
@@ -44,20 +44,21 @@ void add_token_exchange(StepLedger& ledger, const Model& model, const ReplicaOpt
   dispatch.group = combine.group = Group::expert;
   dispatch.group_size = combine.group_size = ranks;
   dispatch.times_per_step = combine.times_per_step = expert_layers;
-  const bool gathers = options.exchange == ExpertExchange::all_gather_reduce_scatter ||
-                       options.exchange == ExpertExchange::automatic;
-  if (gathers) {
+  const ExpertExchange exchange = used_exchange(options, cluster);
+  if (exchange == ExpertExchange::all_gather_reduce_scatter) {
     dispatch.collective = Collective::all_gather;
     combine.collective = Collective::reduce_scatter;
     dispatch.payload = combine.payload = bytes(rows * l.data_parallel_size * h * kActivationWidth);
     dispatch.formula = combine.formula = "dp*rows*h*2";
   } else {
     dispatch.collective = combine.collective = Collective::all_to_all;
-    const double tokens = rows / l.tensor_parallel_size;
-    dispatch.payload = bytes(tokens * topk * h * (1.0 + 4.0 / 128));
-    combine.payload = bytes(tokens * topk * h * kActivationWidth);
-    dispatch.formula = "rows/tp*k*h*(1+4/128)";
-    combine.formula = "rows/tp*k*h*2";
+    const bool once = exchange == ExpertExchange::nvlink_all_to_all;  // a token to each rank
+    const double numbers =
+        rows / l.tensor_parallel_size * (once ? remote_ranks(ranks, topk) : topk) * h;
+    dispatch.payload = bytes(numbers * (1.0 + 4.0 / 128));
+    combine.payload = bytes(numbers * kActivationWidth);
+    dispatch.formula = once ? "rows/tp*(n-1)*(1-(1-1/n)^k)*h*(1+4/128)" : "rows/tp*k*h*(1+4/128)";
+    combine.formula = once ? "rows/tp*(n-1)*(1-(1-1/n)^k)*h*2" : "rows/tp*k*h*2";
   }
   ledger.add(dispatch);
   ledger.add(combine);
@@ -130,7 +131,7 @@ std::vector<ServingTransfer> volume_of(const Model& model, const ServingCluster&
     all_reduce(transfer_names::kMlp.output_all_reduce, dense_layers);
     all_reduce(transfer_names::kExpertOutputAllReduce, exchanges ? 0.0 : expert_layers);
   }
-  add_token_exchange(ledger, model, options, rows, expert_layers);
+  add_token_exchange(ledger, model, options, cluster, rows, expert_layers);
   add_context_exchange(ledger, model, options, decodes, layers);
   ledger.add(
       {.name = transfer_names::kLogitsAllGather,

@@ -7,17 +7,29 @@ namespace meshwright {
 namespace {
 
 // E (1 - (1 - k / E)^B): 128 (1 - (120 / 128)^8) = 51.6, and so on.
-TEST(ExpertsTouched, IsThePublishedTable) {
-  EXPECT_NEAR(experts_touched(128, 8, 1), 8.0, 1e-9);
-  EXPECT_NEAR(experts_touched(128, 8, 8), 51.6, 0.05);
-  EXPECT_NEAR(experts_touched(128, 8, 32), 111.8, 0.05);
-  EXPECT_NEAR(experts_touched(128, 4, 16), 51.0, 0.05);
-  EXPECT_NEAR(experts_touched(256, 8, 8), 57.4, 0.05);
-  EXPECT_NEAR(experts_touched(384, 8, 64), 284.3, 0.5);
-  EXPECT_NEAR(experts_touched(512, 10, 8), 74.7, 0.2);
-  EXPECT_NEAR(experts_touched(8, 2, 4), 5.47, 0.01);
+TEST(ExpertsTouched, AtRandomIsThePublishedTable) {
+  const auto touched = [](double experts, double topk, double tokens) {
+    return experts_touched(experts, topk, tokens, kRandomRouting);
+  };
+  EXPECT_NEAR(touched(128, 8, 1), 8.0, 1e-9);
+  EXPECT_NEAR(touched(128, 8, 8), 51.6, 0.05);
+  EXPECT_NEAR(touched(128, 8, 32), 111.8, 0.05);
+  EXPECT_NEAR(touched(128, 4, 16), 51.0, 0.05);
+  EXPECT_NEAR(touched(256, 8, 8), 57.4, 0.05);
+  EXPECT_NEAR(touched(384, 8, 64), 284.3, 0.5);
+  EXPECT_NEAR(touched(512, 10, 8), 74.7, 0.2);
+  EXPECT_NEAR(touched(8, 2, 4), 5.47, 0.01);
+  EXPECT_EQ(touched(8, 8, 1), 8.0);
+  EXPECT_EQ(touched(8, 2, 0), 0.0);
+}
+
+// x = -32 ln(1 - 4 / 128) = 1.016: 128 (1 - (1 + 1.016 / 1.5)^-1.5) = 69.1. One token touches k.
+TEST(ExpertsTouched, ByTrainedRoutersAreFewer) {
+  EXPECT_NEAR(experts_touched(128, 4, 32), 69.1, 0.05);
+  EXPECT_EQ(experts_touched(8, 2, 1), 2.0);
   EXPECT_EQ(experts_touched(8, 8, 1), 8.0);
   EXPECT_EQ(experts_touched(8, 2, 0), 0.0);
+  EXPECT_LE(experts_touched(8, 2, 1e6), 8.0);
 }
 
 // alpha 0.8: 1 + 0.8 = 1.8, + 0.64 = 2.44, + 0.512 = 2.952, + 0.4096 = 3.3616.
