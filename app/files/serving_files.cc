@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -78,9 +79,48 @@ std::string nearest_version(const std::string& name) {
   return best;
 }
 
+std::string newest_engine(const std::string& kind) {
+  std::string newest;
+  double most = -1;
+  for (const std::string& shipped : config_names("engines")) {
+    const auto known = engine_version(shipped);
+    if (known && known->first == kind && known->second > most) {
+      newest = shipped;
+      most = known->second;
+    }
+  }
+  return newest;
+}
+
+// Months in which shipped engines were released.
+const std::map<std::string, std::string>& release_months() {
+  static const std::map<std::string, std::string> months = [] {
+    std::map<std::string, std::string> found;
+    for (const std::string& name : config_names("engines")) {
+      const std::string month = load_engine(name).released;
+      if (!month.empty()) found[name] = month;
+    }
+    return found;
+  }();
+  return months;
+}
+
+// The newest that was released by then, else the oldest; empty: no file of that kind has a month.
+std::string engine_of_date(const std::string& kind, const std::string& date) {
+  std::string oldest, found;
+  const auto& months = release_months();
+  for (const auto& [name, month] : months) {
+    if (engine_version(name)->first != kind) continue;
+    if (oldest.empty() || month < months.at(oldest)) oldest = name;
+    if (month <= date && (found.empty() || month > months.at(found))) found = name;
+  }
+  return found.empty() ? oldest : found;
+}
+
 }  // namespace
 
-std::string nearest_engine(const std::string& kind, const std::string& version) {
+std::string nearest_engine(const std::string& kind, const std::string& version,
+                           const std::string& date) {
   // From a digit that a dot follows.
   std::size_t begin = 0;
   for (; begin < version.size(); ++begin) {
@@ -93,16 +133,8 @@ std::string nearest_engine(const std::string& kind, const std::string& version) 
     const std::string asked = kind + "-" + version.substr(begin);
     if (const std::string found = nearest_version(asked); !found.empty()) return found;
   }
-  std::string newest;
-  double most = -1;
-  for (const std::string& shipped : config_names("engines")) {
-    const auto known = engine_version(shipped);
-    if (known && known->first == kind && known->second > most) {
-      newest = shipped;
-      most = known->second;
-    }
-  }
-  return newest;
+  const std::string dated = date.empty() ? "" : engine_of_date(kind, date);
+  return dated.empty() ? newest_engine(kind) : dated;
 }
 
 Engine load_engine(const std::string& path) {
@@ -117,6 +149,28 @@ Engine load_engine(const std::string& path) {
   const std::string file = require_config(path, "engines");
   Engine engine = engine_from_json(read_json_file(file), file);
   if (engine.name.empty()) engine.name = std::filesystem::path(file).stem().string();
+  return engine;
+}
+
+Engine with_overlap(Engine engine, bool overlapped) {
+  if (engine.host.overlapped == overlapped) return engine;
+  const auto own = engine_version(fmt::format("{}-{}", name_of(engine.kind), engine.version));
+  std::optional<Engine> best;
+  double least = 0;
+  for (const std::string& shipped : config_names("engines")) {
+    const auto known = engine_version(shipped);
+    if (!own || !known || known->first != own->first) continue;
+    const double far = std::abs(known->second - own->second);
+    Engine other = load_engine(shipped);
+    if (other.host.overlapped != overlapped || (best && far >= least)) continue;
+    best = std::move(other);
+    least = far;
+  }
+  if (best) {
+    engine.host = best->host;
+    engine.time_factor = best->time_factor;
+    engine.prefill_factor = best->prefill_factor;
+  }
   return engine;
 }
 

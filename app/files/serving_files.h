@@ -18,7 +18,13 @@ ServingCluster load_serving_cluster(const std::string& path, reports::Origin* or
 Engine load_engine(const std::string& path);
 
 // The shipped engine of that kind ("vllm") whose version is nearest to the first one in the text
-// ("0.17.0", "lmsysorg/sglang:v0.5.12-cu13"); the newest if there is none. Empty: no such kind.
-std::string nearest_engine(const std::string& kind, const std::string& version);
+// ("0.17.0", "lmsysorg/sglang:v0.5.12-cu13"). A text without a version: the newest of that date
+// ("2026-01-31"), or of all. Empty: no such kind.
+std::string nearest_engine(const std::string& kind, const std::string& version,
+                           const std::string& date = "");
+
+// The host's work of that version under the kernels of a step, or not: its host times and factors
+// are those of the nearest shipped version that runs so. Unchanged: no version does.
+Engine with_overlap(Engine engine, bool overlapped);
 
 }  // namespace meshwright::app

@@ -93,7 +93,7 @@ class PointReader {
     if (point.model.empty() || is_checkpoint) {
       point.model = std::filesystem::path(model).stem().string();
     }
-    const std::string engine = engine_of(point);
+    const std::string engine = engine_of(point, row.text("measured_on"));
     const std::string cluster = cluster_named(row);
     read_load(row, point);
     read_deployment(row, point, model, cluster, engine);
@@ -120,7 +120,7 @@ class PointReader {
     }
   }
 
-  std::string engine_of(MeasuredService& point) {
+  std::string engine_of(MeasuredService& point, const std::string& date) {
     if (!stated_.engine.empty()) return stated_.engine;
     if (point.engine.empty()) throw UnusablePoint{"the engine is not stated: use --engine"};
     // Another engine by the same name: its scheduler runs prompts before decodes, without chunks
@@ -132,7 +132,8 @@ class PointReader {
       throw UnusablePoint{
           fmt::format("vLLM {} runs the V0 engine, which no shipped file describes", version)};
     }
-    const std::string found = nearest_engine(engine_kind_of(point.engine), point.engine_version);
+    const std::string found =
+        nearest_engine(engine_kind_of(point.engine), point.engine_version, date);
     if (found.empty())
       throw UnusablePoint{fmt::format("no engine \"{}\" is shipped", point.engine)};
     if (point.engine_version.empty()) point.assumed.push_back("engine version: " + found);

@@ -180,6 +180,11 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
                      fmt::format("must be a version of {} (got {})", interop::title_of(l.engine),
                                  s.engine.name));
   }
+  if (l.async_scheduling && *l.async_scheduling != s.engine.host.overlapped) {
+    s.engine = with_overlap(s.engine, *l.async_scheduling);
+    assume(l, "host", "another version's",
+           "host times of the nearest shipped version that schedules so");
+  }
   s.options.weights = usual_scheme(weights_of(l, o.weights, served), s.model);
   if (!l.kv_cache_said) assume(l, "kv_cache", "bf16", "the launch does not say it: the model's");
   for (const interop::LaunchedPool& launched : l.pools) {

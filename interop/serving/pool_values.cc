@@ -165,6 +165,10 @@ void PoolReading::formats(OptionUse use, const Value& value) {
     launch_.prefix_caching = flag_of(value) == (use == Use::prefix_caching);
     return note("prefix_caching", *launch_.prefix_caching ? "true" : "false", value);
   }
+  if (use == Use::async_scheduling || use == Use::no_async_scheduling) {
+    launch_.async_scheduling = flag_of(value) == (use == Use::async_scheduling);
+    return note("async_scheduling", *launch_.async_scheduling ? "true" : "false", value);
+  }
   const std::string word = word_of(value);
   if (use == Use::kv_cache) {
     KvCacheFormat& format = pool_.options.kv_cache;

@@ -53,7 +53,7 @@ struct ServingLaunch {
   std::string model;                      // as the command names it: a checkpoint's name or path
   std::optional<WeightFormat> weights{};  // none: the checkpoint's
   bool kv_cache_said = false;
-  std::optional<bool> prefix_caching{};
+  std::optional<bool> prefix_caching{}, async_scheduling{};
   std::vector<LaunchedPool> pools{};
   std::optional<ServingLoad> load{};  // of a benchmark client in the same file
   std::vector<Fact> read{}, assumed{};

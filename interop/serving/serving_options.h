@@ -40,6 +40,8 @@ enum class OptionUse : std::uint8_t {
   quantization,
   data_type,
   exchange,
+  async_scheduling,
+  no_async_scheduling,
   prefix_caching,
   no_prefix_caching,
   speculation,         // JSON

@@ -74,6 +74,9 @@ void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, bool dy
   }
   if (o.enforce_eager) out.flag("--enforce-eager");
   if (!pool.custom_all_reduce) out.flag("--disable-custom-all-reduce");
+  if (launch.async_scheduling) {
+    out.flag(*launch.async_scheduling ? "--async-scheduling" : "--no-async-scheduling");
+  }
   if (launch.prefix_caching) {
     out.flag(*launch.prefix_caching ? "--enable-prefix-caching" : "--no-enable-prefix-caching");
   }

@@ -17,9 +17,10 @@ inline constexpr std::array kServingFormNames{EnumName{ServingForm::command, "co
                                               EnumName{ServingForm::kubernetes, "kubernetes"},
                                               EnumName{ServingForm::dynamo, "dynamo"}};
 
-// Pools, engine, engine_version, model and prefix_caching of the launch are written. `image`: of
-// containers; empty: the engine's public one with that version. Throws InputError: the engine has
-// no option for a size, or the form cannot start a replica on these hosts.
+// Pools, engine, engine_version, model, prefix_caching and async_scheduling of the launch are
+// written. `image`: of containers; empty: the engine's public one with that version. Throws
+// InputError: the engine has no option for a size, or the form cannot start a replica on these
+// hosts.
 std::string write_serving(const ServingLaunch& launch, ServingForm form,
                           const ServingHosts& hosts = {}, const std::string& image = "");
 

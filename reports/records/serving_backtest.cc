@@ -58,6 +58,7 @@ const Record<ServingBacktestPoint>& serving_backtest_point_record() {
     Record<P> r("One point. Times in seconds, throughput in tokens per second.");
     r.row(&P::id, "id", kind::text(), "Its name.");
     r.row(&P::group, "group", kind::text(), "Its group.");
+    r.row(&P::engine, "engine", kind::text(), "The engine's file.");
     r.row(&P::deployment, "deployment", kind::text(), "What ran.");
     r.row(&P::concurrency, "concurrency", kind::number(), "Users; 0: no closed loop.");
     r.row(&P::largest_batch, "largest_batch", kind::number(), "Requests that a group admits.");
@@ -109,6 +110,7 @@ ServingBacktestFile serving_backtest_file(const planner::MeasuredServices& set,
     ServingBacktestPoint row;
     row.id = point.id;
     row.group = point.group;
+    row.engine = point.scenario->engine.name;
     row.deployment = planner::short_name(point.deployment);
     row.assumed = point.assumed;
     row.speculation_unknown = point.speculation_unknown;

@@ -12,7 +12,7 @@ namespace meshwright::reports {
 
 // One point and what was said of it.
 struct ServingBacktestPoint {
-  std::string id{}, group{}, deployment{}, refused{};
+  std::string id{}, group{}, engine{}, deployment{}, refused{};
   std::vector<std::string> assumed{};
   bool speculation_unknown = false;
   double concurrency = 0;

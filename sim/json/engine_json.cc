@@ -81,6 +81,8 @@ const Record<FirstTokenSpread>& first_token_record() {
     r.row(&S::tail, "tail", spread, "Of percentiles from the 90th on.");
     r.row(&S::disaggregated, "disaggregated", spread, "Of means and medians behind two pools.");
     r.row(&S::disaggregated_tail, "disaggregated_tail", spread, "Of percentiles behind two pools.");
+    r.row(&S::disaggregated_rate, "disaggregated_rate", spread,
+          "Of E2E and throughput behind two pools.");
     return r;
   }();
   return record;
@@ -120,9 +122,6 @@ const Record<EngineHost>& engine_host_record() {
     r.row(&H::overlapped, "overlapped", kind::flag(),
           "The host prepares the next step while this one runs.");
     r.row(&H::request, "request", time, "Once a request: tokenizer, HTTP, first scheduling.");
-    r.row(&H::warm_up, "warm_up", time,
-          "Once a benchmark, before its first prompts: compilation, first use of kernels. Plans of "
-          "a service leave it out.");
     return r;
   }();
   return record;
@@ -190,6 +189,8 @@ Record<Engine> make_engine_record() {
   r.row(&E::kind, "engine", kind::choice(kEngineKindNames), "The engine.").required();
   r.row(&E::version, "version", kind::text(), "Its version, the first that this file is about.");
   r.required();
+  r.row(&E::released, "released", kind::text(), "Year and month of its release: 2026-01.")
+      .omitted_at_default();
   r.row(&E::title, "title", kind::text(), "For people.");
   r.row(&E::source, "source", kind::text(), "Where the statements come from.").required();
   r.row(&E::tensor_size_counts_data_ranks, "tensor_size_counts_data_ranks", kind::flag(),

@@ -87,9 +87,6 @@ struct EngineHost {
   bool overlapped = true;          // the next step's host work runs under this one's kernels
   Seconds request{};               // once a request: HTTP, first scheduling
   Seconds input_token{};           // each token of its prompt: tokenizer, transport
-  // Once a benchmark, before its first prompts are computed: kernels that are compiled or used for
-  // the first time. A service that has run for a while has it behind it.
-  Seconds warm_up{};
   bool operator==(const EngineHost&) const = default;
 };
 
@@ -108,6 +105,7 @@ struct EngineTransfer {
 struct FirstTokenSpread {
   double usual = 0.5, tail = 0.5;
   double disaggregated = 0.5, disaggregated_tail = 0.5;
+  double disaggregated_rate = 0.2;  // of E2E and throughput behind two pools
   bool operator==(const FirstTokenSpread&) const = default;
 };
 
@@ -133,6 +131,7 @@ struct Engine {
   std::string name{};  // of its file: "vllm-0.24"
   EngineKind kind = EngineKind::vllm;
   std::string version{};
+  std::string released{};  // year and month
   std::string title{}, source{};
   // --tp counts all GPUs of a replica, attention's data ranks among them (SGLang, TensorRT-LLM).
   bool tensor_size_counts_data_ranks = false;

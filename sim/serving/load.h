@@ -61,9 +61,7 @@ struct ServingLoad {
   RequestLengths lengths{};
   double prefix_hit_rate = 0;  // share of a prompt that is in the cache already
   double acceptance = 0;       // share of drafts that are accepted
-  // After the first arrival, before anything is computed: of a server that just began.
-  Seconds warm_up{};
-  int num_requests = 0;  // of a simulation; 0: ten of each user, 1,000 at least else
+  int num_requests = 0;        // of a simulation; 0: ten of each user, 1,000 at least else
   std::uint64_t seed = 1;
   bool operator==(const ServingLoad&) const = default;
 };

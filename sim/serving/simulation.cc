@@ -17,7 +17,6 @@ struct Simulation {
   const ServingLoad& load;
   std::vector<ServingRequest> requests;
   ServingRun run{};
-  Seconds warm{};  // from here on the server computes
 
   explicit Simulation(const ServingLoad& of) : load(of), requests(requests_of(of)) {
     run.requests.resize(requests.size());
@@ -30,10 +29,9 @@ struct Simulation {
   QueuedRequest queued(std::size_t i, Seconds arrival, const SchedulerRule& rule) {
     run.requests[i].arrival = arrival;
     const double input = requests[i].input;
-    if (i == 0) warm = arrival + load.warm_up;
     QueuedRequest request;
     request.index = static_cast<int>(i);
-    request.enqueued = std::max(arrival, warm) + rule.host_time(input);
+    request.enqueued = arrival + rule.host_time(input);
     request.input = input;
     request.computed = computed_input(input, load.prefix_hit_rate, rule.block_size);
     request.remaining = requests[i].output - 1.0;

@@ -133,12 +133,18 @@ TEST(ServingNodes, OneLocalDataRankLeavesTheOthersToOtherNodes) {
 // Options that were passed over although their value changes the answer.
 
 TEST(ServingOptionValues, WhatIsOnByDefaultMayBeSwitchedOff) {
-  for (const char* line :
-       {"vllm serve m --enable-chunked-prefill=False", "vllm serve m --async-scheduling false",
-        "trtllm-serve m --cuda_graph_config.enable_padding false"}) {
+  for (const char* line : {"vllm serve m --enable-chunked-prefill=False",
+                           "trtllm-serve m --cuda_graph_config.enable_padding false"}) {
     EXPECT_THAT(surrounded(std::string(line) + "\n").not_understood, SizeIs(1)) << line;
   }
   EXPECT_THAT(surrounded("vllm serve m --enable-chunked-prefill\n").not_understood, IsEmpty());
+}
+
+TEST(ServingOptionValues, AsynchronousSchedulingIsReadBothWays) {
+  EXPECT_EQ(surrounded("vllm serve m\n").async_scheduling, std::nullopt);
+  EXPECT_EQ(surrounded("vllm serve m --async-scheduling\n").async_scheduling, true);
+  EXPECT_EQ(surrounded("vllm serve m --async-scheduling false\n").async_scheduling, false);
+  EXPECT_EQ(surrounded("vllm serve m --no-async-scheduling\n").async_scheduling, false);
 }
 
 TEST(ServingOptionValues, ASwitchThatIsOffChangesNothing) {

@@ -38,32 +38,6 @@ TEST(SimulateServing, OneUserHasNobodyToWaitFor) {
   EXPECT_NEAR(run->busy_share, 1.0, 1e-9);
 }
 
-// The warm-up of 10 s begins at the first arrival. The prompt behind it takes 2 s; later ones do
-// not wait.
-TEST(SimulateServing, TheFirstPromptsWaitForTheWarmUp) {
-  const ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
-  ServingLoad load = closed(1, 100, 5, 3);
-  load.warm_up = seconds(10);
-  const auto run = simulate_serving(replica, 1, load);
-  ASSERT_TRUE(run.has_value());
-  EXPECT_NEAR(run->requests[0].ttft().value(), 12.0, 1e-9);
-  EXPECT_NEAR(run->requests[1].ttft().value(), 2.0, 1e-9);
-  EXPECT_NEAR(run->duration.value(), 10.0 + 3 * (2.0 + 4 * 1.01), 1e-9);
-}
-
-// Both prompts have arrived at its end, and are one step of 1 + 200 x 0.01 s.
-TEST(SimulateServing, PromptsThatArriveDuringTheWarmUpBeginTogether) {
-  const ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
-  ServingLoad load = closed(1, 100, 4, 2);
-  load.kind = LoadKind::arrivals;
-  load.arrivals = {seconds(0), seconds(3)};
-  load.warm_up = seconds(10);
-  const auto run = simulate_serving(replica, 1, load);
-  ASSERT_TRUE(run.has_value());
-  EXPECT_NEAR(run->requests[0].ttft().value(), 13.0, 1e-9);
-  EXPECT_NEAR(run->requests[1].ttft().value(), 10.0, 1e-9);
-}
-
 // Every token after a request's first has one gap before it.
 TEST(SimulateServing, CountsOneGapAToken) {
   ServingReplica replica = plain_replica(seconds(1), seconds(0.01));
