@@ -46,7 +46,8 @@ ServedTokens served_by(const ServingQuestion& q, const ServingChoice& choice) {
           mean_input(q.load.lengths),
           mean_output(q.load.lengths),
           prompt_share(choice.deployment, choice.state),
-          choice.token_spread};
+          in_quadrature(choice.token_spread,
+                        rate_spread(q.scenario.engine.first_token, choice.deployment.mode()))};
 }
 
 // Share of the largest rate that is used.

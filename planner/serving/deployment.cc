@@ -138,6 +138,10 @@ double first_token_spread(const FirstTokenSpread& spread, ServingMode mode, doub
   return tail ? spread.tail : spread.usual;
 }
 
+double rate_spread(const FirstTokenSpread& spread, ServingMode mode) {
+  return mode == ServingMode::disaggregated ? spread.disaggregated_rate : 0.0;
+}
+
 double token_spread(const CompiledService& service, const SteadyState& state, double context) {
   const ReplicaCost& cost = service.replica->cost;
   const StepTime time = step_time(cost, decode_step(std::max(1.0, state.running), context));

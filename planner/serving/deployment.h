@@ -85,5 +85,7 @@ std::string sentence_of(const RefusedPool& refusal, const ServingScenario& scena
 double token_spread(const CompiledService& service, const SteadyState& state, double context);
 // Of the first token beyond that of its steps, at a percentile; 0: of the mean.
 double first_token_spread(const FirstTokenSpread& spread, ServingMode mode, double percentile);
+// Of E2E and throughput beyond that of steps.
+double rate_spread(const FirstTokenSpread& spread, ServingMode mode);
 
 }  // namespace meshwright::planner

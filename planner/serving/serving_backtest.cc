@@ -24,9 +24,11 @@ void set_spreads(PredictedService& found, const MeasuredService& point,
   const FirstTokenSpread& engine = point.scenario->engine.first_token;
   const ServingMode mode = point.deployment.mode();
   for (const ServingQuantity q :
-       {ServingQuantity::tpot_mean, ServingQuantity::tpot_p99, ServingQuantity::itl_mean,
-        ServingQuantity::e2e_mean, ServingQuantity::output_tps}) {
+       {ServingQuantity::tpot_mean, ServingQuantity::tpot_p99, ServingQuantity::itl_mean}) {
     found.spread[place_of(q)] = step;
+  }
+  for (const ServingQuantity q : {ServingQuantity::e2e_mean, ServingQuantity::output_tps}) {
+    found.spread[place_of(q)] = in_quadrature(step, rate_spread(engine, mode));
   }
   for (const ServingQuantity q :
        {ServingQuantity::ttft_mean, ServingQuantity::ttft_p50, ServingQuantity::ttft_p99}) {
@@ -99,9 +101,7 @@ PredictedService predicted(const MeasuredService& point, bool simulates) {
   const bool steady =
       point.load.kind == LoadKind::closed_loop || point.load.kind == LoadKind::open_loop;
   if (simulates || !steady) {
-    ServingLoad load = point.load;
-    load.warm_up = point.scenario->engine.host.warm_up;
-    set_simulated(found, service, load);
+    set_simulated(found, service, point.load);
   } else {
     set_steady(found, service, point.load);
   }
