@@ -47,7 +47,8 @@ ServingCluster load_serving_cluster(const std::string& path, reports::Origin* or
 
 namespace {
 
-// "vllm-0.23.1" as its engine and 23.1 in units of the second number.
+// "vllm-0.23.1" as its engine and 23.001 in units of the second number; "post1" behind it is
+// no part of it.
 std::optional<std::pair<std::string, double>> engine_version(const std::string& name) {
   const std::size_t dash = name.rfind('-');
   if (dash == std::string::npos || dash + 1 == name.size()) return std::nullopt;
@@ -56,7 +57,10 @@ std::optional<std::pair<std::string, double>> engine_version(const std::string& 
   for (std::string part; std::getline(numbers, part, '.'); unit /= 1000) {
     const char* end = part.data() + part.size();
     int number = 0;
-    if (std::from_chars(part.data(), end, number).ptr == part.data()) return std::nullopt;
+    if (std::from_chars(part.data(), end, number).ptr == part.data()) {
+      if (unit == 1000) return std::nullopt;
+      break;
+    }
     value += unit * number;
   }
   return std::pair{name.substr(0, dash), value};

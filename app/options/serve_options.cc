@@ -193,6 +193,13 @@ ServingScenario serving_scenario(const std::string& model_name, const std::strin
       model);
   options.kv_cache = value_named(kKvCacheFormatNames, "--kv-cache", formats.kv_cache);
   options.exchange = value_named(kExpertExchangeNames, "--expert-exchange", formats.exchange);
+  if (options.exchange == ExpertExchange::nvlink_all_to_all &&
+      scenario.engine.exchange != ExpertExchange::nvlink_all_to_all) {
+    throw InputError("--expert-exchange", "",
+                     fmt::format("nvlink_all_to_all is TensorRT-LLM's, and the engine is {}",
+                                 scenario.engine.name),
+                     "use auto or allgather_reducescatter");
+  }
   options.memory_fraction = formats.memory_fraction;
   options.max_num_seqs = formats.max_num_seqs;
   options.max_num_batched_tokens = formats.max_num_batched_tokens;

@@ -27,6 +27,12 @@ TEST(ServeEstimate, AnswersWithMemoryStepsAndVolume) {
   }
 }
 
+TEST(ServeEstimate, RefusesAnotherEnginesExchange) {
+  const auto result = run_program(with(kLlama, {"--expert-exchange", "nvlink_all_to_all"}));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("TensorRT-LLM's"), std::string::npos) << result.err;
+}
+
 TEST(ServeEstimate, JsonObeysItsSchemaAndAddsUp) {
   const auto result = run_program(with(kLlama, {"--format", "json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;

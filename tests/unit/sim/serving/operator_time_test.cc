@@ -130,6 +130,37 @@ TEST(AllReduceAlgorithm, ChangesWithTheMessage) {
   EXPECT_EQ(all_reduce_algorithm(mebibytes(64), 1, engine, cluster), "");
 }
 
+// GB200, 8 ranks, 128 tokens of DeepSeek-V3: prepare and dispatch 14.6 + 22.8 us, combine 37.1 us.
+// A token goes to 7 (1 - (7 / 8)^8) = 4.6 other ranks: 25.8 us + 128 * 4.6 * 7,168 * 1.031 B /
+// (0.471 * 900 GB/s) = 36.1 us, and 13.7 us + 8.4 MB / (0.444 * 900 GB/s) = 34.8 us.
+TEST(ExchangeCost, OfNvlinkIsTensorRtLlmsOnGb200) {
+  const ServingCluster cluster = test::shipped_cluster("gb200-nvl72");
+  const Engine engine = test::shipped_engine("tensorrt-llm-1.3");
+  const Model model = test::shipped_model("deepseek-v3");
+  EXPECT_NEAR(remote_ranks(8, 8), 4.595, 0.001);
+  const ExchangeCost cost =
+      exchange_cost(ExpertExchange::nvlink_all_to_all, 128, model, 8, engine, cluster);
+  EXPECT_NEAR(cost.dispatch.time / microseconds(1), 36.1, 0.1);
+  EXPECT_NEAR(cost.combine.time / microseconds(1), 34.8, 0.1);
+}
+
+TEST(UsedExchange, OfNvlinkNeedsWholeExpertsInOneDomainAndAKnownRate) {
+  using enum ExpertExchange;
+  const ServingCluster gb200 = test::shipped_cluster("gb200-nvl72");
+  const ServingCluster h200 = test::shipped_cluster("h200-512");
+  const auto used = [](int dp, int ep, const ServingCluster& cluster) {
+    ReplicaOptions options;
+    options.layout.data_parallel_size = dp;
+    options.layout.expert_parallel_size = ep;
+    options.exchange = nvlink_all_to_all;
+    return used_exchange(options, cluster);
+  };
+  EXPECT_EQ(used(8, 8, gb200), nvlink_all_to_all);
+  EXPECT_EQ(used(8, 1, gb200), all_gather_reduce_scatter);      // experts are cut
+  EXPECT_EQ(used(144, 144, gb200), all_gather_reduce_scatter);  // two racks
+  EXPECT_EQ(used(8, 8, h200), all_gather_reduce_scatter);       // no rate
+}
+
 // DeepEP on H100 (SERVING table): 37 and 67 us for 128 tokens of DeepSeek-V3, 116 and 259 for 512.
 TEST(ExchangeCost, OfLowLatencyIsThePublishedTable) {
   const ServingCluster cluster = test::shipped_cluster("h100-8");
