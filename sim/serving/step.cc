@@ -159,8 +159,11 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
 }
 
 double step_spread(const ReplicaCost& cost, const StepTime& time) {
-  // A whole step was timed: how it moved says more than its parts.
-  if (time.remainder_spread > 0.0) return std::max(cost.least_spread, time.remainder_spread);
+  // A whole step was timed: how it moved says more than its parts. The engine's own spread is what
+  // the host moves by until a service runs.
+  if (time.remainder_spread > 0.0) {
+    return std::max(cost.least_spread, in_quadrature(time.remainder_spread, cost.own_spread));
+  }
   double square = 0.0;
   for (std::size_t i = 0; i < kNumStepTerms; ++i) {
     const double part = time.terms[i] / time.total * cost.spread[i];

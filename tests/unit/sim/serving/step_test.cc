@@ -275,7 +275,8 @@ TEST(StepTime, TakesTheRemainderOfWholeSteps) {
   Seconds sum;
   for (const Seconds term : with.terms) sum += term;
   EXPECT_NEAR(sum / with.total, 1.0, 1e-12);
-  EXPECT_NEAR(step_spread(cost, with), 0.1, 1e-12);  // the whole step's, not its parts'
+  cost.own_spread = 0.24;
+  EXPECT_NEAR(step_spread(cost, with), 0.26, 1e-12);  // (0.1^2 + 0.24^2)^(1/2), not of its parts
   EXPECT_NEAR(step_time(cost, prefill_step(1, 512)).total / prompts, 0.8, 1e-12);
   EXPECT_NEAR(remainder_at(cost.decode_remainders, 64).share, 0.3, 1e-12);
   EXPECT_NEAR(remainder_at(cost.decode_remainders, 1).share, 0.1, 1e-12);
