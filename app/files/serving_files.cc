@@ -135,7 +135,7 @@ std::string nearest_engine(const std::string& kind, const std::string& version,
   }
   if (begin < version.size()) {
     const std::string asked = kind + "-" + version.substr(begin);
-    if (const std::string found = nearest_version(asked); !found.empty()) return found;
+    if (std::string found = nearest_version(asked); !found.empty()) return found;
   }
   const std::string dated = date.empty() ? "" : engine_of_date(kind, date);
   return dated.empty() ? newest_engine(kind) : dated;

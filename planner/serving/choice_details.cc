@@ -5,6 +5,7 @@
 
 #include "planner/capacity/training_run.h"
 #include "planner/serving/deployment_choices.h"
+#include "sim/base/quadrature.h"
 
 namespace meshwright::planner {
 namespace {
