@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -66,14 +67,16 @@ std::optional<std::pair<std::string, double>> engine_version(const std::string& 
   return std::pair{name.substr(0, dash), value};
 }
 
-// The shipped version of the same engine that is nearest to a name that is not shipped.
-std::string nearest_version(const std::string& name) {
+// The shipped version of the same engine that is nearest to a name, of those that are wanted.
+std::string nearest_version(
+    const std::string& name, const std::function<bool(const std::string&)>& wanted =
+                                 [](const std::string&) { return true; }) {
   const auto asked = engine_version(name);
   std::string best;
   double least = 0;
   for (const std::string& shipped : config_names("engines")) {
     const auto known = engine_version(shipped);
-    if (!asked || !known || known->first != asked->first) continue;
+    if (!asked || !known || known->first != asked->first || !wanted(shipped)) continue;
     const double far = std::abs(known->second - asked->second);
     if (best.empty() || far < least) {
       best = shipped;
@@ -158,23 +161,15 @@ Engine load_engine(const std::string& path) {
 
 Engine with_overlap(Engine engine, bool overlapped) {
   if (engine.host.overlapped == overlapped) return engine;
-  const auto own = engine_version(fmt::format("{}-{}", name_of(engine.kind), engine.version));
-  std::optional<Engine> best;
-  double least = 0;
-  for (const std::string& shipped : config_names("engines")) {
-    const auto known = engine_version(shipped);
-    if (!own || !known || known->first != own->first) continue;
-    const double far = std::abs(known->second - own->second);
-    Engine other = load_engine(shipped);
-    if (other.host.overlapped != overlapped || (best && far >= least)) continue;
-    best = std::move(other);
-    least = far;
-  }
-  if (best) {
-    engine.host = best->host;
-    engine.time_factor = best->time_factor;
-    engine.prefill_factor = best->prefill_factor;
-  }
+  const std::string nearest = nearest_version(
+      fmt::format("{}-{}", name_of(engine.kind), engine.version), [&](const std::string& shipped) {
+        return load_engine(shipped).host.overlapped == overlapped;
+      });
+  if (nearest.empty()) return engine;
+  const Engine other = load_engine(nearest);
+  engine.host = other.host;
+  engine.time_factor = other.time_factor;
+  engine.prefill_factor = other.prefill_factor;
   return engine;
 }
 
