@@ -10,7 +10,7 @@
 
 #include "calibrate/backends/cuda/cublas_check.h"
 #include "calibrate/backends/cuda/event.h"
-#include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/kernels/kernels.h"
 #include "calibrate/backends/cuda/stream.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"

@@ -3,8 +3,8 @@
 
 #include "calibrate/backends/cuda/fused_attention.h"
 #include "calibrate/backends/cuda/grouped_gemm.h"
-#include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/narrow_kernels.h"
+#include "calibrate/backends/cuda/kernels/kernels.h"
+#include "calibrate/backends/cuda/kernels/narrow_kernels.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vocabulary-parallel embedding and cross-entropy (Shoeybi 2019, arXiv 1909.08053, section 3).
-#include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/reduce.cuh"
+#include "calibrate/backends/cuda/kernels/kernels.h"
+#include "calibrate/backends/cuda/kernels/reduce.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/pack.cuh"
+#include "calibrate/backends/cuda/kernels/kernels.h"
+#include "calibrate/backends/cuda/kernels/pack.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {

@@ -9,7 +9,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "calibrate/backends/cuda/reduce.cuh"
+#include "calibrate/backends/cuda/kernels/reduce.cuh"
 #include "calibrate/backends/numbers.h"
 #include "sim/base/error.h"
 

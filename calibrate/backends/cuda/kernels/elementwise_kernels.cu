@@ -2,9 +2,9 @@
 // Activations, biases, sums and the optimizer.
 #include <cmath>
 
-#include "calibrate/backends/cuda/column_sums.cuh"
-#include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/pack.cuh"
+#include "calibrate/backends/cuda/kernels/column_sums.cuh"
+#include "calibrate/backends/cuda/kernels/kernels.h"
+#include "calibrate/backends/cuda/kernels/pack.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {

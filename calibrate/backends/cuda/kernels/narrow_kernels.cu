@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_fp8.h>
 
-#include "calibrate/backends/cuda/narrow_kernels.h"
-#include "calibrate/backends/cuda/reduce.cuh"
+#include "calibrate/backends/cuda/kernels/narrow_kernels.h"
+#include "calibrate/backends/cuda/kernels/reduce.cuh"
 #include "calibrate/backends/library_kernels.h"
 #include "sim/base/error.h"
 

@@ -3,7 +3,7 @@
 // results. Every thread gets the result; every thread of the block must call.
 #pragma once
 
-#include "calibrate/backends/cuda/launch.cuh"
+#include "calibrate/backends/cuda/kernels/launch.cuh"
 
 namespace meshwright::calibrate::cuda {
 

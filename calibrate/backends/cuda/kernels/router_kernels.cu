@@ -2,8 +2,8 @@
 // Routing of tokens to experts (Megatron-LM moe_utils.py, topk_routing_with_score_function).
 #include <climits>
 
-#include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/reduce.cuh"
+#include "calibrate/backends/cuda/kernels/kernels.h"
+#include "calibrate/backends/cuda/kernels/reduce.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {

@@ -4,7 +4,7 @@
 // additions is the device's, so the last bits of a sum may differ from run to run.
 #pragma once
 
-#include "calibrate/backends/cuda/reduce.cuh"
+#include "calibrate/backends/cuda/kernels/reduce.cuh"
 
 namespace meshwright::calibrate::cuda {
 

@@ -3,9 +3,9 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/launch.cuh"
-#include "calibrate/backends/cuda/pack.cuh"
+#include "calibrate/backends/cuda/kernels/kernels.h"
+#include "calibrate/backends/cuda/kernels/launch.cuh"
+#include "calibrate/backends/cuda/kernels/pack.cuh"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate::cuda {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RMS norm (Zhang 2019, arXiv 1910.07467), a block a row; epsilon 1e-5 as Megatron's default.
-#include "calibrate/backends/cuda/column_sums.cuh"
-#include "calibrate/backends/cuda/kernels.h"
-#include "calibrate/backends/cuda/pack.cuh"
+#include "calibrate/backends/cuda/kernels/column_sums.cuh"
+#include "calibrate/backends/cuda/kernels/kernels.h"
+#include "calibrate/backends/cuda/kernels/pack.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {

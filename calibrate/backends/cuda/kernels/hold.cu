@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/backends/compute.h"
-#include "calibrate/backends/cuda/hold.h"
-#include "calibrate/backends/cuda/launch.cuh"
+#include "calibrate/backends/cuda/kernels/hold.h"
+#include "calibrate/backends/cuda/kernels/launch.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {
