@@ -9,8 +9,8 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/report_files.h"
-#include "app/commands/report_service.h"
-#include "app/commands/trial_serving.h"
+#include "app/commands/serving/report_service.h"
+#include "app/commands/serving/trial_serving.h"
 #include "app/console/progress.h"
 #include "app/files/files.h"
 #include "app/files/observations.h"

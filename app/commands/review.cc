@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "app/commands/commands.h"
-#include "app/commands/service_review.h"
+#include "app/commands/serving/service_review.h"
 #include "app/console/exit_code.h"
 #include "app/console/progress.h"
 #include "app/console/terminal.h"

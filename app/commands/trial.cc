@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "app/commands/commands.h"
-#include "app/commands/trial_serving.h"
+#include "app/commands/serving/trial_serving.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
 #include "app/files/profile_files.h"

@@ -9,8 +9,8 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/error_gate.h"
-#include "app/commands/trial_serving.h"
-#include "app/commands/validate_serving.h"
+#include "app/commands/serving/trial_serving.h"
+#include "app/commands/serving/validate_serving.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <memory>
 
-#include "app/commands/cluster_template.h"
+#include "app/commands/catalog/cluster_template.h"
 #include "app/commands/commands.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"

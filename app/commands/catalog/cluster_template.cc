@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/cluster_template.h"
+#include "app/commands/catalog/cluster_template.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

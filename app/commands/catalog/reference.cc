@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "app/commands/catalog/reference_text.h"
 #include "app/commands/commands.h"
-#include "app/commands/reference_text.h"
 #include "app/console/build.h"
 #include "app/console/exit_code.h"
 #include "app/files/output_file.h"

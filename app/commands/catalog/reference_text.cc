@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/reference_text.h"
+#include "app/commands/catalog/reference_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/report_service.h"
+#include "app/commands/serving/report_service.h"
 
 #include <fmt/format.h>
 
-#include "app/commands/trial_serving.h"
+#include "app/commands/serving/trial_serving.h"
 #include "app/files/files.h"
 #include "app/files/observations.h"
 #include "reports/page.h"

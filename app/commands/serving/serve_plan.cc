@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "app/commands/commands.h"
-#include "app/commands/serve_commands.h"
-#include "app/commands/serve_plan_text.h"
-#include "app/commands/service_launch.h"
+#include "app/commands/serving/serve_commands.h"
+#include "app/commands/serving/serve_plan_text.h"
+#include "app/commands/serving/service_launch.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"

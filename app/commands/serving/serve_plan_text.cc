@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/serve_plan_text.h"
+#include "app/commands/serving/serve_plan_text.h"
 
 #include <fmt/format.h>
 

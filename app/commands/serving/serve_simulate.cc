@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "app/commands/commands.h"
-#include "app/commands/serve_commands.h"
+#include "app/commands/serving/serve_commands.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/output_file.h"

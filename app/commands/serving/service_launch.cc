@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/service_launch.h"
+#include "app/commands/serving/service_launch.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/service_review.h"
+#include "app/commands/serving/service_review.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "app/commands/commands.h"
-#include "app/commands/serve_commands.h"
+#include "app/commands/serving/serve_commands.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"

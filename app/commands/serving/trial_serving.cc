@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/trial_serving.h"
+#include "app/commands/serving/trial_serving.h"
 
 #include <algorithm>
 

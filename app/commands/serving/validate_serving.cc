@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/validate_serving.h"
+#include "app/commands/serving/validate_serving.h"
 
 #include "app/commands/error_gate.h"
 #include "app/console/call.h"
