@@ -32,16 +32,14 @@ constexpr char kSchema[] = "meshwright.points/1";
 constexpr auto kOldest = std::chrono::hours(24);
 
 const Record<JournalOwner>& owner_record() {
-  static const Record<JournalOwner> record = [] {
+  return described([](Record<JournalOwner>& r) {
     using O = JournalOwner;
-    Record<O> r("Which machine the points are of.");
+    r.about("Which machine the points are of.");
     r.file_of({kSchema}, true);
-    r.row(&O::device, "device", kind::text(), "Name of the device.").required();
-    r.row(&O::backend, "backend", kind::text(), "Backend that measured.").required();
-    r.row(&O::hosts, "hosts", kind::texts(), "Host of each rank.").required();
-    return r;
-  }();
-  return record;
+    r.row<&O::device>("Name of the device.").required();
+    r.row<&O::backend>("Backend that measured.").required();
+    r.row<&O::hosts>("Host of each rank.").required();
+  });
 }
 
 struct JournalLine {
@@ -50,33 +48,28 @@ struct JournalLine {
 };
 
 const Record<JournalLine>& line_record() {
-  static const Record<JournalLine> record = [] {
+  return described([](Record<JournalLine>& r) {
     using L = JournalLine;
-    Record<L> r("A measured point.");
-    r.row(&L::used_seconds, "used_seconds", kind::number({0.0, 1e9}),
-          "Seconds of the budget that were used when the point was done.");
+    r.about("A measured point.");
+    r.row<&L::used_seconds>(NumberRange{0.0, 1e9},
+                            "Seconds of the budget that were used when the point was done.");
     r.required();
-    r.row(&L::point, "point", kind::object(calibrate::point_record), "").required();
-    return r;
-  }();
-  return record;
+    r.row<&L::point>(calibrate::point_record).required();
+  });
 }
 
 // Without a reason and a number of ends the point was begun.
 const Record<JournalNote>& note_record() {
-  static const Record<JournalNote> record = [] {
+  return described([](Record<JournalNote>& r) {
     using N = JournalNote;
-    Record<N> r("A point that was begun, or has no time.");
-    r.row(&N::point, "note_on", kind::text(), "Label of the point.").required();
-    r.row(&N::key, "key", kind::text(), "Hash of what is measured.").required();
-    r.row(&N::ended, "ended", kind::integer({.low = 0}),
-          "Calibrations that ended while it was measured.");
+    r.about("A point that was begun, or has no time.");
+    r.row<&N::point>("note_on", "Label of the point.").required();
+    r.row<&N::key>("Hash of what is measured.").required();
+    r.row<&N::ended>(IntRange{.low = 0}, "Calibrations that ended while it was measured.");
     r.omitted_at_default();
-    r.row(&N::reason, "reason", kind::text(), "Why the point was dropped.");
+    r.row<&N::reason>("Why the point was dropped.");
     r.omitted_at_default();
-    return r;
-  }();
-  return record;
+  });
 }
 
 constexpr int kMostEnds = 2;

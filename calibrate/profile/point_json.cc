@@ -14,151 +14,122 @@ namespace {
 constexpr IntRange kRankFromZero{.low = 0};
 
 const Record<KernelSizes>& sizes_record() {
-  static const Record<KernelSizes> record = [] {
+  return described([](Record<KernelSizes>& r) {
     using S = KernelSizes;
-    Record<S> r("Sizes of the model whose kernel was timed.");
-    r.row(&S::positions, "positions", kind::wide_integer(), "Tokens of a sequence.").required();
-    r.row(&S::batch, "batch", kind::wide_integer(), "Sequences.").required();
-    r.row(&S::hidden, "hidden", kind::wide_integer(), "Hidden size.").required();
-    r.row(&S::ffn, "ffn", kind::wide_integer(), "Width of the MLP.").required();
-    r.row(&S::heads, "heads", kind::wide_integer(), "Attention heads.").required();
-    r.row(&S::vocab, "vocab", kind::wide_integer(), "Tokens of the vocabulary.").required();
-    r.row(&S::gated, "gated", kind::flag(), "The activation is swiglu, else gelu.");
+    r.about("Sizes of the model whose kernel was timed.");
+    r.row<&S::positions>("Tokens of a sequence.").required();
+    r.row<&S::batch>("Sequences.").required();
+    r.row<&S::hidden>("Hidden size.").required();
+    r.row<&S::ffn>("Width of the MLP.").required();
+    r.row<&S::heads>("Attention heads.").required();
+    r.row<&S::vocab>("Tokens of the vocabulary.").required();
+    r.row<&S::gated>("The activation is swiglu, else gelu.");
     r.omitted_at_default();
-    return r;
-  }();
-  return record;
+  });
 }
 
 const Record<AttentionShape>& attention_shape_record() {
-  static const Record<AttentionShape> record = [] {
+  return described([](Record<AttentionShape>& r) {
     using A = AttentionShape;
-    Record<A> r("Shape of a fused attention.");
-    r.row(&A::batch, "batch", kind::wide_integer(), "Sequences.").required();
-    r.row(&A::heads, "heads", kind::wide_integer(), "Query heads.").required();
-    r.row(&A::query_groups, "query_groups", kind::wide_integer(), "Key-value heads.").required();
-    r.row(&A::positions, "positions", kind::wide_integer(), "Tokens of a sequence.").required();
-    r.row(&A::head_dim, "head_dim", kind::wide_integer(), "Width of a head.").required();
-    r.row(&A::causal, "causal", kind::flag(), "The masked half is skipped.");
-    r.row(&A::backward, "backward", kind::flag(), "The backward pass was timed.");
-    r.row(&A::version, "version", kind::integer({0, 9}),
-          "Version of FlashAttention; 0: the fastest kernel of the day.");
-    return r;
-  }();
-  return record;
+    r.about("Shape of a fused attention.");
+    r.row<&A::batch>("Sequences.").required();
+    r.row<&A::heads>("Query heads.").required();
+    r.row<&A::query_groups>("Key-value heads.").required();
+    r.row<&A::positions>("Tokens of a sequence.").required();
+    r.row<&A::head_dim>("Width of a head.").required();
+    r.row<&A::causal>("The masked half is skipped.");
+    r.row<&A::backward>("The backward pass was timed.");
+    r.row<&A::version>(IntRange{0, 9},
+                       "Version of FlashAttention; 0: the fastest kernel of the day.");
+  });
 }
 
 const Record<PagedAttentionShape>& paged_attention_record() {
-  static const Record<PagedAttentionShape> record = [] {
+  return described([](Record<PagedAttentionShape>& r) {
     using P = PagedAttentionShape;
-    Record<P> r("Shape of attention over a paged cache on one tensor rank.");
-    r.row(&P::sequences, "sequences", kind::wide_integer(), "Sequences of the pass.").required();
-    r.row(&P::rows, "rows", kind::wide_integer(), "New tokens of each.").required();
-    r.row(&P::cached, "cached", kind::wide_integer(kRankFromZero), "Tokens of each in the cache.")
-        .required();
-    r.row(&P::heads, "heads", kind::wide_integer(), "Query heads.").required();
-    r.row(&P::query_groups, "query_groups", kind::wide_integer(), "Key-value heads.").required();
-    r.row(&P::head_dim, "head_dim", kind::wide_integer(), "Width of a head's key.").required();
+    r.about("Shape of attention over a paged cache on one tensor rank.");
+    r.row<&P::sequences>("Sequences of the pass.").required();
+    r.row<&P::rows>("New tokens of each.").required();
+    r.row<&P::cached>(kRankFromZero, "Tokens of each in the cache.").required();
+    r.row<&P::heads>("Query heads.").required();
+    r.row<&P::query_groups>("Key-value heads.").required();
+    r.row<&P::head_dim>("Width of a head's key.").required();
     const auto latent = [&r](std::int64_t P::*member, const char* key, const char* about) {
       r.row(member, key, kind::wide_integer(kRankFromZero), about).omitted_at_default();
     };
     latent(&P::latent_rank, "latent_rank", "Numbers of a latent; 0: keys and values are cached.");
     latent(&P::rotary_dim, "rotary_dim", "Numbers of a rotary key beside a latent.");
     latent(&P::value_dim, "value_dim", "Width of a head's value where latents are cached.");
-    return r;
-  }();
-  return record;
+  });
 }
 
 const Record<EngineStepShape>& engine_step_record() {
-  static const Record<EngineStepShape> record = [] {
+  return described([](Record<EngineStepShape>& r) {
     using E = EngineStepShape;
-    Record<E> r("A step of the trial's inference engine around a model without layers.");
-    r.row(&E::sequences, "sequences", kind::wide_integer(), "Sequences that decode.").required();
-    r.row(&E::vocab, "vocab", kind::wide_integer(), "Logits of each.").required();
-    return r;
-  }();
-  return record;
+    r.about("A step of the trial's inference engine around a model without layers.");
+    r.row<&E::sequences>("Sequences that decode.").required();
+    r.row<&E::vocab>("Logits of each.").required();
+  });
 }
 
 const Record<CacheCopyShape>& cache_copy_shape_record() {
-  static const Record<CacheCopyShape> record = [] {
+  return described([](Record<CacheCopyShape>& r) {
     using C = CacheCopyShape;
-    Record<C> r("A prompt's cache that goes from one rank to another.");
-    r.row(&C::tokens, "tokens", kind::wide_integer(), "Of the prompt.").required();
-    r.row(&C::layers, "layers", kind::wide_integer(), "Of the model.").required();
-    r.row(&C::groups, "groups", kind::wide_integer(), "Key-value heads.").required();
-    r.row(&C::key_width, "key_width", kind::wide_integer(), "Numbers of a key, or of a latent.")
-        .required();
-    r.row(&C::value_width, "value_width", kind::wide_integer(kRankFromZero),
-          "Numbers of a value, or of a rotary key.")
-        .required();
-    return r;
-  }();
-  return record;
+    r.about("A prompt's cache that goes from one rank to another.");
+    r.row<&C::tokens>("Of the prompt.").required();
+    r.row<&C::layers>("Of the model.").required();
+    r.row<&C::groups>("Key-value heads.").required();
+    r.row<&C::key_width>("Numbers of a key, or of a latent.").required();
+    r.row<&C::value_width>(kRankFromZero, "Numbers of a value, or of a rotary key.").required();
+  });
 }
 
 // Five digits: more than any clock here repeats, and a profile stays small.
 double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
-Kind<double> rounded_number() {
-  Kind<double> number = kind::number();
-  number.write = [](Json& json, const std::string& key, const double& value) {
-    json[key] = rounded(value);
-  };
-  return number;
+Kind<double> rounded_number(NumberRange range = kNotNegative) {
+  return kind::number(range).with(
+      {.write = [](Json& json, const std::string& key, const double& value) {
+        json[key] = rounded(value);
+      }});
 }
 Kind<Seconds> rounded_seconds(NumberRange range = kNotNegative) {
-  Kind<Seconds> time = kind::base_amount<Seconds>(range);
-  time.write = [](Json& json, const std::string& key, const Seconds& value) {
-    json[key] = rounded(value.value());
-  };
-  return time;
+  return kind::of_number<Seconds>(rounded_number(range));
 }
 
 const Record<ServedStepShape>& served_step_record() {
-  static const Record<ServedStepShape> record = [] {
+  return described([](Record<ServedStepShape>& r) {
     using S = ServedStepShape;
-    Record<S> r("A whole step of the trial's inference engine.");
-    r.row(&S::prompts, "prompts", kind::flag(), "A step of prompts; else one of decodes.");
-    r.row(&S::model, "model", kind::text(), "Name of the model.");
-    r.row(&S::layers, "layers", kind::integer(), "Layers that were run.");
-    r.row(&S::tensor_parallel_size, "tensor_parallel_size", kind::integer(),
-          "Ranks that share each layer.");
-    r.row(&S::pipeline_parallel_size, "pipeline_parallel_size", kind::integer(), "Stages.");
-    r.row(&S::sequences, "sequences", kind::wide_integer(), "Sequences of the step.");
-    r.row(&S::tokens, "tokens", kind::wide_integer(),
-          "New tokens of each prompt, or tokens in the cache of each sequence.");
-    r.row(&S::parts, "parts_seconds", rounded_seconds(),
-          "Predicted sum of the step's parts; 0: not yet predicted.");
-    return r.all_required();
-  }();
-  return record;
+    r.about("A whole step of the trial's inference engine.");
+    r.row<&S::prompts>("A step of prompts; else one of decodes.");
+    r.row<&S::model>("Name of the model.");
+    r.row<&S::layers>("Layers that were run.");
+    r.row<&S::tensor_parallel_size>("Ranks that share each layer.");
+    r.row<&S::pipeline_parallel_size>("Stages.");
+    r.row<&S::sequences>("Sequences of the step.");
+    r.row<&S::tokens>("New tokens of each prompt, or tokens in the cache of each sequence.");
+    r.row<&S::parts>("parts_seconds", rounded_seconds(),
+                     "Predicted sum of the step's parts; 0: not yet predicted.");
+    r.all_required();
+  });
 }
 
 Kind<unsigned long long> throttle_bits() {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, unsigned long long& bits) {
-                bits = static_cast<unsigned long long>(reader.required_int(key, {0, 0x1FF}));
-              },
-          .write = [](Json& json, const std::string& key,
-                      const unsigned long long& bits) { json[key] = bits; },
-          .schema = kind::integer({0, 0x1FF}).schema};
+  return kind::as<unsigned long long>(
+      kind::integer({0, 0x1FF}), [](unsigned long long bits) { return static_cast<int>(bits); },
+      [](int bits) { return static_cast<unsigned long long>(bits); });
 }
 
 // Kind of a point: the name of the variant's alternative. Reading makes an empty one.
 template <typename... T>
 Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
   using V = std::variant<T...>;
-  static const std::vector<std::string_view> names{T::kName...};
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, V& value) {
-                constexpr std::array<V (*)(), sizeof...(T)> fresh{[] { return V(T{}); }...};
-                value = fresh[read_choice(reader, key, names)]();
-              },
-          .write = [](Json& json, const std::string& key,
-                      const V& value) { json[key] = names[value.index()]; },
-          .schema = [] { return choice_schema(names); }};
+  return kind::named<V>(
+      {T::kName...}, [](const V& value) { return value.index(); },
+      [](std::size_t place) {
+        constexpr std::array<V (*)(), sizeof...(T)> fresh{[] { return V(T{}); }...};
+        return fresh[place]();
+      });
 }
 
 // Part of a point that a row describes. Each returns null if a point of this kind has none.
@@ -179,7 +150,7 @@ constexpr auto kTimed = [](auto& p) { return std::get_if<T>(&p.subject); };
 template <typename Find, typename Part, typename M>
 Record<MeasuredPoint>& part_row(Record<MeasuredPoint>& r, const Find& find, M Part::*member,
                                 std::string_view key, const Kind<M>& kind, std::string_view about) {
-  r.row_at<M>(
+  r.row_at(
       [=](auto& p) -> auto& { return find(p)->*member; }, key, kind, about);
   return r.only_if([=](const MeasuredPoint& p) { return find(p) != nullptr; });
 }
@@ -197,13 +168,13 @@ void fresh_row(Record<MeasuredPoint>& r, bool FreshOperands::*member, const char
 }
 
 void add_product_rows(Record<MeasuredPoint>& r) {
-  r.row_at<Precision>(
+  r.row_at(
       [](auto& p) -> auto& {
         auto* product = kProduct(p);
         return product != nullptr ? product->precision
                                   : std::get<timed::Attention>(p.subject).precision;
       },
-      "precision", kind::choice(kPrecisionNames), "Format of the operands.");
+      "precision", kPrecisionNames, "Format of the operands.");
   r.only_if(
       [](const MeasuredPoint& p) { return kProduct(p) != nullptr || p.is<timed::Attention>(); });
   const auto size = [&r](std::int64_t GemmShape::*member, const char* key, const char* about) {
@@ -253,9 +224,9 @@ void add_kernel_rows(Record<MeasuredPoint>& r) {
     auto* copy = std::get_if<timed::CopyOverlap>(&p.subject);
     return link != nullptr ? &link->direction : copy != nullptr ? &copy->direction : nullptr;
   };
-  r.row_at<HostDirection>(
-      [=](auto& p) -> auto& { return *direction(p); }, "direction",
-      kind::choice(kHostDirectionNames), "Way to or from the host.");
+  r.row_at(
+      [=](auto& p) -> auto& { return *direction(p); }, "direction", kHostDirectionNames,
+      "Way to or from the host.");
   r.only_if([=](const MeasuredPoint& p) { return direction(p) != nullptr; });
   part_row(r, kTimed<timed::Attention>, &timed::Attention::shape, "attention",
            kind::object(attention_shape_record), "");
@@ -304,13 +275,13 @@ void add_collective_rows(Record<MeasuredPoint>& r) {
 template <typename M>
 void add_measurement(Record<MeasuredPoint>& r, M Measurement::*member, const char* key,
                      const Kind<M>& kind, const char* about) {
-  r.row_at<M>(
+  r.row_at(
       [member](auto& p) -> auto& { return p.measurement.*member; }, key, kind, about);
 }
 template <typename M>
 void add_summary(Record<MeasuredPoint>& r, M Summary::*member, const char* key, const Kind<M>& kind,
                  const char* about) {
-  r.row_at<M>(
+  r.row_at(
       [member](auto& p) -> auto& { return p.measurement.summary.*member; }, key, std::move(kind),
       about);
   r.required();
@@ -318,14 +289,13 @@ void add_summary(Record<MeasuredPoint>& r, M Summary::*member, const char* key, 
 template <typename M>
 void add_state(Record<MeasuredPoint>& r, M DeviceState::*member, const char* key,
                const Kind<M>& kind, const char* about) {
-  r.row_at<M>(
+  r.row_at(
       [member](auto& p) -> auto& { return p.state.*member; }, key, kind, about);
   r.omitted_at_default();
 }
 
 void add_time_rows(Record<MeasuredPoint>& r) {
-  r.row(&MeasuredPoint::amount, "amount_bytes", kind::base_amount<Bytes>(),
-        "Payload, or bytes read and written.");
+  r.row<&MeasuredPoint::amount>("Payload, or bytes read and written.");
   r.required();
   add_summary(r, &Summary::median, "median_seconds", rounded_seconds(), "Median of the samples.");
   add_summary(r, &Summary::min, "min_seconds", rounded_seconds(), "Least of the samples.");
@@ -359,10 +329,9 @@ void add_state_rows(Record<MeasuredPoint>& r) {
             "Bits as NVML's clock throttle reasons.");
   r.derived("throttled", kind::flag().schema(), "One of these bits slows the device.",
             [](const MeasuredPoint& p) { return p.throttled() ? Json(true) : Json(); });
-  r.row(&MeasuredPoint::in_cache, "in_cache", kind::flag(), "Too small to be in memory.");
+  r.row<&MeasuredPoint::in_cache>("Too small to be in memory.");
   r.omitted_at_default();
-  r.row(&MeasuredPoint::source, "source", kind::text(),
-        "Tool, file and hash; absent: measured here.");
+  r.row<&MeasuredPoint::source>("Tool, file and hash; absent: measured here.");
   r.omitted_at_default();
   add_call_row(r, &GroupCall::algorithm, "algorithm", kind::text(), "What the library chose.");
 }
@@ -378,7 +347,7 @@ void add_product_time(Record<MeasuredPoint>& r, Seconds timed::Overlap::*beside_
            : copies != nullptr ? &(copies->*beside_copies)
                                : nullptr;
   };
-  r.row_at<Seconds>(
+  r.row_at(
       [=](auto& p) -> auto& { return *time(p); }, key, rounded_seconds(kNotNegative), about);
   r.only_if([=](const MeasuredPoint& p) { return time(p) != nullptr; }).required();
 }
@@ -420,7 +389,7 @@ void add_step_pass_rows(Record<MeasuredPoint>& r) {
 
 Record<MeasuredPoint> make_point_record() {
   Record<MeasuredPoint> r("A measured point.");
-  r.row(&MeasuredPoint::subject, "kind", alternative(Subject{}), "What was timed.").required();
+  r.row<&MeasuredPoint::subject>("kind", alternative(Subject{}), "What was timed.").required();
   add_product_rows(r);
   add_algorithm_row(r);
   add_kernel_rows(r);

@@ -13,57 +13,50 @@ namespace {
 
 constexpr std::size_t kMostRows = 1'000;
 const Record<AccuracyLimits>& accuracy_limits_record() {
-  static const Record<AccuracyLimits> record = [] {
+  return described([](Record<AccuracyLimits>& r) {
     using L = AccuracyLimits;
-    const auto percent = kind::optional_number({0.0, 1000.0});
-    Record<L> r("Limits; one that is not stated is not asked for.");
-    r.row(&L::mean_error, "mean_error_percent", percent, "Mean error of step times, at most.");
-    r.row(&L::median_error, "median_error_percent", percent, "Median error, at most.");
-    r.row(&L::worst_error, "worst_error_percent", percent, "Largest error, at most.");
-    r.row(&L::memory_error, "memory_error_percent", percent, "Median error of memory, at most.");
-    r.row(&L::regret, "regret_percent", percent,
-          "Time lost by the layouts that are predicted fastest, at most.");
-    r.row(&L::inside_interval, "inside_interval_percent", percent,
-          "Runs inside their 90 % interval, at least.");
-    r.row(&L::kendall_tau, "kendall_tau", kind::optional_number({-1.0, 1.0}),
-          "Kendall's tau of the order, at least.");
-    return r;
-  }();
-  return record;
+    r.about("Limits; one that is not stated is not asked for.");
+    r.row<&L::mean_error>("mean_error_percent", NumberRange{0.0, 1000.0},
+                          "Mean error of step times, at most.");
+    r.row<&L::median_error>("median_error_percent", NumberRange{0.0, 1000.0},
+                            "Median error, at most.");
+    r.row<&L::worst_error>("worst_error_percent", NumberRange{0.0, 1000.0},
+                           "Largest error, at most.");
+    r.row<&L::memory_error>("memory_error_percent", NumberRange{0.0, 1000.0},
+                            "Median error of memory, at most.");
+    r.row<&L::regret>("regret_percent", NumberRange{0.0, 1000.0},
+                      "Time lost by the layouts that are predicted fastest, at most.");
+    r.row<&L::inside_interval>("inside_interval_percent", NumberRange{0.0, 1000.0},
+                               "Runs inside their 90 % interval, at least.");
+    r.row<&L::kendall_tau>(NumberRange{-1.0, 1.0}, "Kendall's tau of the order, at least.");
+  });
 }
 
 const Record<AccuracyRow>& accuracy_row_record() {
-  static const Record<AccuracyRow> record = [] {
+  return described([](Record<AccuracyRow>& r) {
     using R = AccuracyRow;
-    const auto positions = kind::integer({0, 100'000'000});
-    Record<R> r("A set of measured runs, or some of its runs.");
-    r.row(&R::name, "name", kind::text(), "Name of the row.").required();
-    r.row(&R::set, "set", kind::text(), "File of measured runs.").required();
-    r.row(&R::framework, "framework", kind::text(),
-          "Framework that ran them; default: the runs' own, or their cluster's.");
-    r.row(&R::cluster, "cluster", kind::text(), "Cluster instead of the runs' own.");
-    r.row(&R::groups, "groups", kind::texts(),
-          "Starts of the groups or ids of the runs; default: all runs.");
-    r.row(&R::at_least, "at_least", positions, "Fewest tokens of a sequence.");
-    r.row(&R::shorter_than, "shorter_than", positions, "Sequences are shorter than this; 0: any.");
-    r.row(&R::limits, "limits", kind::object(accuracy_limits_record), "");
-    return r;
-  }();
-  return record;
+    r.about("A set of measured runs, or some of its runs.");
+    r.row<&R::name>("Name of the row.").required();
+    r.row<&R::set>("File of measured runs.").required();
+    r.row<&R::framework>("Framework that ran them; default: the runs' own, or their cluster's.");
+    r.row<&R::cluster>("Cluster instead of the runs' own.");
+    r.row<&R::groups>("Starts of the groups or ids of the runs; default: all runs.");
+    r.row<&R::at_least>(IntRange{0, 100'000'000}, "Fewest tokens of a sequence.");
+    r.row<&R::shorter_than>(IntRange{0, 100'000'000}, "Sequences are shorter than this; 0: any.");
+    r.row<&R::limits>(accuracy_limits_record);
+  });
 }
 
 }  // namespace
 
 const Record<AccuracyList>& accuracy_list_record() {
-  static const Record<AccuracyList> record = [] {
-    Record<AccuracyList> r("Sets of measured runs with the errors that they may have.");
+  return described([](Record<AccuracyList>& r) {
+    r.about("Sets of measured runs with the errors that they may have.");
     r.file_of({"meshwright.accuracy/1"}, true);
     limit_list(r, "rows", kMostRows);
-    r.row(&AccuracyList::rows, "rows", kind::list(accuracy_row_record), "One row a set.");
+    r.row<&AccuracyList::rows>(accuracy_row_record, "One row a set.");
     r.required();
-    return r;
-  }();
-  return record;
+  });
 }
 
 std::vector<AccuracyRow> accuracy_rows_from_json(const Json& json, const std::string& file) {

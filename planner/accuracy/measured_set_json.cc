@@ -22,27 +22,22 @@ namespace {
 constexpr std::size_t kMostRuns = 10'000;
 
 const Record<MeasuredNumbers>& measured_record() {
-  static const Record<MeasuredNumbers> record = [] {
+  return described([](Record<MeasuredNumbers>& r) {
     using M = MeasuredNumbers;
-    Record<M> r("What was measured.");
-    r.row(&M::status, "status", kind::choice(kRunStatusNames),
-          "Default: ok. failed: no result, reason unknown.");
-    r.row(&M::step_time, "step_seconds", kind::optional(kind::base_amount<Seconds>(kAboveZero)),
-          "Time of a step.");
-    r.row(&M::peak_memory, "peak_memory_bytes",
-          kind::optional(kind::base_amount<Bytes>(kAboveZero)),
-          "Allocated memory at its peak, of the rank that has most.");
-    return r;
-  }();
-  return record;
+    r.about("What was measured.");
+    r.row<&M::status>(kRunStatusNames, "Default: ok. failed: no result, reason unknown.");
+    r.row<&M::step_time>("step_seconds", kAboveZero, "Time of a step.");
+    r.row<&M::peak_memory>(kAboveZero, "Allocated memory at its peak, of the rank that has most.");
+  });
 }
 
 // A part that is read when others are known.
 Kind<Json> read_later(Json (*schema)()) {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     Json& value) { value = reader.member(key); },
-          .write = [](Json& json, const std::string& key, const Json& value) { json[key] = value; },
-          .schema = schema};
+  return {
+      {.read = [](ObjectReader& reader, const std::string& key,
+                  Json& value) { value = reader.member(key); },
+       .write = [](Json& json, const std::string& key, const Json& value) { json[key] = value; },
+       .schema = schema}};
 }
 
 Json name_or(const Json& schema) {
@@ -59,38 +54,34 @@ Json stated_layout_schema() {
 }
 
 const Record<StatedRun>& stated_run_record() {
-  static const Record<StatedRun> record = [] {
+  return described([](Record<StatedRun>& r) {
     using R = StatedRun;
-    Record<R> r("One run.");
-    r.row(&R::id, "id", kind::text(), "Name of the run.").required();
-    r.row(&R::group, "group", kind::text(),
-          "Layouts are ranked inside a group: one model, job and cluster.");
+    r.about("One run.");
+    r.row<&R::id>("Name of the run.").required();
+    r.row<&R::group>("Layouts are ranked inside a group: one model, job and cluster.");
     r.required();
-    r.row(&R::source, "source", kind::text(),
-          "Where this run was published, if the set has several sources.");
+    r.row<&R::source>("Where this run was published, if the set has several sources.");
     r.omitted_at_default();
-    r.row(&R::model, "model", read_later([] {
-      return name_or({{"type", "object"}});
-    }),
-          "A file of configs/models, a path, a model, or a Hugging Face config.");
+    r.row<&R::model>(read_later([] {
+                       return name_or({{"type", "object"}});
+                     }),
+                     "A file of configs/models, a path, a model, or a Hugging Face config.");
     r.required();
-    r.row(&R::gpus, "gpus", kind::integer(), "GPUs of the run.").required();
-    r.row(&R::cluster, "cluster", read_later([] { return name_or(cluster_record().schema()); }),
-          "A file of configs/clusters, a path, or a cluster.");
+    r.row<&R::gpus>("GPUs of the run.").required();
+    r.row<&R::cluster>(read_later([] { return name_or(cluster_record().schema()); }),
+                       "A file of configs/clusters, a path, or a cluster.");
     r.required();
-    r.row(&R::framework, "framework", kind::optional(kind::text()),
-          "A file of configs/frameworks or a path; default: the cluster's framework.");
-    r.row(&R::job, "job", read_later([] { return job_record().schema(); }),
-          "The fields of a job file.");
+    r.row<&R::framework>(
+        "A file of configs/frameworks or a path; default: the cluster's framework.");
+    r.row<&R::job>(read_later([] { return job_record().schema(); }), "The fields of a job file.");
     r.required();
-    r.row(&R::layout, "layout", read_later(stated_layout_schema),
-          "The fields of a layout file. recompute stands for recompute_granularity, and schedule "
-          "may be written with hyphens.");
+    r.row<&R::layout>(
+        read_later(stated_layout_schema),
+        "The fields of a layout file. recompute stands for recompute_granularity, and schedule "
+        "may be written with hyphens.");
     r.required();
-    r.row(&R::measured, "measured", kind::object(measured_record), "").required();
-    return r;
-  }();
-  return record;
+    r.row<&R::measured>(measured_record).required();
+  });
 }
 
 StatedKeys keys_of(const Json& json) {
@@ -213,35 +204,30 @@ std::string reason_of(const InputError& error, const std::string& file,
 }  // namespace
 
 const Record<StatedSet>& measured_set_record() {
-  static const Record<StatedSet> record = [] {
+  return described([](Record<StatedSet>& r) {
     using S = StatedSet;
-    Record<S> r("Measured training runs, for meshwright backtest.");
+    r.about("Measured training runs, for meshwright backtest.");
     r.file_of({"meshwright.measurements/1"}, true);
-    r.row(&S::name, "name", kind::text(), "Name of the set.").required();
-    r.row(&S::source, "source", kind::text(), "Where the runs were published or logged.");
-    r.row(&S::assumed, "assumed", kind::text(),
-          "What the source does not state and was filled in.");
+    r.row<&S::name>("Name of the set.").required();
+    r.row<&S::source>("Where the runs were published or logged.");
+    r.row<&S::assumed>("What the source does not state and was filled in.");
     limit_list(r, "runs", kMostRuns);
-    r.row(&S::runs, "runs", kind::list(stated_run_record), "The runs.").required();
-    r.row(&S::left_out, "left_out", kind::list(unread_run_record),
-          "What an import could not read, and why.");
+    r.row<&S::runs>(stated_run_record, "The runs.").required();
+    r.row<&S::left_out>(unread_run_record, "What an import could not read, and why.");
     r.omitted_at_default();
-    return r;
-  }();
-  return record;
+  });
 }
 
 const Record<UnreadRun>& unread_run_record() {
-  static const Record<UnreadRun> record = [] {
+  return described([](Record<UnreadRun>& r) {
     using R = UnreadRun;
-    Record<R> r("A run that cannot be read and is left out.");
-    r.row(&R::file, "file", kind::text(), "");
-    r.row(&R::place, "place", kind::text(), "JSON pointer, or row and line of a table.");
-    r.row(&R::id, "id", kind::text(), "Empty: it says none.");
-    r.row(&R::reason, "reason", kind::text(), "");
-    return r.named("UnreadRun").all_required();
-  }();
-  return record;
+    r.about("A run that cannot be read and is left out.");
+    r.row<&R::file>();
+    r.row<&R::place>("JSON pointer, or row and line of a table.");
+    r.row<&R::id>("Empty: it says none.");
+    r.row<&R::reason>();
+    r.named("UnreadRun").all_required();
+  });
 }
 
 std::string unread_text(const UnreadRun& run) {

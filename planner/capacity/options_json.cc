@@ -18,22 +18,21 @@ const Record<Ranged>& interval_record() {
                                                      "assumed"};
     const std::vector<std::string_view> bases(kBases.begin(), kBases.end());
     Record<Ranged> r("A number and its 90 % interval.");
-    r.row(&Ranged::value, "value", kind::number(), "The number.");
+    r.row<&Ranged::value>("The number.");
     r.required();
-    r.row(&Ranged::low, "low", kind::number(), "Lower end; default: value.");
+    r.row<&Ranged::low>("Lower end; default: value.");
     r.default_from([](Ranged& ranged) { ranged.low = ranged.value; });
-    r.row(&Ranged::high, "high", kind::number(), "Upper end; default: value.");
+    r.row<&Ranged::high>("Upper end; default: value.");
     r.default_from([](Ranged& ranged) { ranged.high = ranged.value; });
-    r.row(
-        &Ranged::basis, "basis",
-        Kind<std::string>{
-            .read = [bases](ObjectReader& reader, const std::string& key,
-                            std::string& value) { value = bases[read_choice(reader, key, bases)]; },
-            .write = kind::text().write,
-            .schema = [bases] { return choice_schema(bases); }},
+    r.row<&Ranged::basis>(
+        kind::text().with(
+            {.read = [bases](
+                         ObjectReader& reader, const std::string& key,
+                         std::string& value) { value = bases[read_choice(reader, key, bases)]; },
+             .schema = [bases] { return choice_schema(bases); }}),
         "What the number rests on.");
     r.default_from([](Ranged& ranged) { ranged.basis = "stated"; });
-    r.row(&Ranged::source, "source", kind::text(), "Where it comes from.");
+    r.row<&Ranged::source>("Where it comes from.");
     r.check([](const Ranged& ranged, ObjectReader& reader) {
       const bool ordered = ranged.low <= ranged.value && ranged.value <= ranged.high;
       if (!ordered) reader.fail("low", "low, value and high must be in this order");
@@ -45,40 +44,41 @@ const Record<Ranged>& interval_record() {
 
 // A number, or one with its interval.
 Kind<Ranged> ranged() {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, Ranged& value) {
-                if (reader.member(key).is_number()) {
-                  value = stated(reader.required_number(key));
-                  return;
-                }
-                value = {};
-                kind::object(interval_record).read(reader, key, value);
-              },
-          .write = kind::object(interval_record).write,
-          .schema =
-              [] {
-                return Json{
-                    {"anyOf", Json::array({kind::number().schema(), interval_record().schema()})}};
-              }};
+  return kind::object(interval_record)
+      .with({.read =
+                 [](ObjectReader& reader, const std::string& key, Ranged& value) {
+                   value = reader.member(key).is_number() ? stated(reader.required_number(key))
+                                                          : Ranged{};
+                   if (!reader.member(key).is_number()) {
+                     kind::object(interval_record).read(reader, key, value);
+                   }
+                 },
+             .schema =
+                 [] {
+                   return Json{{"anyOf", Json::array({kind::number().schema(),
+                                                      interval_record().schema()})}};
+                 }});
 }
 
 // The same for a part of a whole: its ends are 0 to 1.
 Kind<Ranged> ranged_fraction() {
-  Kind<Ranged> kind = ranged();
-  kind.read = [read = kind.read](ObjectReader& reader, const std::string& key, Ranged& value) {
-    read(reader, key, value);
-    if (value.high <= 1.0) return;
-    reader.fail(key, fmt::format("must be a share from 0 to 1 (got {})", value.high));
-  };
-  kind.schema = [schema = kind.schema] {
-    Json json = schema();
-    json["anyOf"][0]["maximum"] = 1.0;
-    for (const char* end : {"value", "low", "high"}) {
-      json["anyOf"][1]["properties"][end]["maximum"] = 1.0;
-    }
-    return json;
-  };
-  return kind;
+  const Kind<Ranged> any = ranged();
+  return any.with({.read =
+                       [any](ObjectReader& reader, const std::string& key, Ranged& value) {
+                         any.read(reader, key, value);
+                         if (value.high <= 1.0) return;
+                         reader.fail(
+                             key, fmt::format("must be a share from 0 to 1 (got {})", value.high));
+                       },
+                   .schema =
+                       [any] {
+                         Json json = any.schema();
+                         json["anyOf"][0]["maximum"] = 1.0;
+                         for (const char* end : {"value", "low", "high"}) {
+                           json["anyOf"][1]["properties"][end]["maximum"] = 1.0;
+                         }
+                         return json;
+                       }});
 }
 
 // The member of T that `key` names is above 0.
@@ -90,70 +90,55 @@ void check_positive(Record<T>& record, Ranged T::*member, const char* key) {
 }
 
 const Record<FailureOptions>& failures_record() {
-  static const Record<FailureOptions> record = [] {
+  return described([](Record<FailureOptions>& r) {
     using F = FailureOptions;
-    Record<F> r("Failures and what follows from one.");
-    r.row(&F::per_thousand_node_days, "per_thousand_node_days", ranged(),
-          "Failures of 1,000 nodes of eight GPUs a day.");
+    r.about("Failures and what follows from one.");
+    r.row<&F::per_thousand_node_days>(ranged(), "Failures of 1,000 nodes of eight GPUs a day.");
     check_positive(r, &F::per_thousand_node_days, "per_thousand_node_days");
-    r.row(&F::detection_seconds, "detection_seconds", ranged(), "Time until a failure is seen.");
-    r.row(&F::restart_seconds, "restart_seconds", ranged(), "Time from there to the first step.");
-    r.row(&F::repair_days, "repair_days", ranged(), "Time until a node is back.");
-    r.row(&F::spares_target, "spares_target", ranged_fraction(),
-          "Share of the time in which spare nodes are enough.");
-    r.row(&F::spare_nodes, "spare_nodes", kind::optional_integer({.low = 0}),
-          "Spare nodes of eight GPUs that are reserved; default: as many as spares_target needs.");
-    r.row(&F::independent_replicas, "independent_replicas", kind::integer(),
-          "Groups that fail alone and are filled again while others train.");
-    r.row(&F::catch_up_seconds, "catch_up_seconds", ranged(),
-          "Time that others wait for a group that is filled again.");
-    return r;
-  }();
-  return record;
+    r.row<&F::detection_seconds>(ranged(), "Time until a failure is seen.");
+    r.row<&F::restart_seconds>(ranged(), "Time from there to the first step.");
+    r.row<&F::repair_days>(ranged(), "Time until a node is back.");
+    r.row<&F::spares_target>(ranged_fraction(),
+                             "Share of the time in which spare nodes are enough.");
+    r.row<&F::spare_nodes>(
+        IntRange{.low = 0},
+        "Spare nodes of eight GPUs that are reserved; default: as many as spares_target needs.");
+    r.row<&F::independent_replicas>(
+        "Groups that fail alone and are filled again while others train.");
+    r.row<&F::catch_up_seconds>(ranged(),
+                                "Time that others wait for a group that is filled again.");
+  });
 }
 
 const Record<CheckpointOptions>& checkpoint_record() {
-  static const Record<CheckpointOptions> record = [] {
+  return described([](Record<CheckpointOptions>& r) {
     using C = CheckpointOptions;
-    const auto measured = kind::optional_number(kAboveZero);
-    Record<C> r("Checkpoints.");
-    r.row(&C::asynchronous, "asynchronous", kind::flag(),
-          "Saved to the host, then written while training goes on.");
-    r.row(&C::pause_seconds, "pause_seconds", ranged(),
-          "Time that an asynchronous save stops training.");
-    r.row(&C::storage_gb_per_s_per_node, "storage_gb_per_s_per_node", ranged(),
-          "Storage bandwidth of a node of eight GPUs, both ways.");
+    r.about("Checkpoints.");
+    r.row<&C::asynchronous>("Saved to the host, then written while training goes on.");
+    r.row<&C::pause_seconds>(ranged(), "Time that an asynchronous save stops training.");
+    r.row<&C::storage_gb_per_s_per_node>(ranged(),
+                                         "Storage bandwidth of a node of eight GPUs, both ways.");
     check_positive(r, &C::storage_gb_per_s_per_node, "storage_gb_per_s_per_node");
-    r.row(&C::with_16_bit_weights, "with_16_bit_weights", kind::flag(),
-          "16-bit weights are saved beside the optimizer's fp32.");
-    r.row(&C::persist_seconds, "persist_seconds", measured,
-          "Measured time to write one; default: bytes over the storage's bandwidth.");
-    r.row(&C::load_seconds, "load_seconds", measured, "Measured time to load one; likewise.");
-    r.row(&C::interval_seconds, "interval_seconds", measured,
-          "Time between two; default: the best for the expected failures.");
-    return r;
-  }();
-  return record;
+    r.row<&C::with_16_bit_weights>("16-bit weights are saved beside the optimizer's fp32.");
+    r.row<&C::persist_seconds>(
+        kAboveZero, "Measured time to write one; default: bytes over the storage's bandwidth.");
+    r.row<&C::load_seconds>(kAboveZero, "Measured time to load one; likewise.");
+    r.row<&C::interval_seconds>(kAboveZero,
+                                "Time between two; default: the best for the expected failures.");
+  });
 }
 
 const Record<PowerOptions>& power_record() {
-  static const Record<PowerOptions> record = [] {
+  return described([](Record<PowerOptions>& r) {
     using P = PowerOptions;
-    Record<P> r("Power of nodes and site.");
-    r.row(&P::kilowatts_per_gpu, "kilowatts_per_gpu", kind::optional(ranged()),
-          "Measured power a GPU, with its share of the node.");
-    r.row(&P::node_over_devices, "node_over_devices", ranged(),
-          "A node's rating over its devices'.");
-    r.row(&P::share_of_rating, "share_of_rating", ranged_fraction(),
-          "Share of it that training draws.");
-    r.row(&P::waiting_share, "waiting_share", ranged_fraction(),
-          "Share that a waiting node draws.");
-    r.row(&P::pue, "pue", ranged(), "Power of the site over that of its machines.");
-    r.row(&P::kg_co2_per_kwh, "kg_co2_per_kwh", kind::optional(ranged()),
-          "Emissions of the site's electricity.");
-    return r;
-  }();
-  return record;
+    r.about("Power of nodes and site.");
+    r.row<&P::kilowatts_per_gpu>(ranged(), "Measured power a GPU, with its share of the node.");
+    r.row<&P::node_over_devices>(ranged(), "A node's rating over its devices'.");
+    r.row<&P::share_of_rating>(ranged_fraction(), "Share of it that training draws.");
+    r.row<&P::waiting_share>(ranged_fraction(), "Share that a waiting node draws.");
+    r.row<&P::pue>(ranged(), "Power of the site over that of its machines.");
+    r.row<&P::kg_co2_per_kwh>(ranged(), "Emissions of the site's electricity.");
+  });
 }
 
 void read_date(ObjectReader& reader, const std::string& key, Date& value) {
@@ -164,48 +149,42 @@ void read_date(ObjectReader& reader, const std::string& key, Date& value) {
 }
 
 Kind<std::optional<Date>> optional_date() {
-  return kind::optional(
-      Kind<Date>{.read = read_date,
-                 .write = [](Json& json, const std::string& key,
-                             const Date& value) { json[key] = date_text(value); },
-                 .schema =
-                     [] {
-                       return Json{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}};
-                     }});
+  return kind::optional(Kind<Date>{
+      {.read = read_date,
+       .write = [](Json& json, const std::string& key,
+                   const Date& value) { json[key] = date_text(value); },
+       .schema =
+           [] {
+             return Json{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}};
+           }}});
 }
 
 const Record<CapacityLimits>& limits_record() {
-  static const Record<CapacityLimits> record = [] {
+  return described([](Record<CapacityLimits>& r) {
     using L = CapacityLimits;
-    const auto positive = kind::optional_number(kAboveZero);
-    Record<L> r("Limits that 9 of 10 runs must keep.");
-    r.row(&L::deadline_days, "deadline_days", positive, "Days of the training.");
-    r.row(&L::deadline, "deadline", optional_date(), "Its last day instead; needs start.");
+    r.about("Limits that 9 of 10 runs must keep.");
+    r.row<&L::deadline_days>(kAboveZero, "Days of the training.");
+    r.row<&L::deadline>(optional_date(), "Its last day instead; needs start.");
     r.check([](const L& limits, ObjectReader& reader) {
       if (!limits.deadline || !limits.deadline_days) return;
       reader.fail("deadline", "stands beside deadline_days", "state one of the two");
     });
-    r.row(&L::budget, "budget", positive, "Cost in the price list's currency.");
-    r.row(&L::max_megawatts, "max_megawatts", positive, "Power of the site.");
-    r.row(&L::max_gpus, "max_gpus", kind::optional_integer(), "GPUs to be had.");
-    return r;
-  }();
-  return record;
+    r.row<&L::budget>(kAboveZero, "Cost in the price list's currency.");
+    r.row<&L::max_megawatts>(kAboveZero, "Power of the site.");
+    r.row<&L::max_gpus>("GPUs to be had.");
+  });
 }
 
 const Record<BatchPhase>& phase_record() {
-  static const Record<BatchPhase> record = [] {
+  return described([](Record<BatchPhase>& r) {
     using P = BatchPhase;
-    Record<P> r("A phase of the batch's schedule.");
-    r.row(&P::until_tokens, "until_tokens", kind::number(),
-          "Tokens of the training at its end; every phase but the last says it.");
-    r.row(&P::global_batch_size, "global_batch_size", kind::integer(), "Sequences of a step.");
+    r.about("A phase of the batch's schedule.");
+    r.row<&P::until_tokens>("Tokens of the training at its end; every phase but the last says it.");
+    r.row<&P::global_batch_size>("Sequences of a step.");
     r.required();
-    r.row(&P::seq_length, "seq_length", kind::integer(), "Tokens of a sequence.");
+    r.row<&P::seq_length>("Tokens of a sequence.");
     r.required();
-    return r;
-  }();
-  return record;
+  });
 }
 
 // Every phase but the last ends, later than the one before it.
@@ -223,68 +202,64 @@ void check_schedule(const CapacityOptions& options, ObjectReader& reader) {
 }
 
 const Record<ReferenceRun>& reference_record() {
-  static const Record<ReferenceRun> record = [] {
+  return described([](Record<ReferenceRun>& r) {
     using R = ReferenceRun;
-    const auto positive = kind::optional_number(kAboveZero);
-    const auto share = kind::optional_number({0.0, 1.0, true});
-    Record<R> r("A run that was made, to compare with.");
-    r.row(&R::name, "name", kind::text(), "Name of the run.");
+    r.about("A run that was made, to compare with.");
+    r.row<&R::name>("Name of the run.");
     r.required();
-    r.row(&R::source, "source", kind::text(), "Where it was published.");
+    r.row<&R::source>("Where it was published.");
     r.required();
-    r.row(&R::gpus, "gpus", kind::integer(), "GPUs of the run.");
+    r.row<&R::gpus>("GPUs of the run.");
     r.required();
-    r.row(&R::gpu_hours, "gpu_hours", kind::number(kAboveZero), "GPU-hours of the run.");
+    r.row<&R::gpu_hours>(kAboveZero, "GPU-hours of the run.");
     r.required();
-    r.row(&R::layout, "layout", kind::text(), "Its layout, as --layout states one.");
-    r.row(&R::step_seconds, "step_seconds", positive, "Step time with the batch of most tokens.");
-    r.row(&R::goodput, "goodput", share, "Share of the time in which steps were made that count.");
-    r.row(&R::model_flops_utilization, "model_flops_utilization", share, "MFU of a step.");
-    r.row(&R::mean_time_between_hours, "mean_time_between_hours", positive,
-          "Mean time between failures.");
-    return r;
-  }();
-  return record;
+    r.row<&R::layout>("Its layout, as --layout states one.");
+    r.row<&R::step_seconds>(kAboveZero, "Step time with the batch of most tokens.");
+    r.row<&R::goodput>(NumberRange{0.0, 1.0, true},
+                       "Share of the time in which steps were made that count.");
+    r.row<&R::model_flops_utilization>(NumberRange{0.0, 1.0, true}, "MFU of a step.");
+    r.row<&R::mean_time_between_hours>(kAboveZero, "Mean time between failures.");
+  });
 }
 
 template <typename M>
 void option(Record<CapacitySection>& record, M CapacityOptions::*member, std::string_view key,
             const Kind<M>& kind, std::string_view about) {
-  record.row_at<M>(
+  record.row_at(
       [member](auto& section) -> auto& { return section.options.*member; }, std::move(key),
       std::move(kind), std::move(about));
 }
 
 Kind<std::vector<int>> counts() {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, std::vector<int>& values) {
-                values.clear();
-                for (const Json& count : reader.required_array(key)) {
-                  const bool good =
-                      count.is_number_integer() && count >= kCount.low && count <= kCount.high;
-                  if (!good) {
-                    reader.fail(key, "must be an array of whole numbers from 1 to 100000000");
-                  }
-                  values.push_back(count.get<int>());
-                }
-              },
-          .write = [](Json& json, const std::string& key,
-                      const std::vector<int>& values) { json[key] = values; },
-          .schema =
-              [] {
-                return Json{{"type", "array"}, {"items", kind::integer(kCount).schema()}};
-              }};
+  return {{.read =
+               [](ObjectReader& reader, const std::string& key, std::vector<int>& values) {
+                 values.clear();
+                 for (const Json& count : reader.required_array(key)) {
+                   const bool good =
+                       count.is_number_integer() && count >= kCount.low && count <= kCount.high;
+                   if (!good) {
+                     reader.fail(key, "must be an array of whole numbers from 1 to 100000000");
+                   }
+                   values.push_back(count.get<int>());
+                 }
+               },
+           .write = [](Json& json, const std::string& key,
+                       const std::vector<int>& values) { json[key] = values; },
+           .schema =
+               [] {
+                 return Json{{"type", "array"}, {"items", kind::integer(kCount).schema()}};
+               }}};
 }
 
 Record<CapacitySection> make_capacity_record() {
   using S = CapacitySection;
   using O = CapacityOptions;
   Record<S> r("What meshwright capacity is asked (docs/tutorials/capacity-review.md).");
-  r.row(&S::model, "model", kind::text(), "A file, or a name of configs/models.");
-  r.row(&S::clusters, "clusters", kind::texts(), "Files, or names of configs/clusters.");
-  r.row(&S::gpus, "gpus", counts(), "GPU counts to compare.");
-  r.row(&S::global_batch_sizes, "global_batch_sizes", counts(), "Sequences of a step, to compare.");
-  r.row(&S::prices, "prices", kind::text(), "A file, or a name of configs/prices.");
+  r.row<&S::model>("A file, or a name of configs/models.");
+  r.row<&S::clusters>("Files, or names of configs/clusters.");
+  r.row<&S::gpus>(counts(), "GPU counts to compare.");
+  r.row<&S::global_batch_sizes>(counts(), "Sequences of a step, to compare.");
+  r.row<&S::prices>("A file, or a name of configs/prices.");
   option(r, &O::failures, "failures", kind::object(failures_record), "");
   option(r, &O::checkpoint, "checkpoint", kind::object(checkpoint_record), "");
   option(r, &O::power, "power", kind::object(power_record), "");
@@ -308,21 +283,19 @@ Record<CapacitySection> make_capacity_record() {
 }
 
 const Record<Price>& price_record() {
-  static const Record<Price> record = [] {
-    Record<Price> r("What a GPU-hour of one cluster or device costs; one of the two is named.");
-    r.row(&Price::cluster, "cluster", kind::text(), "A name of configs/clusters.");
-    r.row(&Price::device, "device", kind::text(), "Name of a device.");
+  return described([](Record<Price>& r) {
+    r.about("What a GPU-hour of one cluster or device costs; one of the two is named.");
+    r.row<&Price::cluster>("A name of configs/clusters.");
+    r.row<&Price::device>("Name of a device.");
     r.also({{"oneOf", {{{"required", {"cluster"}}}, {{"required", {"device"}}}}}});
     r.check([](const Price& price, ObjectReader& reader) {
       if (price.cluster.empty() != price.device.empty()) return;
       reader.fail("device", "names either a cluster or a device");
     });
-    r.row(&Price::per_gpu_hour, "per_gpu_hour", ranged(), "Price, above 0.");
+    r.row<&Price::per_gpu_hour>(ranged(), "Price, above 0.");
     r.required();
     check_positive(r, &Price::per_gpu_hour, "per_gpu_hour");
-    return r;
-  }();
-  return record;
+  });
 }
 
 }  // namespace
@@ -333,24 +306,22 @@ const Record<CapacitySection>& capacity_record() {
 }
 
 const Record<PriceList>& prices_record() {
-  static const Record<PriceList> record = [] {
+  return described([](Record<PriceList>& r) {
     using P = PriceList;
-    Record<P> r("What a GPU-hour costs, by cluster or by device.");
+    r.about("What a GPU-hour costs, by cluster or by device.");
     r.file_of({"meshwright.prices/1"}, true);
-    r.row(&P::name, "name", kind::text(), "Name of the list.");
+    r.row<&P::name>("Name of the list.");
     r.required();
-    r.row(&P::date, "date", kind::text(), "Date of the prices.");
+    r.row<&P::date>("Date of the prices.");
     r.required();
-    r.row(&P::source, "source", kind::text(), "Where they come from.");
+    r.row<&P::source>("Where they come from.");
     r.required();
-    r.row(&P::currency, "currency", kind::text(), "Currency, such as USD.");
+    r.row<&P::currency>("Currency, such as USD.");
     r.required();
-    r.row(&P::example, "example", kind::flag(), "An example, not an offer.");
-    r.row(&P::prices, "prices", kind::list(price_record), "Prices.");
+    r.row<&P::example>("An example, not an offer.");
+    r.row<&P::prices>(price_record, "Prices.");
     r.required();
-    return r;
-  }();
-  return record;
+  });
 }
 
 CapacitySection capacity_section(const Json& job, const std::string& file) {

@@ -16,18 +16,15 @@ constexpr IntRange kRequestTokens{1, 10'000'000};
 constexpr NumberRange kTargetSeconds{.low = 0.0, .high = 1e6, .low_excluded = true};
 
 const Record<LoadPoint>& load_point_record() {
-  static const Record<LoadPoint> record = [] {
+  return described([](Record<LoadPoint>& r) {
     using P = LoadPoint;
-    Record<P> r("A point of the load curve.");
-    r.row(&P::hour, "hour", kind::number({.low = 0.0, .high = kHoursOfAWeek}),
-          "Hours from the start of the period.");
+    r.about("A point of the load curve.");
+    r.row<&P::hour>(NumberRange{.low = 0.0, .high = kHoursOfAWeek},
+                    "Hours from the start of the period.");
     r.required();
-    r.row(&P::requests_per_second, "requests_per_second", kind::number(kRequestRate),
-          "Requests that arrive in a second.");
+    r.row<&P::requests_per_second>(kRequestRate, "Requests that arrive in a second.");
     r.required();
-    return r;
-  }();
-  return record;
+  });
 }
 
 bool is_period(int hours) { return hours == kHoursOfADay || hours == kHoursOfAWeek; }
@@ -79,16 +76,17 @@ void check_curve(const LoadCurve& curve, ObjectReader& reader) {
 }
 
 const Record<LoadCurve>& load_curve_record() {
-  static const Record<LoadCurve> record = [] {
+  return described([](Record<LoadCurve>& r) {
     using C = LoadCurve;
-    Record<C> r("Requests over a day or a week: one rate an hour, or points. It repeats.");
-    r.row(&C::requests_per_second, "requests_per_second", kind::numbers(kRequestRate),
-          "24 rates of a day, or 168 of a week; each belongs to the start of its hour.");
+    r.about("Requests over a day or a week: one rate an hour, or points. It repeats.");
+    r.row<&C::requests_per_second>(
+        kRequestRate,
+        "24 rates of a day, or 168 of a week; each belongs to the start of its hour.");
     r.omitted_at_default();
-    r.row(&C::points, "points", kind::list(load_point_record), "Points instead; their hours rise.");
+    r.row<&C::points>(load_point_record, "Points instead; their hours rise.");
     r.omitted_at_default();
-    r.row(&C::period_hours, "period_hours", kind::integer({kHoursOfADay, kHoursOfAWeek}),
-          "Of points: 24 or 168. Rates have as many hours as there are rates.");
+    r.row<&C::period_hours>(IntRange{kHoursOfADay, kHoursOfAWeek},
+                            "Of points: 24 or 168. Rates have as many hours as there are rates.");
     r.default_from([](C& curve) {
       const auto rates = static_cast<int>(
           std::min<std::size_t>(curve.requests_per_second.size(), kHoursOfAWeek + 1));
@@ -102,50 +100,48 @@ const Record<LoadCurve>& load_curve_record() {
                               "period_hours says (got {})",
                               rates));
     });
-    r.row(&C::between, "between", kind::choice(kCurveShapeNames),
-          "steps: a rate holds until the next; linear: it changes evenly to the next.");
+    r.row<&C::between>(
+        kCurveShapeNames,
+        "steps: a rate holds until the next; linear: it changes evenly to the next.");
     r.check([](const C& curve, ObjectReader& reader) { check_curve(curve, reader); });
-    return r;
-  }();
-  return record;
+  });
 }
 
 Record<ServiceOptions> make_service_record() {
   using S = ServiceOptions;
-  const auto target = kind::optional_number(kTargetSeconds);
-  const auto sizes = kind::integers({1, 1024});
   Record<S> r("A service that shares the cluster of the training (meshwright capacity).");
-  r.row(&S::model, "model", kind::text(), "A file, or a name of configs/models.").required();
-  r.row(&S::engine, "engine", kind::text(), "A file, or a name of configs/engines.");
-  r.row(&S::weights, "weights", kind::choice(kWeightFormatNames), "Format of the weights.");
-  r.row(&S::kv_cache, "kv_cache", kind::choice(kKvCacheFormatNames), "Format of the cache.");
-  r.row(&S::isl, "isl", kind::integer(kRequestTokens), "Tokens of a prompt.");
-  r.row(&S::osl, "osl", kind::integer(kRequestTokens), "Tokens of an answer.");
-  r.row(&S::prefix_hit_rate, "prefix_hit_rate", kind::fraction(true),
-        "Share of a prompt that is in the cache.");
-  r.row(&S::ttft_seconds, "ttft_seconds", target, "Longest time to first token.");
-  r.row(&S::tpot_seconds, "tpot_seconds", target, "Longest time per output token.");
-  r.row(&S::e2e_seconds, "e2e_seconds", target, "Longest time of a whole request, as a mean.");
-  r.row(&S::percentile, "percentile", kind::number({.low = 0.0, .high = 99.9}),
-        "Percentage of requests that meet ttft_seconds and tpot_seconds, simulated; 0: means.");
-  r.row(&S::tensor_parallel_size, "tensor_parallel_size", sizes,
-        "Sizes to search; default: powers of two in the fast domain.");
+  r.row<&S::model>("A file, or a name of configs/models.").required();
+  r.row<&S::engine>("A file, or a name of configs/engines.");
+  r.row<&S::weights>(kWeightFormatNames, "Format of the weights.");
+  r.row<&S::kv_cache>(kKvCacheFormatNames, "Format of the cache.");
+  r.row<&S::isl>(kRequestTokens, "Tokens of a prompt.");
+  r.row<&S::osl>(kRequestTokens, "Tokens of an answer.");
+  r.row<&S::prefix_hit_rate>(kind::fraction(true), "Share of a prompt that is in the cache.");
+  r.row<&S::ttft_seconds>(kTargetSeconds, "Longest time to first token.");
+  r.row<&S::tpot_seconds>(kTargetSeconds, "Longest time per output token.");
+  r.row<&S::e2e_seconds>(kTargetSeconds, "Longest time of a whole request, as a mean.");
+  r.row<&S::percentile>(
+      NumberRange{.low = 0.0, .high = 99.9},
+      "Percentage of requests that meet ttft_seconds and tpot_seconds, simulated; 0: means.");
+  r.row<&S::tensor_parallel_size>(IntRange{1, 1024},
+                                  "Sizes to search; default: powers of two in the fast domain.");
   r.omitted_at_default();
-  r.row(&S::pipeline_parallel_size, "pipeline_parallel_size", sizes,
-        "Sizes to search; default: 1 and 2.");
+  r.row<&S::pipeline_parallel_size>(IntRange{1, 1024}, "Sizes to search; default: 1 and 2.");
   r.omitted_at_default();
-  r.row(&S::load_curve, "load_curve", kind::object(load_curve_record), "Requests by hour.");
+  r.row<&S::load_curve>(load_curve_record, "Requests by hour.");
   r.required();
-  r.row(&S::least_replicas, "least_replicas", kind::integer({0, 1'000'000}),
-        "Replicas that are held in every hour, at the least.");
-  r.row(&S::replica_start_seconds, "replica_start_seconds",
-        kind::optional_number({.low = 0.0, .high = 604800.0}),
-        "Time until a new replica serves; default: 300, which is assumed.");
-  r.row(&S::least_release_hours, "least_release_hours", kind::integer({1, kHoursOfAWeek}),
-        "GPUs go back to the training for so many hours or more, or not at all.");
-  r.row(&S::training_gpus, "training_gpus", kind::choice(kTrainingGpusNames),
-        "fixed: the training keeps the GPUs that are free in every hour; elastic: it restarts on "
-        "the GPUs that are free in the hour.");
+  r.row<&S::least_replicas>(IntRange{0, 1'000'000},
+                            "Replicas that are held in every hour, at the least.");
+  r.row<&S::replica_start_seconds>(
+      NumberRange{.low = 0.0, .high = 604800.0},
+      "Time until a new replica serves; default: 300, which is assumed.");
+  r.row<&S::least_release_hours>(
+      IntRange{1, kHoursOfAWeek},
+      "GPUs go back to the training for so many hours or more, or not at all.");
+  r.row<&S::training_gpus>(
+      kTrainingGpusNames,
+      "fixed: the training keeps the GPUs that are free in every hour; elastic: it restarts on "
+      "the GPUs that are free in the hour.");
   return r;
 }
 

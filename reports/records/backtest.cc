@@ -9,9 +9,9 @@ namespace meshwright::reports {
 namespace {
 
 const Record<planner::OomConfusion>& oom_confusion_record() {
-  static const Record<planner::OomConfusion> record = [] {
+  return described([](Record<planner::OomConfusion>& r) {
     using R = planner::OomConfusion;
-    Record<R> r("Runs by what happened and by what was predicted.");
+    r.about("Runs by what happened and by what was predicted.");
     const auto row = [&r](int R::*member, std::string_view key) {
       r.row(member, key, kind::integer({.low = 0}), "");
     };
@@ -21,106 +21,88 @@ const Record<planner::OomConfusion>& oom_confusion_record() {
     row(&R::oom_oom, "oom_predicted_oom");
     row(&R::failed_fits, "failed_predicted_fit");
     row(&R::failed_oom, "failed_predicted_oom");
-    return r.named("OomConfusion").all_required();
-  }();
-  return record;
+    r.named("OomConfusion").all_required();
+  });
 }
 
 const Record<planner::GroupScore>& group_score_record() {
-  static const Record<planner::GroupScore> record = [] {
-    Record<planner::GroupScore> r("The errors of a group of runs.");
-    r.row(&planner::GroupScore::group, "group", kind::text(), "").required();
+  return described([](Record<planner::GroupScore>& r) {
+    r.about("The errors of a group of runs.");
+    r.row<&planner::GroupScore::group>().required();
     r.rows_of(
         score_record(), [](auto& group) -> auto& { return group.score; });
-    return r.named("GroupScore");
-  }();
-  return record;
+    r.named("GroupScore");
+  });
 }
 
 const Record<MeasuredFacts>& measured_facts_record() {
-  static const Record<MeasuredFacts> record = [] {
+  return described([](Record<MeasuredFacts>& r) {
     using R = MeasuredFacts;
-    Record<R> r("What was measured.");
-    r.row(&R::status, "status", kind::choice(planner::kRunStatusNames), "").required();
-    r.row(&R::step, "step_seconds", kind::optional(kind::base_amount<Seconds>()), "");
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::optional(kind::base_amount<Bytes>()), "");
-    return r.named("MeasuredFacts");
-  }();
-  return record;
+    r.about("What was measured.");
+    r.row<&R::status>(planner::kRunStatusNames).required();
+    r.rows<&R::step, &R::peak_memory>();
+    r.named("MeasuredFacts");
+  });
 }
 
 const Record<PredictedFacts>& predicted_facts_record() {
-  static const Record<PredictedFacts> record = [] {
+  return described([](Record<PredictedFacts>& r) {
     using R = PredictedFacts;
-    const auto time = kind::optional(kind::base_amount<Seconds>());
-    const auto memory = kind::optional(kind::base_amount<Bytes>());
-    Record<R> r("What is predicted: times where the layout obeys the rules but that of memory.");
-    r.row(&R::fits, "fits", kind::flag(), "").required();
-    r.row(&R::violation, "violation", kind::optional(rule_kind()), "The rule that is broken.");
-    r.row(&R::step, "step_seconds", time, "");
-    r.row(&R::step_low, "step_seconds_low", time, "");
-    r.row(&R::step_high, "step_seconds_high", time, "");
-    r.row(&R::interval_regime, "interval_regime",
-          kind::optional(kind::choice(kIntervalRegimeNames)), "");
-    r.row(&R::peak_memory, "peak_memory_bytes", memory, "");
-    r.row(&R::peak_allocated, "peak_allocated_bytes", memory, "Less the allocator's reserve.");
-    r.row(&R::terms, "terms_seconds", kind::numbers_by_name(), "").omitted_at_default();
-    return r.named("PredictedFacts");
-  }();
-  return record;
+    r.about("What is predicted: times where the layout obeys the rules but that of memory.");
+    r.row<&R::fits>().required();
+    r.row<&R::violation>(rule_kind(), "The rule that is broken.");
+    r.row<&R::step>();
+    r.row<&R::step_low>("step_seconds_low", "");
+    r.row<&R::step_high>("step_seconds_high", "");
+    r.row<&R::interval_regime>(kIntervalRegimeNames);
+    r.row<&R::peak_memory>();
+    r.row<&R::peak_allocated>("Less the allocator's reserve.");
+    r.row<&R::terms>("terms_seconds", kind::numbers_by_name()).omitted_at_default();
+    r.named("PredictedFacts");
+  });
 }
 
 const Record<BacktestRun>& backtest_run_record() {
-  static const Record<BacktestRun> record = [] {
+  return described([](Record<BacktestRun>& r) {
     using R = BacktestRun;
-    Record<R> r("A run, measured and predicted.");
-    r.row(&R::id, "id", kind::text(), "");
-    r.row(&R::group, "group", kind::text(), "");
-    r.row(&R::layout, "layout", kind::object(layout_record), "");
-    r.row(&R::measured, "measured", kind::object(measured_facts_record), "");
-    r.row(&R::predicted, "predicted", kind::object(predicted_facts_record), "");
-    r.row(&R::step_time_error_percent, "step_time_error_percent",
-          kind::nullable(kind::number(kAnyNumber)), "Predicted / measured - 1.");
-    r.row(&R::memory_error_percent, "memory_error_percent",
-          kind::nullable(kind::number(kAnyNumber)), "");
-    return r.named("BacktestRun").all_required();
-  }();
-  return record;
+    r.about("A run, measured and predicted.");
+    r.rows<&R::id, &R::group>();
+    r.row<&R::layout>(layout_record);
+    r.row<&R::measured>(measured_facts_record);
+    r.row<&R::predicted>(predicted_facts_record);
+    r.row<&R::step_time_error_percent>(nullable(kAnyNumber), "Predicted / measured - 1.");
+    r.row<&R::memory_error_percent>(nullable(kAnyNumber));
+    r.named("BacktestRun").all_required();
+  });
 }
 
 const Record<planner::Timed>& priced_layout_record() {
-  static const Record<planner::Timed> record = [] {
+  return described([](Record<planner::Timed>& r) {
     using R = planner::Timed;
-    Record<R> r("A layout at our price.");
+    r.about("A layout at our price.");
     r.derived<std::string>("short_name", kind::text(), "",
                            [](const R& priced) { return short_name(priced.layout); });
-    r.row(&R::layout, "layout", kind::object(layout_record), "");
-    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    return r.named("PricedLayout").all_required();
-  }();
-  return record;
+    r.row<&R::layout>(layout_record);
+    r.rows<&R::step_time, &R::peak_memory>();
+    r.named("PricedLayout").all_required();
+  });
 }
 
 const Record<PickedRun>& picked_run_record() {
-  static const Record<PickedRun> record = [] {
+  return described([](Record<PickedRun>& r) {
     using R = PickedRun;
-    const auto priced = kind::nullable(kind::object(priced_layout_record));
-    Record<R> r("A run beside what a search picks in its place.");
-    r.row(&R::id, "id", kind::text(), "");
-    r.row(&R::source, "source", kind::text(), "");
-    r.row(&R::reported, "reported_seconds", kind::nullable(kind::base_amount<Seconds>()), "");
-    r.row(&R::theirs, "theirs", priced, "Null: a rule but that of memory is broken.");
-    r.row(&R::refused_by, "refused_by", kind::nullable(rule_kind()), "");
-    r.row(&R::ours, "ours", priced, "Null: the search finds none.");
-    r.row(&R::claim, "claim", kind::nullable(kind::number(kAnyNumber)),
-          "Step of theirs over step of ours, less 1.");
-    r.row(&R::tensor_ranks_leave_node, "tensor_ranks_leave_node", kind::flag(), "Of ours.");
-    r.row(&R::cause, "cause", kind::text(), "The switches that most of the claim comes from.");
-    r.row(&R::term, "term", kind::text(), "The term of the step that shrinks most.");
-    return r.named("PickedRun").all_required();
-  }();
-  return record;
+    r.about("A run beside what a search picks in its place.");
+    r.rows<&R::id, &R::source>();
+    r.row<&R::reported>(nullable());
+    r.row<&R::theirs>(nullable(priced_layout_record), "Null: a rule but that of memory is broken.");
+    r.row<&R::refused_by>(nullable(rule_kind()));
+    r.row<&R::ours>(nullable(priced_layout_record), "Null: the search finds none.");
+    r.row<&R::claim>(nullable(kAnyNumber), "Step of theirs over step of ours, less 1.");
+    r.row<&R::tensor_ranks_leave_node>("Of ours.");
+    r.row<&R::cause>("The switches that most of the claim comes from.");
+    r.row<&R::term>("The term of the step that shrinks most.");
+    r.named("PickedRun").all_required();
+  });
 }
 
 std::optional<double> percent_of(const std::optional<double>& share) {
@@ -152,68 +134,59 @@ std::optional<planner::Timed> priced(const std::optional<Estimate>& e) {
 }  // namespace
 
 const Record<planner::Score>& score_record() {
-  static const Record<planner::Score> record = [] {
+  return described([](Record<planner::Score>& r) {
     using R = planner::Score;
-    const auto number = kind::nullable(kind::number(kAnyNumber));
-    Record<R> r("Errors of a group of runs; null: the runs do not say.");
-    r.row(&R::runs, "runs", kind::integer({.low = 0}), "With a measured time and a prediction.");
-    r.row(&R::mean_ape_percent, "mean_ape_percent", kind::number(),
-          "Of the absolute errors, as all that end in \"ape\".");
-    r.row(&R::median_ape_percent, "median_ape_percent", kind::number(), "");
-    r.row(&R::max_ape_percent, "max_ape_percent", kind::number(), "");
-    r.row(&R::bias_percent, "bias_percent", kind::number(kAnyNumber), "Mean error with its sign.");
-    r.row(&R::kendall_tau, "kendall_tau", number, "Mean over groups of two or more.");
-    r.row(&R::top1_regret_percent_median, "top1_regret_percent_median", number,
-          "How much slower than the best run the one is that is predicted to be.");
-    r.row(&R::top1_regret_percent_mean, "top1_regret_percent_mean", number, "");
-    r.row(&R::top1_regret_percent_max, "top1_regret_percent_max", number, "");
-    r.row(&R::top3_regret_percent_mean, "top3_regret_percent_mean", number,
-          "The best of the first three.");
-    r.row(&R::memory_median_ape_percent, "memory_median_ape_percent", number, "");
-    r.row(&R::oom_accuracy_percent, "oom_accuracy_percent", number, "");
-    r.row(&R::oom_confusion, "oom_confusion", kind::object(oom_confusion_record), "");
-    r.row(&R::interval_coverage_percent, "interval_coverage_percent", number, "");
-    r.row(&R::interval_width_percent, "interval_width_percent", number,
-          "Mean of (high - low) / predicted.");
-    r.row(&R::interval_regime, "interval_regime",
-          kind::nullable(kind::choice(kIntervalRegimeNames)),
-          "Of several the one that is known least.");
-    return r.named("Score").all_required();
-  }();
-  return record;
+    r.about("Errors of a group of runs; null: the runs do not say.");
+    r.row<&R::runs>(IntRange{.low = 0}, "With a measured time and a prediction.");
+    r.row<&R::mean_ape_percent>("Of the absolute errors, as all that end in \"ape\".");
+    r.rows<&R::median_ape_percent, &R::max_ape_percent>();
+    r.row<&R::bias_percent>(kAnyNumber, "Mean error with its sign.");
+    r.row<&R::kendall_tau>(nullable(kAnyNumber), "Mean over groups of two or more.");
+    r.row<&R::top1_regret_percent_median>(
+        nullable(kAnyNumber),
+        "How much slower than the best run the one is that is predicted to be.");
+    r.row<&R::top1_regret_percent_mean>(nullable(kAnyNumber));
+    r.row<&R::top1_regret_percent_max>(nullable(kAnyNumber));
+    r.row<&R::top3_regret_percent_mean>(nullable(kAnyNumber), "The best of the first three.");
+    r.row<&R::memory_median_ape_percent>(nullable(kAnyNumber));
+    r.row<&R::oom_accuracy_percent>(nullable(kAnyNumber));
+    r.row<&R::oom_confusion>(oom_confusion_record);
+    r.row<&R::interval_coverage_percent>(nullable(kAnyNumber));
+    r.row<&R::interval_width_percent>(nullable(kAnyNumber), "Mean of (high - low) / predicted.");
+    r.row<&R::interval_regime>(nullable(kIntervalRegimeNames),
+                               "Of several the one that is known least.");
+    r.named("Score").all_required();
+  });
 }
 
 const Record<BacktestFile>& backtest_file_record() {
-  static const Record<BacktestFile> record = [] {
+  return described([](Record<BacktestFile>& r) {
     using R = BacktestFile;
-    Record<R> r("What meshwright backtest writes: predictions against measured runs.");
+    r.about("What meshwright backtest writes: predictions against measured runs.");
     r.file_of({std::string(kBacktestSchema)}, true);
-    r.row(&R::name, "name", kind::text(), "Of the set.");
-    r.row(&R::source, "source", kind::text(), "");
-    r.row(&R::assumed, "assumed", kind::text(), "What the set does not state.");
-    r.row(&R::overall, "overall", kind::object(score_record), "");
-    r.row(&R::groups, "groups", kind::list(group_score_record), "In order of first appearance.");
-    r.row(&R::runs, "runs", kind::list(backtest_run_record), "");
-    r.row(&R::left_out, "left_out", kind::list(planner::unread_run_record),
-          "Runs of the set that could not be read.");
+    r.row<&R::name>("Of the set.");
+    r.row<&R::source>();
+    r.row<&R::assumed>("What the set does not state.");
+    r.row<&R::overall>(score_record);
+    r.row<&R::groups>(group_score_record, "In order of first appearance.");
+    r.row<&R::runs>(backtest_run_record);
+    r.row<&R::left_out>(planner::unread_run_record, "Runs of the set that could not be read.");
     r.written_if([](const R& file) { return !file.left_out.empty(); });
-    return r.all_required();
-  }();
-  return record;
+    r.all_required();
+  });
 }
 
 const Record<PicksFile>& picks_file_record() {
-  static const Record<PicksFile> record = [] {
-    Record<PicksFile> r("What meshwright backtest --picks writes.");
+  return described([](Record<PicksFile>& r) {
+    r.about("What meshwright backtest --picks writes.");
     r.file_of({std::string(kPicksSchema)}, true);
-    r.row(&PicksFile::set, "set", kind::text(), "Name of the set.");
-    r.row(&PicksFile::runs, "runs", kind::list(picked_run_record), "");
-    r.row(&PicksFile::left_out, "left_out", kind::list(planner::unread_run_record),
-          "Runs of the set that could not be read.");
+    r.row<&PicksFile::set>("Name of the set.");
+    r.row<&PicksFile::runs>(picked_run_record);
+    r.row<&PicksFile::left_out>(planner::unread_run_record,
+                                "Runs of the set that could not be read.");
     r.written_if([](const PicksFile& file) { return !file.left_out.empty(); });
-    return r.all_required();
-  }();
-  return record;
+    r.all_required();
+  });
 }
 
 BacktestFile backtest_file_of(const planner::MeasuredSet& set, const planner::Backtest& backtest) {

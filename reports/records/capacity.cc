@@ -11,276 +11,222 @@ namespace {
 constexpr std::string_view kOptionsAbout = "Behind the command: makes this entry's numbers again.";
 
 const Record<LeverEnd>& lever_end_record() {
-  static const Record<LeverEnd> record = [] {
+  return described([](Record<LeverEnd>& r) {
     using R = LeverEnd;
-    Record<R> r("");
-    r.row(&R::value, "value", kind::number(kAnyNumber), "");
-    r.row(&R::options, "options", kind::text(), kOptionsAbout);
+    r.row<&R::value>(kAnyNumber);
+    r.row<&R::options>(kOptionsAbout);
     r.rows_of(run_facts_record());
-    return r.named("LeverEnd").all_required();
-  }();
-  return record;
+    r.named("LeverEnd").all_required();
+  });
 }
 
 const Record<Lever>& lever_record() {
-  static const Record<Lever> record = [] {
+  return described([](Record<Lever>& r) {
     using R = Lever;
-    Record<R> r(
+    r.about(
         "A choice is halved and doubled, anything else turned by one standard deviation of its "
         "own.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::label, "label", kind::text(), "");
-    r.row(&R::unit, "unit", kind::text(), "");
-    r.row(&R::choice, "choice", kind::flag(), "");
-    r.row(&R::basis, "basis", kind::text(), "");
-    r.row(&R::relative_spread, "relative_spread", kind::number(), "");
-    r.row(&R::value, "value", kind::number(kAnyNumber), "");
-    r.row(&R::swing_days, "swing_days", kind::number(), "");
-    r.row(&R::swing_cost, "swing_cost", kind::number(), "0: no price.");
-    r.row(&R::low, "low", kind::nullable(kind::object(lever_end_record)), "");
-    r.row(&R::high, "high", kind::nullable(kind::object(lever_end_record)), "");
-    return r.named("Lever").all_required();
-  }();
-  return record;
+    r.rows<&R::name, &R::label, &R::unit, &R::choice, &R::basis, &R::relative_spread>();
+    r.row<&R::value>(kAnyNumber);
+    r.row<&R::swing_days>();
+    r.row<&R::swing_cost>("0: no price.");
+    r.row<&R::low>(nullable(lever_end_record));
+    r.row<&R::high>(nullable(lever_end_record));
+    r.named("Lever").all_required();
+  });
 }
 
 const Record<WhatIfAxes>& what_if_axes_record() {
-  static const Record<WhatIfAxes> record = [] {
+  return described([](Record<WhatIfAxes>& r) {
     using R = WhatIfAxes;
-    Record<R> r("");
-    r.row(&R::batch_factor, "batch_factor", kind::numbers(), "");
-    r.row(&R::gpus, "gpus", kind::integers(), "");
-    r.row(&R::network_factor, "network_factor", kind::numbers(), "");
-    r.row(&R::failure_rate, "failure_rate", kind::numbers(), "Per 1,000 node-days.");
-    return r.named("WhatIfAxes").all_required();
-  }();
-  return record;
+    r.rows<&R::batch_factor, &R::gpus, &R::network_factor>();
+    r.row<&R::failure_rate>("Per 1,000 node-days.");
+    r.named("WhatIfAxes").all_required();
+  });
 }
 
 const Record<WhatIfCell>& what_if_cell_record() {
-  static const Record<WhatIfCell> record = [] {
+  return described([](Record<WhatIfCell>& r) {
     using R = WhatIfCell;
-    Record<R> r("");
     r.rows_of(run_facts_record());
-    r.row(&R::options, "options", kind::text(), kOptionsAbout);
-    return r.named("WhatIfCell").all_required();
-  }();
-  return record;
+    r.row<&R::options>(kOptionsAbout);
+    r.named("WhatIfCell").all_required();
+  });
 }
 
 const Record<WhatIfGrid>& what_if_grid_record() {
-  static const Record<WhatIfGrid> record = [] {
+  return described([](Record<WhatIfGrid>& r) {
     using R = WhatIfGrid;
-    Record<R> r("");
-    r.row(&R::axes, "axes", kind::object(what_if_axes_record), "");
+    r.row<&R::axes>(what_if_axes_record);
     r.derived<std::vector<std::string>>(
         "order", kind::texts(), "Axes, outermost first: cells are in this order.", [](const R&) {
           return std::vector<std::string>{"batch_factor", "gpus", "network_factor", "failure_rate"};
         });
-    r.row(&R::cells, "cells", kind::list(what_if_cell_record), "");
-    return r.named("WhatIfGrid").all_required();
-  }();
-  return record;
+    r.row<&R::cells>(what_if_cell_record);
+    r.named("WhatIfGrid").all_required();
+  });
 }
 
 const Record<ScalingStep>& scaling_step_record() {
-  static const Record<ScalingStep> record = [] {
+  return described([](Record<ScalingStep>& r) {
     using R = ScalingStep;
-    Record<R> r("");
-    r.row(&R::from_gpus, "from_gpus", kind::integer(), "");
-    r.row(&R::to_gpus, "to_gpus", kind::integer(), "");
-    r.row(&R::gain, "gain", kind::number(kAnyNumber), "");
-    r.row(&R::term, "term", kind::text(), "");
-    r.row(&R::share_of_growth, "share_of_growth", kind::number(kAnyNumber), "");
-    return r.named("ScalingStep").all_required();
-  }();
-  return record;
+    r.rows<&R::from_gpus, &R::to_gpus>();
+    r.row<&R::gain>(kAnyNumber);
+    r.row<&R::term>();
+    r.row<&R::share_of_growth>(kAnyNumber);
+    r.named("ScalingStep").all_required();
+  });
 }
 
 const Record<ScalingSeries>& scaling_series_record() {
-  static const Record<ScalingSeries> record = [] {
+  return described([](Record<ScalingSeries>& r) {
     using R = ScalingSeries;
-    Record<R> r("");
-    r.row(&R::cluster, "cluster", kind::text(), "");
-    r.row(&R::global_batch, "global_batch", kind::integer(), "");
-    r.row(&R::schedule, "schedule", kind::flag(), "");
-    r.row(&R::steps, "steps", kind::list(scaling_step_record), "");
-    r.row(&R::bends_at_gpus, "bends_at_gpus", kind::nullable(kind::integer()), "");
-    r.row(&R::sentence, "sentence", kind::text(), "Empty: it does not bend.");
-    return r.named("ScalingSeries").all_required();
-  }();
-  return record;
+    r.rows<&R::cluster, &R::global_batch, &R::schedule>();
+    r.row<&R::steps>(scaling_step_record);
+    r.row<&R::bends_at_gpus>(nullable());
+    r.row<&R::sentence>("Empty: it does not bend.");
+    r.named("ScalingSeries").all_required();
+  });
 }
 
 const Record<planner::ReferencePart>& reference_part_record() {
-  static const Record<planner::ReferencePart> record = [] {
+  return described([](Record<planner::ReferencePart>& r) {
     using R = planner::ReferencePart;
-    Record<R> r("");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::gpu_hours, "gpu_hours", kind::number(kAnyNumber), "");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    return r.named("ReferencePart").all_required();
-  }();
-  return record;
+    r.row<&R::name>();
+    r.row<&R::gpu_hours>(kAnyNumber);
+    r.row<&R::sentence>();
+    r.named("ReferencePart").all_required();
+  });
 }
 
 const Record<ReferenceFacts>& reference_record() {
-  static const Record<ReferenceFacts> record = [] {
+  return described([](Record<ReferenceFacts>& r) {
     using R = ReferenceFacts;
-    Record<R> r(
+    r.about(
         "A row beside a run that somebody made. gpu_hours and the parts add up to "
         "stated_gpu_hours.");
-    const auto stated = kind::nullable(kind::number());
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::source, "source", kind::text(), "");
-    r.row(&R::row, "row", kind::text(), kRowIdAbout);
-    r.row(&R::gpus, "gpus", kind::integer(), "");
-    r.row(&R::stated_gpu_hours, "stated_gpu_hours", kind::number(), "");
-    r.row(&R::stated_step, "stated_step_s", stated, "");
-    r.row(&R::stated_mfu, "stated_mfu", stated, "");
-    r.row(&R::stated_goodput, "stated_goodput", stated, "");
-    r.row(&R::stated_mean_time_between_h, "stated_mean_time_between_h", stated, "");
-    r.row(&R::gpu_hours, "gpu_hours", kind::number(), "");
-    r.row(&R::schedule_gpu_hours, "schedule_gpu_hours", kind::nullable(kind::number(kAnyNumber)),
-          "What the schedule takes more than the last phase's batch for all tokens; null: it is "
-          "one of the parts.");
-    r.row(&R::parts, "parts", kind::list(reference_part_record), "");
-    return r.named("ReferenceRun").all_required();
-  }();
-  return record;
+    r.rows<&R::name, &R::source>();
+    r.row<&R::row>(kRowIdAbout);
+    r.rows<&R::gpus, &R::stated_gpu_hours>();
+    r.row<&R::stated_step>("stated_step_s", nullable());
+    r.row<&R::stated_mfu>(nullable());
+    r.row<&R::stated_goodput>(nullable());
+    r.row<&R::stated_mean_time_between_h>(nullable());
+    r.row<&R::gpu_hours>();
+    r.row<&R::schedule_gpu_hours>(
+        nullable(kAnyNumber),
+        "What the schedule takes more than the last phase's batch for all tokens; null: it is "
+        "one of the parts.");
+    r.row<&R::parts>(reference_part_record);
+    r.named("ReferenceRun").all_required();
+  });
 }
 
 }  // namespace
 
 const Record<LimitFacts>& capacity_limits_record() {
-  static const Record<LimitFacts> record = [] {
+  return described([](Record<LimitFacts>& r) {
     using R = LimitFacts;
-    Record<R> r("");
-    const auto limit = kind::nullable(kind::number());
-    r.row(&R::deadline_days, "deadline_days", limit, "");
-    r.row(&R::deadline, "deadline", kind::nullable(kind::text()), "");
-    r.row(&R::budget, "budget", limit, "");
-    r.row(&R::max_megawatts, "max_megawatts", limit, "");
-    r.row(&R::max_gpus, "max_gpus", kind::nullable(kind::integer()), "");
-    return r.named("CapacityLimits").all_required();
-  }();
-  return record;
+    r.row<&R::deadline_days>(nullable());
+    r.row<&R::deadline>(nullable());
+    r.row<&R::budget>(nullable());
+    r.row<&R::max_megawatts>(nullable());
+    r.row<&R::max_gpus>(nullable());
+    r.named("CapacityLimits").all_required();
+  });
 }
 
 const Record<PriceFacts>& capacity_prices_record() {
-  static const Record<PriceFacts> record = [] {
+  return described([](Record<PriceFacts>& r) {
     using R = PriceFacts;
-    Record<R> r("");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::date, "date", kind::text(), "");
-    r.row(&R::currency, "currency", kind::text(), "");
-    r.row(&R::example, "example", kind::flag(), "An example and no offer.");
-    r.row(&R::source, "source", kind::text(), "");
-    return r.named("PriceList").all_required();
-  }();
-  return record;
+    r.rows<&R::name, &R::date, &R::currency>();
+    r.row<&R::example>("An example and no offer.");
+    r.row<&R::source>();
+    r.named("PriceList").all_required();
+  });
 }
 
 namespace {
 
 const Record<planner::Assumption>& assumption_record() {
-  static const Record<planner::Assumption> record = [] {
+  return described([](Record<planner::Assumption>& r) {
     using R = planner::Assumption;
-    Record<R> r("");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::label, "label", kind::text(), "");
-    r.row(&R::unit, "unit", kind::text(), "");
-    r.row(&R::in_interval, "in_interval", kind::flag(),
-          "Whether its range is part of days and cost.");
+    r.rows<&R::name, &R::label, &R::unit>();
+    r.row<&R::in_interval>("Whether its range is part of days and cost.");
     r.rows_of(
         ranged_facts_record(), [](auto& assumption) -> auto& { return assumption.amount; });
-    return r.named("CapacityAssumption").all_required();
-  }();
-  return record;
+    r.named("CapacityAssumption").all_required();
+  });
 }
 
 const Record<FrontierFacts>& frontier_record() {
-  static const Record<FrontierFacts> record = [] {
+  return described([](Record<FrontierFacts>& r) {
     using R = FrontierFacts;
-    Record<R> r("A row among the others, in median days and cost.");
-    const auto id = kind::nullable(kind::text());
-    r.row(&R::row, "row", kind::text(), kRowIdAbout);
-    r.row(&R::days, "days", kind::number(), "");
-    r.row(&R::cost, "cost", kind::number(), "GPU-hours where not every row has a price.");
-    r.row(&R::dominated_by, "dominated_by", id,
-          "A row that is as fast and as cheap, and better in one; null: on the frontier.");
-    r.row(&R::reason, "reason", kind::text(), "Why it is dominated, where that is known.");
-    r.row(&R::slower, "slower", id, "The next slower row of the frontier.");
-    r.row(&R::cost_per_day_saved, "cost_per_day_saved", kind::nullable(kind::number(kAnyNumber)),
-          "Additional cost over days saved, both relative to the slower row.");
-    return r.named("FrontierPoint").all_required();
-  }();
-  return record;
+    r.about("A row among the others, in median days and cost.");
+    r.row<&R::row>(kRowIdAbout);
+    r.row<&R::days>();
+    r.row<&R::cost>("GPU-hours where not every row has a price.");
+    r.row<&R::dominated_by>(
+        nullable(),
+        "A row that is as fast and as cheap, and better in one; null: on the frontier.");
+    r.row<&R::reason>("Why it is dominated, where that is known.");
+    r.row<&R::slower>(nullable(), "The next slower row of the frontier.");
+    r.row<&R::cost_per_day_saved>(
+        nullable(kAnyNumber), "Additional cost over days saved, both relative to the slower row.");
+    r.named("FrontierPoint").all_required();
+  });
 }
 
 const Record<planner::Risk>& risk_record() {
-  static const Record<planner::Risk> record = [] {
+  return described([](Record<planner::Risk>& r) {
     using R = planner::Risk;
-    Record<R> r("What can make the row late or dear; days and cost relative to its medians.");
-    const auto more = kind::nullable(kind::number(kAnyNumber));
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::what, "what", kind::text(), "");
-    r.row(&R::how_likely, "how_likely", kind::text(), "");
-    r.row(&R::days, "days", more, "Null: not modelled.");
-    r.row(&R::cost, "cost", more, "Null: not modelled, or no price.");
-    r.row(&R::settled_by, "settled_by", kind::text(), "");
-    return r.named("Risk").all_required();
-  }();
-  return record;
+    r.about("What can make the row late or dear; days and cost relative to its medians.");
+    r.rows<&R::name, &R::what, &R::how_likely>();
+    r.row<&R::days>(nullable(kAnyNumber), "Null: not modelled.");
+    r.row<&R::cost>(nullable(kAnyNumber), "Null: not modelled, or no price.");
+    r.row<&R::settled_by>();
+    r.named("Risk").all_required();
+  });
 }
 
 const Record<CalendarDay>& calendar_record() {
-  static const Record<CalendarDay> record = [] {
+  return described([](Record<CalendarDay>& r) {
     using R = CalendarDay;
-    Record<R> r("A day of the run.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::label, "label", kind::text(), "");
-    r.row(&R::day, "day", kind::number(kAnyNumber), "Days from the start.");
-    r.row(&R::date, "date", kind::nullable(kind::text()), "Null: no start is stated.");
-    return r.named("CalendarDay").all_required();
-  }();
-  return record;
+    r.about("A day of the run.");
+    r.rows<&R::name, &R::label>();
+    r.row<&R::day>(kAnyNumber, "Days from the start.");
+    r.row<&R::date>(nullable(), "Null: no start is stated.");
+    r.named("CalendarDay").all_required();
+  });
 }
 
 const Record<RunInputFacts>& run_inputs_record() {
-  static const Record<RunInputFacts> record = [] {
+  return described([](Record<RunInputFacts>& r) {
     using R = RunInputFacts;
-    Record<R> r(
+    r.about(
         "Inputs of the closed forms that all rows share. With a row's phases, checkpoint, price "
         "and "
         "power they give its days, cost and energy again.");
-    const auto ranged = kind::object(ranged_facts_record);
-    const auto number = kind::nullable(kind::number());
-    r.row(&R::failure_rate, "failure_rate", ranged, "Per 1,000 node-days.");
-    r.row(&R::detection, "detection_s", ranged, "");
-    r.row(&R::restart, "restart_s", ranged, "");
-    r.row(&R::pause, "pause_s", ranged, "Of an asynchronous save.");
-    r.row(&R::storage, "storage_gb_per_s_per_node", ranged, "");
-    r.row(&R::pue, "pue", ranged, "");
-    r.row(&R::asynchronous, "asynchronous", kind::flag(), "");
-    r.row(&R::persist, "persist_s", number, "Null: from bytes and storage.");
-    r.row(&R::load, "load_s", number, "Null: from bytes and storage.");
-    r.row(&R::interval, "interval_s", number, "Null: the best one.");
-    r.row(&R::replicas, "replicas", kind::integer(), "");
-    r.row(&R::catch_up, "catch_up_s", kind::number(), "");
-    r.row(&R::repair_days, "repair_days", kind::number(), "");
-    r.row(&R::spares_target, "spares_target", kind::number(), "");
-    r.row(&R::spare_nodes, "spare_nodes", kind::nullable(kind::integer({.low = 0})),
-          "Null: as many as the target needs.");
-    r.row(&R::waiting_over_busy, "waiting_over_busy", kind::number(),
-          "Power while waiting over power while computing.");
-    r.row(&R::step_factor, "step_factor", kind::number(),
-          "Expected step over predicted step; steps of the rows contain it.");
-    r.row(&R::day_worth, "day_worth", number, "Of a day that the run ends earlier.");
-    r.row(&R::lead_time_days, "lead_time_days", number, "From the order to the start.");
-    return r.named("RunInputs").all_required();
-  }();
-  return record;
+    r.row<&R::failure_rate>(ranged_facts_record, "Per 1,000 node-days.");
+    r.row<&R::detection>("detection_s", ranged_facts_record);
+    r.row<&R::restart>("restart_s", ranged_facts_record);
+    r.row<&R::pause>("pause_s", ranged_facts_record, "Of an asynchronous save.");
+    r.row<&R::storage>("storage_gb_per_s_per_node", ranged_facts_record);
+    r.row<&R::pue>(ranged_facts_record);
+    r.row<&R::asynchronous>();
+    r.row<&R::persist>("persist_s", nullable(), "Null: from bytes and storage.");
+    r.row<&R::load>("load_s", nullable(), "Null: from bytes and storage.");
+    r.row<&R::interval>("interval_s", nullable(), "Null: the best one.");
+    r.row<&R::replicas>();
+    r.row<&R::catch_up>("catch_up_s", "");
+    r.rows<&R::repair_days, &R::spares_target>();
+    r.row<&R::spare_nodes>(nullable(IntRange{.low = 0}), "Null: as many as the target needs.");
+    r.row<&R::waiting_over_busy>("Power while waiting over power while computing.");
+    r.row<&R::step_factor>("Expected step over predicted step; steps of the rows contain it.");
+    r.row<&R::day_worth>(nullable(), "Of a day that the run ends earlier.");
+    r.row<&R::lead_time_days>(nullable(), "From the order to the start.");
+    r.named("RunInputs").all_required();
+  });
 }
 
 }  // namespace
@@ -305,75 +251,69 @@ std::string Capacity::currency() const {
 }
 
 const Record<Capacity>& capacity_record() {
-  static const Record<Capacity> record = [] {
+  return described([](Record<Capacity>& r) {
     using R = Capacity;
-    Record<R> r(
+    r.about(
         "Rows of clusters, GPU counts and batches with days, cost and energy, the row to take, and "
         "what moves it. p10, p50, p90: quantiles. Each name ends in its unit.");
-    const auto id = kind::nullable(kind::text());
-    r.row(&R::train_tokens, "train_tokens", kind::number(), "");
-    r.row(&R::tokens_stated, "tokens_stated", kind::flag(),
-          "False: nobody stated a training length, and train_tokens is a round number.");
-    r.row(&R::device_kind, "device_kind", kind::choice(kDeviceKindNames),
-          "cpu: all clusters' devices are cores.");
-    r.row(&R::start, "start", kind::nullable(kind::text()), "");
-    r.row(&R::command, "command", kind::text(), "");
-    r.row(&R::headline, "headline", kind::text(), "The decision in one line.");
-    r.row(&R::why_not_fewer, "why_not_fewer", kind::text(), "Empty: there is no smaller option.");
-    r.row(&R::why_not_more, "why_not_more", kind::text(), "Empty: there is no larger option.");
-    r.row(&R::weakest_point, "weakest_point", kind::text(),
-          "The input that was not measured and changes the end most.");
-    r.row(&R::tags, "tags", kind::texts(), "What the numbers are not.");
-    r.row(&R::grid_options, "grid_options", kind::text(),
-          "Behind the command: makes all rows again.");
-    r.row(&R::verdict, "verdict", kind::text(), "");
-    r.row(&R::planned, "planned", id, kRowIdAbout);
-    r.row(&R::recommended, "recommended", id, kRowIdAbout);
-    r.row(&R::closest, "closest", id, kRowIdAbout);
-    r.row(&R::reason, "reason", kind::text(), "");
-    r.row(&R::smallest, "smallest", id, kRowIdAbout);
-    r.row(&R::cheapest, "cheapest", id, kRowIdAbout);
-    r.row(&R::fastest, "fastest", id, kRowIdAbout);
-    r.row(&R::limits, "limits", kind::object(capacity_limits_record), "");
-    r.row(&R::prices, "prices", kind::nullable(kind::object(capacity_prices_record)), "");
-    r.row(&R::rows, "rows", kind::list(capacity_row_record), "");
-    r.row(&R::scaling, "scaling", kind::list(scaling_series_record), "");
-    r.row(&R::reference, "reference", kind::nullable(kind::object(reference_record)), "");
-    r.row(&R::levers, "levers", kind::list(lever_record), "Largest swing of days first.");
-    r.row(&R::what_if, "what_if", kind::nullable(kind::object(what_if_grid_record)), "");
-    r.row(&R::frontier, "frontier", kind::list(frontier_record), "Slowest first.");
-    r.row(&R::risks, "risks", kind::list(risk_record), "");
-    r.row(&R::calendar, "calendar", kind::list(calendar_record), "");
-    r.row(&R::elapsed, "elapsed", kind::list(elapsed_part_record),
-          "Parts of the elapsed time of the row in front; the expected days add up to its "
-          "time.elapsed_s.");
-    r.row(&R::goodput_curves, "goodput_curves", kind::nullable(kind::object(goodput_curves_record)),
-          "Null: no layout fits.");
-    r.row(&R::run_inputs, "run_inputs", kind::object(run_inputs_record), "");
-    r.row(&R::assumptions, "assumptions", kind::list(assumption_record), "");
-    r.row(&R::included, "included", kind::texts(), "What the ranges include.");
-    r.row(&R::not_included, "not_included", kind::texts(), "");
-    return r.named("Capacity").all_required();
-  }();
-  return record;
+    r.row<&R::train_tokens>();
+    r.row<&R::tokens_stated>(
+        "False: nobody stated a training length, and train_tokens is a round number.");
+    r.row<&R::device_kind>(kDeviceKindNames, "cpu: all clusters' devices are cores.");
+    r.row<&R::start>(nullable());
+    r.row<&R::command>();
+    r.row<&R::headline>("The decision in one line.");
+    r.row<&R::why_not_fewer>("Empty: there is no smaller option.");
+    r.row<&R::why_not_more>("Empty: there is no larger option.");
+    r.row<&R::weakest_point>("The input that was not measured and changes the end most.");
+    r.row<&R::tags>("What the numbers are not.");
+    r.row<&R::grid_options>("Behind the command: makes all rows again.");
+    r.row<&R::verdict>();
+    r.row<&R::planned>(nullable(), kRowIdAbout);
+    r.row<&R::recommended>(nullable(), kRowIdAbout);
+    r.row<&R::closest>(nullable(), kRowIdAbout);
+    r.row<&R::reason>();
+    r.row<&R::smallest>(nullable(), kRowIdAbout);
+    r.row<&R::cheapest>(nullable(), kRowIdAbout);
+    r.row<&R::fastest>(nullable(), kRowIdAbout);
+    r.row<&R::limits>(capacity_limits_record);
+    r.row<&R::prices>(nullable(capacity_prices_record));
+    r.row<&R::rows>(capacity_row_record);
+    r.row<&R::scaling>(scaling_series_record);
+    r.row<&R::reference>(nullable(reference_record));
+    r.row<&R::levers>(lever_record, "Largest swing of days first.");
+    r.row<&R::what_if>(nullable(what_if_grid_record));
+    r.row<&R::frontier>(frontier_record, "Slowest first.");
+    r.row<&R::risks>(risk_record);
+    r.row<&R::calendar>(calendar_record);
+    r.row<&R::elapsed>(
+        elapsed_part_record,
+        "Parts of the elapsed time of the row in front; the expected days add up to its "
+        "time.elapsed_s.");
+    r.row<&R::goodput_curves>(nullable(goodput_curves_record), "Null: no layout fits.");
+    r.row<&R::run_inputs>(run_inputs_record);
+    r.row<&R::assumptions>(assumption_record);
+    r.row<&R::included>("What the ranges include.");
+    r.row<&R::not_included>();
+    r.named("Capacity").all_required();
+  });
 }
 
 const Record<CapacityFile>& capacity_file_record() {
-  static const Record<CapacityFile> record = [] {
+  return described([](Record<CapacityFile>& r) {
     using R = CapacityFile;
-    Record<R> r("What meshwright capacity --out writes.");
+    r.about("What meshwright capacity --out writes.");
     r.file_of({std::string(kCapacitySchema)}, true);
     r.rows_of(
         origin_record(), [](auto& file) -> auto& { return file.origin; });
-    r.row(&R::model, "model", kind::object(model_record), "");
-    r.row(&R::job, "job", kind::object(job_record), "");
-    r.row(&R::what_ifs, "what_ifs", kind::texts(), "As typed, of every row.");
-    r.row(&R::notes, "notes", kind::texts(), "What was not measured, or is used in part.");
+    r.row<&R::model>(model_record);
+    r.row<&R::job>(job_record);
+    r.row<&R::what_ifs>("As typed, of every row.");
+    r.row<&R::notes>("What was not measured, or is used in part.");
     r.written_if([](const R& file) { return !file.notes.empty(); });
-    r.row(&R::capacity, "capacity", kind::object(capacity_record), "");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&R::capacity>(capacity_record);
+    r.all_required();
+  });
 }
 
 }  // namespace meshwright::reports

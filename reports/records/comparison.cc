@@ -24,95 +24,87 @@ using Reports = std::vector<ComparedReport>;
 
 Kind<ComparedValues> compared_values() {
   const Kind<NumberOfEach> numbers = kind::numbers_or_null();
-  return {.read = [numbers](ObjectReader& reader, const std::string& key,
-                            ComparedValues& values) { numbers.read(reader, key, values.each); },
-          .write =
-              [numbers](Json& json, const std::string& key, const ComparedValues& values) {
-                numbers.write(json, key, values.each);
-                if (!values.whole) return;
-                for (Json& one : json[key]) {
-                  if (!one.is_null()) one = std::llround(one.get<double>());
-                }
-              },
-          .schema = numbers.schema};
+  return {{.read = [numbers](ObjectReader& reader, const std::string& key,
+                             ComparedValues& values) { numbers.read(reader, key, values.each); },
+           .write =
+               [numbers](Json& json, const std::string& key, const ComparedValues& values) {
+                 numbers.write(json, key, values.each);
+                 if (!values.whole) return;
+                 for (Json& one : json[key]) {
+                   if (!one.is_null()) one = std::llround(one.get<double>());
+                 }
+               },
+           .schema = [numbers] { return numbers.schema(); }}};
 }
 
 // Kind of the values of inputs of any type.
 Kind<Json> any_values() {
-  Kind<Json> kind = kind::anything();
-  kind.schema = [] { return Json{{"type", "array"}}; };
-  return kind;
+  return kind::anything().with({.schema = [] { return Json{{"type", "array"}}; }});
 }
 
 const Record<ComparedFacts>& compared_facts_record() {
-  static const Record<ComparedFacts> record = [] {
+  return described([](Record<ComparedFacts>& r) {
     using R = ComparedFacts;
-    Record<R> r("A report that is compared.");
-    r.row(&R::name, "name", kind::text(), "Its file's, without endings.");
-    r.row(&R::title, "title", kind::text(), "");
-    r.row(&R::verdict, "verdict", kind::text(), "");
-    r.row(&R::layout, "layout", kind::text(), "The best layout's sizes; empty: none fits.");
-    r.row(&R::device_kind, "device_kind", kind::choice(kDeviceKindNames), "");
-    r.row(&R::fits, "fits", kind::flag(), "Whether any layout does.");
-    return r.named("ComparedReport").all_required();
-  }();
-  return record;
+    r.about("A report that is compared.");
+    r.row<&R::name>("Its file's, without endings.");
+    r.rows<&R::title, &R::verdict>();
+    r.row<&R::layout>("The best layout's sizes; empty: none fits.");
+    r.row<&R::device_kind>(kDeviceKindNames);
+    r.row<&R::fits>("Whether any layout does.");
+    r.named("ComparedReport").all_required();
+  });
 }
 
 const Record<InputThatDiffers>& differing_input_record() {
-  static const Record<InputThatDiffers> record = [] {
+  return described([](Record<InputThatDiffers>& r) {
     using R = InputThatDiffers;
-    Record<R> r("An input that is not the same in all reports.");
-    r.row(&R::pointer, "pointer", kind::text(), "JSON pointer into a report.");
+    r.about("An input that is not the same in all reports.");
+    r.row<&R::pointer>("JSON pointer into a report.");
     r.derived<std::string>("words", kind::text(), "The pointer as people say it.",
                            [](const R& input) { return words_of_pointer(input.pointer); });
-    r.row(&R::values, "values", any_values(), "Null where a report does not say it.");
-    return r.named("InputThatDiffers").all_required();
-  }();
-  return record;
+    r.row<&R::values>(any_values(), "Null where a report does not say it.");
+    r.named("InputThatDiffers").all_required();
+  });
 }
 
 const Record<ComparedRow>& compared_row_record() {
-  static const Record<ComparedRow> record = [] {
+  return described([](Record<ComparedRow>& r) {
     using R = ComparedRow;
-    Record<R> r("A number of each report.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::values, "values", compared_values(), "");
+    r.about("A number of each report.");
+    r.row<&R::name>();
+    r.row<&R::values>(compared_values());
     r.derived<NumberOfEach>("change_percent", kind::numbers_or_null(), "Against the first.",
                             changes_of);
-    return r.named("ComparedRow").all_required();
-  }();
-  return record;
+    r.named("ComparedRow").all_required();
+  });
 }
 
 const Record<ComparedQuantity>& compared_quantity_record() {
-  static const Record<ComparedQuantity> record = [] {
+  return described([](Record<ComparedQuantity>& r) {
     using R = ComparedQuantity;
-    Record<R> r("A number of each report's best layout, and its ends where it has them.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::label, "label", kind::text(), "The name as people say it.");
-    r.row(&R::unit, "unit", kind::text(), "In which people read it; empty: none.");
-    r.row(&R::unit_size, "unit_size", kind::number(), "How much one of the unit is.");
-    r.row(&R::values, "values", compared_values(), "");
-    r.row(&R::low, "low", kind::numbers_or_null(), "");
-    r.row(&R::high, "high", kind::numbers_or_null(), "");
+    r.about("A number of each report's best layout, and its ends where it has them.");
+    r.row<&R::name>();
+    r.row<&R::label>("The name as people say it.");
+    r.row<&R::unit>("In which people read it; empty: none.");
+    r.row<&R::unit_size>("How much one of the unit is.");
+    r.row<&R::values>(compared_values());
+    r.row<&R::low>(kind::numbers_or_null());
+    r.row<&R::high>(kind::numbers_or_null());
     r.derived<NumberOfEach>("change_percent", kind::numbers_or_null(), "Against the first.",
                             changes_of);
-    return r.named("ComparedQuantity").all_required();
-  }();
-  return record;
+    r.named("ComparedQuantity").all_required();
+  });
 }
 
 const Record<ComparedLayout>& compared_layout_record() {
-  static const Record<ComparedLayout> record = [] {
+  return described([](Record<ComparedLayout>& r) {
     using R = ComparedLayout;
-    Record<R> r("A layout that some report shows at the top.");
-    r.row(&R::layout, "layout", kind::text(), "Its short name.");
-    r.row(&R::ranks, "ranks", compared_values(), "From 1.");
-    r.row(&R::step_times, "step_time_seconds", kind::numbers_or_null(), "");
-    return r.named("ComparedLayout").all_required();
-  }();
-  return record;
+    r.about("A layout that some report shows at the top.");
+    r.row<&R::layout>("Its short name.");
+    r.row<&R::ranks>(compared_values(), "From 1.");
+    r.row<&R::step_times>("step_time_seconds", kind::numbers_or_null());
+    r.named("ComparedLayout").all_required();
+  });
 }
 
 // Every leaf of an input by its JSON pointer.
@@ -364,9 +356,9 @@ NumberOfEach changes_of(const ComparedRow& row) {
 }
 
 const Record<Comparison>& comparison_record() {
-  static const Record<Comparison> record = [] {
+  return described([](Record<Comparison>& r) {
     using R = Comparison;
-    Record<R> r(
+    r.about(
         "Reports side by side, two or more. Lists have an entry for each report, in the order of "
         "\"reports\"; null where one has no such number. change_percent is against the first.");
     r.file_of({std::string(kComparisonSchema)}, true);
@@ -375,20 +367,18 @@ const Record<Comparison>& comparison_record() {
     r.derived<std::string>("sentence", kind::text(),
                            "Who is fastest and by how much, and whose intervals overlap.",
                            comparison_sentence);
-    r.row(&R::reports, "reports", kind::list(compared_facts_record), "");
-    r.row(&R::inputs_that_differ, "inputs_that_differ", kind::list(differing_input_record), "");
-    r.row(&R::quantities, "quantities", kind::list(compared_quantity_record), "");
-    r.row(&R::terms, "terms_seconds", kind::list(compared_row_record),
-          "Of the best layouts' steps.");
-    r.row(&R::fullest_stage, "fullest_stage_bytes", kind::list(compared_row_record),
-          "What a device of the best layouts' largest stage holds.");
-    r.row(&R::sent, "sent_bytes", kind::list(compared_row_record),
-          "By one rank of the busiest stage in a step, by group and link.");
-    r.row(&R::ranking, "ranking", kind::list(compared_layout_record), "");
-    r.row(&R::rejections, "rejections", kind::list(compared_row_record), "Layouts by rule.");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&R::reports>(compared_facts_record);
+    r.row<&R::inputs_that_differ>(differing_input_record);
+    r.row<&R::quantities>(compared_quantity_record);
+    r.row<&R::terms>("terms_seconds", compared_row_record, "Of the best layouts' steps.");
+    r.row<&R::fullest_stage>("fullest_stage_bytes", compared_row_record,
+                             "What a device of the best layouts' largest stage holds.");
+    r.row<&R::sent>("sent_bytes", compared_row_record,
+                    "By one rank of the busiest stage in a step, by group and link.");
+    r.row<&R::ranking>(compared_layout_record);
+    r.row<&R::rejections>(compared_row_record, "Layouts by rule.");
+    r.all_required();
+  });
 }
 
 Comparison comparison_of(const std::vector<ComparedReport>& compared, const Origin& origin) {

@@ -7,61 +7,55 @@ namespace meshwright::reports {
 namespace {
 
 const Record<ListedModel>& listed_model_record() {
-  static const Record<ListedModel> record = [] {
+  return described([](Record<ListedModel>& r) {
     using R = ListedModel;
-    Record<R> r("A shipped model.");
-    r.row(&R::file, "file", kind::text(), "Its name for --model.");
-    r.row_at<std::string>(
-        [](auto& listed) -> auto& { return listed.model.name; }, "name", kind::text(),
-        "Its name for people.");
+    r.about("A shipped model.");
+    r.row<&R::file>("Its name for --model.");
+    r.row_at(
+        [](auto& listed) -> auto& { return listed.model.name; }, "name", "Its name for people.");
     r.derived<double>(
         "parameters", kind::number(), "Parameters of the whole model.",
         [](const R& listed) { return static_cast<double>(total_parameters(listed.model)); });
-    return r.all_required();
-  }();
-  return record;
+    r.all_required();
+  });
 }
 
 const Record<ListedCluster>& listed_cluster_record() {
-  static const Record<ListedCluster> record = [] {
+  return described([](Record<ListedCluster>& r) {
     using R = ListedCluster;
-    Record<R> r("A shipped cluster.");
-    r.row(&R::file, "file", kind::text(), "Its name for --cluster.");
-    r.row_at<std::string>(
-        [](auto& listed) -> auto& { return listed.cluster.name; }, "name", kind::text(),
-        "Its name for people.");
-    r.row_at<std::string>(
-        [](auto& listed) -> auto& { return listed.cluster.source; }, "source", kind::text(),
+    r.about("A shipped cluster.");
+    r.row<&R::file>("Its name for --cluster.");
+    r.row_at(
+        [](auto& listed) -> auto& { return listed.cluster.name; }, "name", "Its name for people.");
+    r.row_at(
+        [](auto& listed) -> auto& { return listed.cluster.source; }, "source",
         "Where its numbers come from.");
-    return r.all_required();
-  }();
-  return record;
+    r.all_required();
+  });
 }
 
 }  // namespace
 
 const Record<ModelList>& model_list_record() {
-  static const Record<ModelList> record = [] {
+  return described([](Record<ModelList>& r) {
     using R = ModelList;
-    Record<R> r("The shipped models.");
+    r.about("The shipped models.");
     r.file_of({"meshwright.model_list/1"}, true);
-    r.row(&R::command, "command", kind::text(), "Makes the list again.");
-    r.row(&R::models, "models", kind::list(listed_model_record), "Each, by name.");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&R::command>("Makes the list again.");
+    r.row<&R::models>(listed_model_record, "Each, by name.");
+    r.all_required();
+  });
 }
 
 const Record<ClusterList>& cluster_list_record() {
-  static const Record<ClusterList> record = [] {
+  return described([](Record<ClusterList>& r) {
     using R = ClusterList;
-    Record<R> r("The shipped clusters.");
+    r.about("The shipped clusters.");
     r.file_of({"meshwright.cluster_list/1"}, true);
-    r.row(&R::command, "command", kind::text(), "Makes the list again.");
-    r.row(&R::clusters, "clusters", kind::list(listed_cluster_record), "Each, by name.");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&R::command>("Makes the list again.");
+    r.row<&R::clusters>(listed_cluster_record, "Each, by name.");
+    r.all_required();
+  });
 }
 
 }  // namespace meshwright::reports

@@ -11,40 +11,35 @@ namespace meshwright::reports {
 namespace {
 
 const Record<planner::InputChange>& input_change_record() {
-  static const Record<planner::InputChange> record = [] {
+  return described([](Record<planner::InputChange>& r) {
     using R = planner::InputChange;
-    Record<R> r("A value of the plans' inputs.");
-    r.row(&R::pointer, "pointer", kind::text(), "A JSON pointer into the plan.");
-    r.row(&R::before, "before", kind::text(), "Empty: it is not there.");
-    r.row(&R::after, "after", kind::text(), "");
-    return r.named("InputChange").all_required();
-  }();
-  return record;
+    r.about("A value of the plans' inputs.");
+    r.row<&R::pointer>("A JSON pointer into the plan.");
+    r.row<&R::before>("Empty: it is not there.");
+    r.row<&R::after>();
+    r.named("InputChange").all_required();
+  });
 }
 
 const Record<DiffPlace>& diff_place_record() {
-  static const Record<DiffPlace> record = [] {
+  return described([](Record<DiffPlace>& r) {
     using R = DiffPlace;
-    Record<R> r("Where a layout is in a ranking.");
-    r.row(&R::rank, "rank", kind::integer(), "From 1.");
-    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    return r.named("DiffPlace").all_required();
-  }();
-  return record;
+    r.about("Where a layout is in a ranking.");
+    r.row<&R::rank>("From 1.");
+    r.rows<&R::step_time, &R::peak_memory>();
+    r.named("DiffPlace").all_required();
+  });
 }
 
 const Record<DiffLayout>& diff_layout_record() {
-  static const Record<DiffLayout> record = [] {
+  return described([](Record<DiffLayout>& r) {
     using R = DiffLayout;
-    Record<R> r("A layout of either ranking.");
-    r.row(&R::short_name, "short_name", kind::text(), "");
-    r.row(&R::before, "before", kind::nullable(kind::object(diff_place_record)),
-          "Null: it is not ranked there.");
-    r.row(&R::after, "after", kind::nullable(kind::object(diff_place_record)), "");
-    return r.named("DiffLayout").all_required();
-  }();
-  return record;
+    r.about("A layout of either ranking.");
+    r.row<&R::short_name>();
+    r.row<&R::before>(nullable(diff_place_record), "Null: it is not ranked there.");
+    r.row<&R::after>(nullable(diff_place_record));
+    r.named("DiffLayout").all_required();
+  });
 }
 
 std::optional<DiffPlace> diff_place(const std::optional<std::size_t>& rank,
@@ -72,25 +67,20 @@ void require_number(double value, const std::string& file, std::size_t place,
 }  // namespace
 
 const Record<DiffFile>& diff_file_record() {
-  static const Record<DiffFile> record = [] {
+  return described([](Record<DiffFile>& r) {
     using R = DiffFile;
-    Record<R> r("What changed between two plans. Changes are after / before - 1.");
+    r.about("What changed between two plans. Changes are after / before - 1.");
     r.file_of({std::string(kDiffSchema)}, true);
-    r.row(&R::tool_version, "tool_version", kind::text(), "");
-    r.row(&R::command, "command", kind::text(), "Makes the file again.");
-    r.row(&R::inputs, "inputs", kind::list(input_change_record), "Those that changed.");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    r.row(&R::winner_changes, "winner_changes", kind::flag(), "");
-    r.row(&R::step_time_change, "step_time_change", kind::nullable(kind::number(kAnyNumber)),
-          "Of the winners; null: one plan has none.");
-    r.row(&R::peak_memory_change, "peak_memory_change", kind::nullable(kind::number(kAnyNumber)),
-          "");
-    r.row(&R::layouts, "layouts", kind::list(diff_layout_record),
-          "By rank after, then those that left.");
-    r.row(&R::failures, "failures", kind::texts(), "Of --fail-if.");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&R::tool_version>();
+    r.row<&R::command>("Makes the file again.");
+    r.row<&R::inputs>(input_change_record, "Those that changed.");
+    r.rows<&R::sentence, &R::winner_changes>();
+    r.row<&R::step_time_change>(nullable(kAnyNumber), "Of the winners; null: one plan has none.");
+    r.row<&R::peak_memory_change>(nullable(kAnyNumber));
+    r.row<&R::layouts>(diff_layout_record, "By rank after, then those that left.");
+    r.row<&R::failures>("Of --fail-if.");
+    r.all_required();
+  });
 }
 
 DiffFile diff_file_of(const planner::PlanDiff& diff, const std::vector<std::string>& failures,

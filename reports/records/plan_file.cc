@@ -68,61 +68,57 @@ Json planned_schema() {
 
 Kind<std::vector<PlannedLayout>> ranking_kind() {
   using Ranking = std::vector<PlannedLayout>;
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, Ranking& ranking) {
-                const Json& list = reader.required_array(key);
-                for (std::size_t i = 0; i < list.size(); ++i) {
-                  ranking.push_back(read_planned(
-                      {list[i], reader.file(), fmt::format("{}/{}", reader.pointer_to(key), i)}));
-                }
-              },
-          .write =
-              [](Json& json, const std::string& key, const Ranking& ranking) {
-                Json& list = json[key] = Json::array();
-                for (const PlannedLayout& layout : ranking) list.push_back(planned_to_json(layout));
-              },
-          .schema =
-              [] {
-                return Json{{"type", "array"}, {"items", planned_schema()}};
-              }};
+  return {{.read =
+               [](ObjectReader& reader, const std::string& key, Ranking& ranking) {
+                 const Json& list = reader.required_array(key);
+                 for (std::size_t i = 0; i < list.size(); ++i) {
+                   ranking.push_back(read_planned(
+                       {list[i], reader.file(), fmt::format("{}/{}", reader.pointer_to(key), i)}));
+                 }
+               },
+           .write =
+               [](Json& json, const std::string& key, const Ranking& ranking) {
+                 Json& list = json[key] = Json::array();
+                 for (const PlannedLayout& layout : ranking)
+                   list.push_back(planned_to_json(layout));
+               },
+           .schema =
+               [] {
+                 return Json{{"type", "array"}, {"items", planned_schema()}};
+               }}};
 }
 
 Kind<Model> model_kind() {
-  Kind<Model> model = kind::object(model_record);
-  model.read = [](ObjectReader& reader, const std::string& key, Model& value) {
-    value = model_from_json(reader.member(key), reader.file(), reader.pointer_to(key));
-  };
-  return model;
+  return kind::object(model_record)
+      .with({.read = [](ObjectReader& reader, const std::string& key, Model& value) {
+        value = model_from_json(reader.member(key), reader.file(), reader.pointer_to(key));
+      }});
 }
 
 // An earlier version's is left to be answered again.
 Kind<std::optional<Capacity>> capacity_kind() {
-  const Kind<Capacity> capacity = kind::object(capacity_record);
-  Kind<std::optional<Capacity>> made = kind::optional(capacity);
-  made.read = [capacity](ObjectReader& reader, const std::string& key,
-                         std::optional<Capacity>& value) {
+  const auto capacity = kind::optional(kind::object(capacity_record));
+  return capacity.with({.read = [capacity](ObjectReader& reader, const std::string& key,
+                                           std::optional<Capacity>& value) {
     try {
-      Capacity read;
-      capacity.read(reader, key, read);
-      value = std::move(read);
+      capacity.read(reader, key, value);
     } catch (const InputError&) {
       value.reset();
     }
-  };
-  return made;
+  }});
 }
 
 // Kind of a rejection, or of its nearest miss.
 Kind<planner::Rejection> broken_rule() {
   const Kind<Rule> rule = rule_kind();
-  return {.read =
-              [rule](ObjectReader& reader, const std::string& key, planner::Rejection& fell) {
-                rule.read(reader, key, fell.rule);
-                fell.nearest.violation.rule = fell.rule;
-              },
-          .write = [rule](Json& json, const std::string& key,
-                          const planner::Rejection& fell) { rule.write(json, key, fell.rule); },
-          .schema = rule.schema};
+  return {{.read =
+               [rule](ObjectReader& reader, const std::string& key, planner::Rejection& fell) {
+                 rule.read(reader, key, fell.rule);
+                 fell.nearest.violation.rule = fell.rule;
+               },
+           .write = [rule](Json& json, const std::string& key,
+                           const planner::Rejection& fell) { rule.write(json, key, fell.rule); },
+           .schema = [rule] { return rule.schema(); }}};
 }
 
 const Record<planner::Rejection>& rejection_record() {
@@ -132,24 +128,23 @@ const Record<planner::Rejection>& rejection_record() {
       return [member](auto& fell) -> auto& { return fell.nearest.violation.*member; };
     };
     Record<R> r("Layouts that one rule rejected.");
-    r.row_at<R>(
-        [](auto& fell) -> auto& { return fell; }, "rule", broken_rule(), "");
-    r.row(&R::count, "count", kind::count(), "");
+    r.row_at(
+        [](auto& fell) -> auto& { return fell; }, "rule", broken_rule());
+    r.row<&R::count>(kind::count());
     r.derived<std::string>("requirement", kind::text(), "What the rule asks.", [](const R& fell) {
       return std::string(rule_text(fell.rule).requirement);
     });
-    r.row_at<double>(violation(&Violation::needed), "needed", kind::number(kAnyNumber),
-                     "By the layout that missed by least.");
+    r.row_at(violation(&Violation::needed), "needed", kAnyNumber,
+             "By the layout that missed by least.");
     r.absent_in_older_files();
-    r.row_at<double>(violation(&Violation::available), "available", kind::number(kAnyNumber), "");
+    r.row_at(violation(&Violation::available), "available", kAnyNumber);
     r.absent_in_older_files();
-    r.row(&R::sentence, "sentence", kind::text(), "The same in words.").absent_in_older_files();
-    r.row(&R::smallest_change, "smallest_change", kind::text(),
-          "That would admit that layout; empty: none is known.");
+    r.row<&R::sentence>("The same in words.").absent_in_older_files();
+    r.row<&R::smallest_change>("That would admit that layout; empty: none is known.");
     r.absent_in_older_files();
-    r.row_at<Layout>(
-        [](auto& fell) -> auto& { return fell.nearest.layout; }, "example",
-        kind::object(layout_record), "That layout.");
+    r.row_at(
+        [](auto& fell) -> auto& { return fell.nearest.layout; }, "example", layout_record,
+        "That layout.");
     return r.named("Rejection").all_required();
   }();
   return record;
@@ -158,52 +153,51 @@ const Record<planner::Rejection>& rejection_record() {
 // Places in "ranked".
 Kind<std::vector<std::size_t>> places_kind() {
   using Places = std::vector<std::size_t>;
-  return {
-      .read =
-          [](ObjectReader& reader, const std::string& key, Places& places) {
-            for (const Json& place : reader.required_array(key)) {
-              if (!place.is_number_unsigned()) reader.fail(key, "must be an array of places");
-              places.push_back(place.get<std::size_t>());
-            }
-          },
-      .write = [](Json& json, const std::string& key, const Places& places) { json[key] = places; },
-      .schema =
-          [] {
-            return Json{{"type", "array"}, {"items", kind::count().schema()}};
-          }};
+  return {{.read =
+               [](ObjectReader& reader, const std::string& key, Places& places) {
+                 for (const Json& place : reader.required_array(key)) {
+                   if (!place.is_number_unsigned()) reader.fail(key, "must be an array of places");
+                   places.push_back(place.get<std::size_t>());
+                 }
+               },
+           .write = [](Json& json, const std::string& key,
+                       const Places& places) { json[key] = places; },
+           .schema =
+               [] {
+                 return Json{{"type", "array"}, {"items", kind::count().schema()}};
+               }}};
 }
 
 Kind<planner::NotExpressible> counts_by_reason() {
   using Counts = planner::NotExpressible;
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, Counts& counts) {
-                const Json& given = reader.member(key);
-                for (const auto& [why, count] : given.items()) {
-                  if (!given.is_object() || !count.is_number_unsigned()) {
-                    reader.fail(key, "must be an object of counts by reason");
-                  }
-                  counts[why] = count.get<std::int64_t>();
-                }
-              },
-          .write =
-              [](Json& json, const std::string& key, const Counts& counts) {
-                Json& object = json[key] = Json::object();
-                for (const auto& [why, count] : counts) object[why] = count;
-              },
-          .schema =
-              [] {
-                return Json{{"type", "object"}, {"additionalProperties", kind::count().schema()}};
-              }};
+  return {{.read =
+               [](ObjectReader& reader, const std::string& key, Counts& counts) {
+                 const Json& given = reader.member(key);
+                 for (const auto& [why, count] : given.items()) {
+                   if (!given.is_object() || !count.is_number_unsigned()) {
+                     reader.fail(key, "must be an object of counts by reason");
+                   }
+                   counts[why] = count.get<std::int64_t>();
+                 }
+               },
+           .write =
+               [](Json& json, const std::string& key, const Counts& counts) {
+                 Json& object = json[key] = Json::object();
+                 for (const auto& [why, count] : counts) object[why] = count;
+               },
+           .schema =
+               [] {
+                 return Json{{"type", "object"}, {"additionalProperties", kind::count().schema()}};
+               }}};
 }
 
 const Record<RunToMake>& run_to_make_record() {
-  static const Record<RunToMake> record = [] {
-    Record<RunToMake> r("A run to make, and what is predicted for it.");
-    r.row(&RunToMake::layout, "layout", kind::object(layout_record), "");
-    r.row(&RunToMake::step_time, "step_seconds", kind::base_amount<Seconds>(kAboveZero), "");
-    return r.named("RunToMake").all_required();
-  }();
-  return record;
+  return described([](Record<RunToMake>& r) {
+    r.about("A run to make, and what is predicted for it.");
+    r.row<&RunToMake::layout>(layout_record);
+    r.row<&RunToMake::step_time>("step_seconds", kAboveZero);
+    r.named("RunToMake").all_required();
+  });
 }
 
 void check_pareto(const PlanFile& plan, ObjectReader& reader) {
@@ -245,44 +239,42 @@ std::vector<std::size_t> PlanFile::proposed_runs() const {
 }
 
 const Record<PlanFile>& plan_file_record() {
-  static const Record<PlanFile> record = [] {
+  return described([](Record<PlanFile>& r) {
     using R = PlanFile;
-    Record<R> r(
+    r.about(
         "What meshwright plan --out writes: the ranked layouts, the Pareto set, what was rejected "
         "and why, and what the answer hangs on. Amounts are in base units: _seconds, _bytes.");
     r.file_of({std::string(kPlanSchema)}, true);
     r.rows_of(
         origin_record(), [](auto& plan) -> auto& { return plan.origin; });
-    r.row(&R::search, "search", kind::object(search_options_record), "").absent_in_older_files();
-    r.row(&R::model, "model", model_kind(), "").required();
-    r.row(&R::cluster, "cluster", kind::object(cluster_record), "").required();
-    r.row(&R::job, "job", kind::object(job_record), "").required();
-    r.row(&R::ranked, "ranked", ranking_kind(), "Fastest first.").required();
-    r.row(&R::pareto, "pareto", places_kind(), "Places in \"ranked\", counted from 0.");
+    r.row<&R::search>(search_options_record).absent_in_older_files();
+    r.row<&R::model>(model_kind()).required();
+    r.row<&R::cluster>(cluster_record).required();
+    r.row<&R::job>(job_record).required();
+    r.row<&R::ranked>(ranking_kind(), "Fastest first.").required();
+    r.row<&R::pareto>(places_kind(), "Places in \"ranked\", counted from 0.");
     r.absent_in_older_files().check(check_pareto);
-    r.row(&R::rejections, "rejections", kind::list(rejection_record), "Most frequent first.");
+    r.row<&R::rejections>(rejection_record, "Most frequent first.");
     r.absent_in_older_files();
-    r.row(&R::closest, "closest", kind::list(rejection_record),
-          "When nothing fits: the layouts that need least memory.");
+    r.row<&R::closest>(rejection_record, "When nothing fits: the layouts that need least memory.");
     r.absent_in_older_files();
-    r.row(&R::not_expressible, "not_expressible", counts_by_reason(),
-          "With a target: how many layouts that obey every rule it cannot say, by its reason.");
+    r.row<&R::not_expressible>(
+        counts_by_reason(),
+        "With a target: how many layouts that obey every rule it cannot say, by its reason.");
     r.written_if([](const R& plan) { return !plan.search.target.name.empty(); });
-    r.row(&R::statistics, "statistics", kind::object(statistics_record), "");
+    r.row<&R::statistics>(statistics_record);
     r.absent_in_older_files();
-    r.row(&R::answers, "answers", kind::nullable(kind::object(plan_answers_record)), "");
+    r.row<&R::answers>(nullable(plan_answers_record));
     r.absent_in_older_files().check(check_proposed_runs);
-    r.row(&R::notes, "notes", kind::texts(), "").absent_in_older_files();
-    r.row(&R::defaults, "defaults", kind::texts(),
-          "What was not asked for and taken as a default.");
+    r.row<&R::notes>().absent_in_older_files();
+    r.row<&R::defaults>("What was not asked for and taken as a default.");
     r.absent_in_older_files();
-    r.row(&R::runs_to_make, "runs_to_make", kind::list(run_to_make_record),
-          "Layouts whose times would teach most about the others, for what their runs cost.");
+    r.row<&R::runs_to_make>(
+        run_to_make_record,
+        "Layouts whose times would teach most about the others, for what their runs cost.");
     r.omitted_at_default();
-    r.row(&R::capacity, "capacity", capacity_kind(), "Where the job says train_tokens.");
-    return r;
-  }();
-  return record;
+    r.row<&R::capacity>(capacity_kind(), "Where the job says train_tokens.");
+  });
 }
 
 PlanFile plan_file_of(const planner::Plan& plan, const Origin& origin,

@@ -9,32 +9,23 @@ namespace meshwright::reports {
 namespace {
 
 const Record<planner::Choice>& scaling_choice_record() {
-  static const Record<planner::Choice> record = [] {
+  return described([](Record<planner::Choice>& r) {
     using R = planner::Choice;
-    Record<R> r("A layout that no other beats in step time, memory, GPUs and GPU-hours at once.");
-    r.row(&R::gpus, "gpus", kind::integer(), "");
+    r.about("A layout that no other beats in step time, memory, GPUs and GPU-hours at once.");
+    r.row<&R::gpus>();
     r.rows_of(
         named_layout_record(), [](auto& choice) -> auto& { return choice.layout; });
-    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::gpu_seconds, "gpu_seconds", kind::number(), "Of a step.");
-    return r.named("ScalingChoice").all_required();
-  }();
-  return record;
+    r.rows<&R::step_time, &R::peak_memory>();
+    r.row<&R::gpu_seconds>("Of a step.");
+    r.named("ScalingChoice").all_required();
+  });
 }
 
 // A place in a list, from 0.
 Kind<std::size_t> place_kind() {
-  const Kind<int> number = kind::integer({.low = 0});
-  return {.read =
-              [number](ObjectReader& reader, const std::string& key, std::size_t& place) {
-                int read = 0;
-                number.read(reader, key, read);
-                place = static_cast<std::size_t>(read);
-              },
-          .write = [](Json& json, const std::string& key,
-                      const std::size_t& place) { json[key] = place; },
-          .schema = number.schema};
+  return kind::as<std::size_t>(
+      kind::integer({.low = 0}), [](std::size_t place) { return static_cast<int>(place); },
+      [](int place) { return static_cast<std::size_t>(place); });
 }
 
 }  // namespace
@@ -47,30 +38,25 @@ const Record<planner::ScalePoint>& scale_point_record() {
       return [name](const R& point) { return point.layout ? Json(name(*point.layout)) : Json(); };
     };
     Record<R> r("A GPU count. One that no layout fits has a reason; any other has the rest.");
-    r.row(&R::gpus, "gpus", kind::integer(), "").required();
+    r.row<&R::gpus>().required();
     r.derived("short_name", kind::text().schema(), "", name_by(short_name));
     r.derived("brief_name", kind::text().schema(), "", name_by(brief_name));
-    r.row(&R::layout, "layout", kind::optional(kind::object(layout_record)), "");
-    r.row(&R::reason, "reason", kind::text(), "").required();
+    r.row<&R::layout>(layout_record);
+    r.row<&R::reason>().required();
     r.only_if([](const R& point) { return !point.layout; });
 
     Record<R> rest("");
-    rest.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    rest.row(&R::step_time_low, "step_time_low_seconds", kind::base_amount<Seconds>(),
-             "Begin of the nominal 90 % interval.");
-    rest.row(&R::step_time_high, "step_time_high_seconds", kind::base_amount<Seconds>(),
-             "Its end.");
-    rest.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    rest.row(&R::memory_headroom, "memory_headroom", kind::number(kAnyNumber),
-             "Share of the device's memory.");
-    rest.row(&R::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(), "");
-    rest.row(&R::model_flops_utilization, "model_flops_utilization", kind::number(),
-             kMfuConvention);
-    rest.row(&R::efficiency, "efficiency", kind::number(),
-             "Tokens a second a GPU over those of the first count that fits.");
-    rest.row(&R::cost, "cost", kind::nullable(kind::number()), kCostAbout);
-    rest.row(&R::device_energy_kwh, "device_energy_kwh", kind::nullable(kind::number()), "");
-    rest.row(&R::objective, "objective", kind::number(kAnyNumber), "");
+    rest.row<&R::step_time>();
+    rest.row<&R::step_time_low>("Begin of the nominal 90 % interval.");
+    rest.row<&R::step_time_high>("Its end.");
+    rest.row<&R::peak_memory>();
+    rest.row<&R::memory_headroom>(kAnyNumber, "Share of the device's memory.");
+    rest.row<&R::tokens_per_second_per_gpu>();
+    rest.row<&R::model_flops_utilization>(kMfuConvention);
+    rest.row<&R::efficiency>("Tokens a second a GPU over those of the first count that fits.");
+    rest.row<&R::cost>(nullable(), kCostAbout);
+    rest.row<&R::device_energy_kwh>(nullable());
+    rest.row<&R::objective>(kAnyNumber);
     r.rows_of(rest.all_required(), fits);
     return r.named("ScalePoint");
   }();
@@ -78,20 +64,19 @@ const Record<planner::ScalePoint>& scale_point_record() {
 }
 
 const Record<planner::Scaling>& scaling_answer_record() {
-  static const Record<planner::Scaling> record = [] {
+  return described([](Record<planner::Scaling>& r) {
     using R = planner::Scaling;
-    Record<R> r("The GPU counts that were asked for, each with its best layout.");
-    r.row(&R::points, "points", kind::list(scale_point_record), "In the order of the counts.");
-    r.row(&R::choices, "choices", kind::list(scaling_choice_record), "By GPUs.");
-    r.row(&R::best, "best", kind::nullable(place_kind()),
-          "Of the points, by the objective; null: none is within the limits.");
+    r.about("The GPU counts that were asked for, each with its best layout.");
+    r.row<&R::points>(scale_point_record, "In the order of the counts.");
+    r.row<&R::choices>(scaling_choice_record, "By GPUs.");
+    r.row<&R::best>(nullable(place_kind()),
+                    "Of the points, by the objective; null: none is within the limits.");
     r.check([](const R& scaling, ObjectReader& reader) {
       if (!scaling.best || *scaling.best < scaling.points.size()) return;
       reader.fail("best", "must be a place in \"points\", counted from 0");
     });
-    return r.named("Scaling").all_required();
-  }();
-  return record;
+    r.named("Scaling").all_required();
+  });
 }
 
 }  // namespace meshwright::reports

@@ -75,78 +75,69 @@ struct ListedValue {
 
 template <typename T>
 Kind<std::vector<T>> values_of(const Field<T>& field) {
-  return {.read =
-              [&field](ObjectReader& reader, const std::string& key, std::vector<T>& values) {
-                values.clear();
-                for (const Json& value : reader.required_array(key)) {
-                  values.push_back(ListedValue{reader, key, value}.of(field));
-                }
-              },
-          .write =
-              [&field](Json& json, const std::string& key, const std::vector<T>& values) {
-                Json& list = json[key] = Json::array();
-                for (const auto value : values) list.push_back(listed(field, value));
-              },
-          .schema =
-              [&field] {
-                return Json{{"type", "array"}, {"items", listed_schema(field)}};
-              }};
+  return {{.read =
+               [&field](ObjectReader& reader, const std::string& key, std::vector<T>& values) {
+                 values.clear();
+                 for (const Json& value : reader.required_array(key)) {
+                   values.push_back(ListedValue{reader, key, value}.of(field));
+                 }
+               },
+           .write =
+               [&field](Json& json, const std::string& key, const std::vector<T>& values) {
+                 Json& list = json[key] = Json::array();
+                 for (const auto value : values) list.push_back(listed(field, value));
+               },
+           .schema =
+               [&field] {
+                 return Json{{"type", "array"}, {"items", listed_schema(field)}};
+               }}};
 }
 
 const Record<planner::StageSplit>& stage_split_record() {
-  static const Record<planner::StageSplit> record = [] {
+  return described([](Record<planner::StageSplit>& r) {
     using R = planner::StageSplit;
-    Record<R> r("How layers are divided over stages.");
-    r.row(&R::num_layers_in_first_pipeline_stage, "num_layers_in_first_pipeline_stage",
-          kind::integer({.low = 0}), "");
-    r.row(&R::num_layers_in_last_pipeline_stage, "num_layers_in_last_pipeline_stage",
-          kind::integer({.low = 0}), "");
-    r.row(&R::account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split",
-          kind::flag(), "");
-    r.row(&R::account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split",
-          kind::flag(), "");
-    return r.named("StageSplit");
-  }();
-  return record;
+    r.about("How layers are divided over stages.");
+    r.row<&R::num_layers_in_first_pipeline_stage>(IntRange{.low = 0});
+    r.row<&R::num_layers_in_last_pipeline_stage>(IntRange{.low = 0});
+    r.rows<&R::account_for_embedding_in_pipeline_split, &R::account_for_loss_in_pipeline_split>();
+    r.named("StageSplit");
+  });
 }
 
 const Record<planner::SearchSpace>& search_space_record() {
-  static const Record<planner::SearchSpace> record = [] {
+  return described([](Record<planner::SearchSpace>& r) {
     using R = planner::SearchSpace;
-    Record<R> r("Values that each axis was given; an empty list: its defaults.");
+    r.about("Values that each axis was given; an empty list: its defaults.");
     for_each_field([&](const auto& field) {
       using T = typename std::decay_t<decltype(field)>::Type;
       if (field.option.empty()) return;
-      r.row_at<std::vector<T>>(
+      r.row_at(
           [&field](auto& space) -> auto& { return space[field.member]; }, list_name(field),
-          values_of(field), "");
+          values_of(field));
     });
-    r.row(&R::stage_splits, "stage_splits", kind::list(stage_split_record), "");
-    return r.named("SearchSpace");
-  }();
-  return record;
+    r.row<&R::stage_splits>(stage_split_record);
+    r.named("SearchSpace");
+  });
 }
 
 }  // namespace
 
 const Record<planner::SearchOptions>& search_options_record() {
-  static const Record<planner::SearchOptions> record = [] {
+  return described([](Record<planner::SearchOptions>& r) {
     using R = planner::SearchOptions;
-    Record<R> r("Which layouts were looked at.");
-    r.row(&R::top, "top", kind::integer(), "Fastest layouts that were asked for.");
+    r.about("Which layouts were looked at.");
+    r.row<&R::top>("Fastest layouts that were asked for.");
     r.absent_in_older_files();
-    r.row(&R::memory_headroom, "memory_headroom", kind::fraction(true),
-          "Share of the device's memory to leave free.");
+    r.row<&R::memory_headroom>(kind::fraction(true), "Share of the device's memory to leave free.");
     r.absent_in_older_files();
-    r.row_at<std::string>(
-        [](auto& search) -> auto& { return search.target.name; }, "target", kind::text(),
+    r.row_at(
+        [](auto& search) -> auto& { return search.target.name; }, "target",
         "The launcher that all layouts can be said to.");
     r.omitted_at_default();
-    r.row(&R::space, "space", kind::object(search_space_record), "");
+    r.row<&R::space>(search_space_record);
     r.absent_in_older_files();
-    return r.named("Search");
-  }();
-  return record;
+    r.named("Search");
+  });
 }
 
 }  // namespace meshwright::reports

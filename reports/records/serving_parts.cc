@@ -4,31 +4,26 @@
 namespace meshwright::reports {
 
 const Record<Percentiles>& percentiles_record() {
-  static const Record<Percentiles> record = [] {
+  return described([](Record<Percentiles>& r) {
     using P = Percentiles;
-    const auto time = kind::base_amount<Seconds>();
-    Record<P> r("Mean and percentiles.");
-    r.row(&P::mean, "mean_seconds", time, "Mean.");
-    r.row(&P::p50, "p50_seconds", time, "Median.");
-    r.row(&P::p90, "p90_seconds", time, "90th percentile.");
-    r.row(&P::p95, "p95_seconds", time, "95th percentile.");
-    r.row(&P::p99, "p99_seconds", time, "99th percentile.");
-    return r;
-  }();
-  return record;
+    r.about("Mean and percentiles.");
+    r.row<&P::mean>("Mean.");
+    r.row<&P::p50>("Median.");
+    r.row<&P::p90>("90th percentile.");
+    r.row<&P::p95>("95th percentile.");
+    r.row<&P::p99>("99th percentile.");
+  });
 }
 
 const Record<planner::Ranged>& interval_record() {
-  static const Record<planner::Ranged> record = [] {
+  return described([](Record<planner::Ranged>& r) {
     using R = planner::Ranged;
-    Record<R> r("A number and its 90 % interval.");
-    r.row(&R::value, "value", kind::number(), "The number.");
-    r.row(&R::low, "low", kind::number(), "Low end.");
-    r.row(&R::high, "high", kind::number(), "High end.");
-    r.row(&R::basis, "basis", kind::text(), "What it rests on.");
-    return r;
-  }();
-  return record;
+    r.about("A number and its 90 % interval.");
+    r.row<&R::value>("The number.");
+    r.row<&R::low>("Low end.");
+    r.row<&R::high>("High end.");
+    r.row<&R::basis>("What it rests on.");
+  });
 }
 
 }  // namespace meshwright::reports

@@ -16,15 +16,13 @@ namespace {
 constexpr auto kPlainSeconds = [] { return kind::base_amount<Seconds>(); };
 
 const Record<LatencyLimits>& latency_limits_record() {
-  static const Record<LatencyLimits> record = [] {
+  return described([](Record<LatencyLimits>& r) {
     using L = LatencyLimits;
-    Record<L> r("Limits of the service.");
-    r.row(&L::ttft, "ttft_seconds", kind::optional(kPlainSeconds()), "Time to first token.");
-    r.row(&L::tpot, "tpot_seconds", kind::optional(kPlainSeconds()), "Time per output token.");
-    r.row(&L::e2e, "e2e_seconds", kind::optional(kPlainSeconds()), "Whole request.");
-    return r;
-  }();
-  return record;
+    r.about("Limits of the service.");
+    r.row<&L::ttft>("ttft_seconds", kPlainSeconds(), "Time to first token.");
+    r.row<&L::tpot>("tpot_seconds", kPlainSeconds(), "Time per output token.");
+    r.row<&L::e2e>("e2e_seconds", kPlainSeconds(), "Whole request.");
+  });
 }
 
 // What a trial needs to run the choices. Each has its own options.
@@ -36,219 +34,190 @@ const Record<ServingScenario>& serving_scenario_record() {
       const Cluster& operator()(const S& s) const { return s.cluster; }
     };
     Record<S> r("Model, cluster and engine, whole.");
-    r.row(&S::model, "model", kind::object(model_record), "The model.").required();
-    r.row_at<Cluster>(ClusterOf{}, "cluster", kind::object(cluster_record), "The cluster.");
+    r.row<&S::model>(model_record, "The model.").required();
+    r.row_at(ClusterOf{}, "cluster", cluster_record, "The cluster.");
     r.required();
-    r.row_at<InferenceRates>(
-        [](auto& s) -> auto& { return s.cluster.inference; }, "inference",
-        kind::object(inference_rates_record), "Rates of its device's inference kernels.");
-    r.row(&S::engine, "engine", kind::object(engine_record), "The engine.").required();
+    r.row_at(
+        [](auto& s) -> auto& { return s.cluster.inference; }, "inference", inference_rates_record,
+        "Rates of its device's inference kernels.");
+    r.row<&S::engine>(engine_record, "The engine.").required();
     return r;
   }();
   return record;
 }
 
 const Record<planner::ServingParetoPoint>& serving_pareto_record() {
-  static const Record<planner::ServingParetoPoint> record = [] {
+  return described([](Record<planner::ServingParetoPoint>& r) {
     using P = planner::ServingParetoPoint;
-    Record<P> r("One layout at one number of users.");
-    r.row(&P::name, "deployment", kind::text(), "What runs.");
-    r.row(&P::users, "users", kind::number(), "Requests at a time.");
-    r.row(&P::ttft, "ttft_seconds", kPlainSeconds(), "Time to first token.");
-    r.row(&P::tpot, "tpot_seconds", kPlainSeconds(), "Time per output token.");
-    r.row(&P::tokens_per_second_per_gpu, "output_tokens_per_second_per_gpu", kind::number(),
-          "Throughput.");
-    r.row(&P::tokens_per_second_per_user, "tokens_per_second_per_user", kind::number(),
-          "1 / TPOT.");
-    return r;
-  }();
-  return record;
+    r.about("One layout at one number of users.");
+    r.row<&P::name>("deployment", "What runs.");
+    r.row<&P::users>("Requests at a time.");
+    r.row<&P::ttft>("Time to first token.");
+    r.row<&P::tpot>("Time per output token.");
+    r.row<&P::tokens_per_second_per_gpu>("output_tokens_per_second_per_gpu", "Throughput.");
+    r.row<&P::tokens_per_second_per_user>("1 / TPOT.");
+  });
 }
 
 const Record<planner::ServingRejection>& serving_rejection_record() {
-  static const Record<planner::ServingRejection> record = [] {
+  return described([](Record<planner::ServingRejection>& r) {
     using R = planner::ServingRejection;
-    Record<R> r("Layouts that one rule turned down.");
-    r.row(&R::rule, "rule", kind::text(), "Of the engine, or a limit.");
-    r.row(&R::count, "count", kind::integer(), "Layouts.");
-    r.row(&R::nearest, "nearest", kind::text(), "The one that missed least.");
-    r.row(&R::sentence, "sentence", kind::text(), "By how much.");
-    r.row(&R::remedy, "remedy", kind::text(), "What to change.");
-    return r;
-  }();
-  return record;
+    r.about("Layouts that one rule turned down.");
+    r.row<&R::rule>("Of the engine, or a limit.");
+    r.row<&R::count>("Layouts.");
+    r.row<&R::nearest>("The one that missed least.");
+    r.row<&R::sentence>("By how much.");
+    r.row<&R::remedy>("What to change.");
+  });
 }
 
 const Record<planner::NearestDeployment>& nearest_deployment_record() {
-  static const Record<planner::NearestDeployment> record = [] {
+  return described([](Record<planner::NearestDeployment>& r) {
     using N = planner::NearestDeployment;
-    Record<N> r("The deployment that misses the limits least, at one request at a time.");
-    r.row(&N::name, "deployment", kind::text(), "What runs.");
-    r.row(&N::ttft, "ttft_seconds", kPlainSeconds(), "Time to first token.");
-    r.row(&N::tpot, "tpot_seconds", kPlainSeconds(), "Time per output token.");
-    r.row(&N::ratio, "ratio", kind::number(), "The larger of time / limit.");
-    return r;
-  }();
-  return record;
+    r.about("The deployment that misses the limits least, at one request at a time.");
+    r.row<&N::name>("deployment", "What runs.");
+    r.row<&N::ttft>("Time to first token.");
+    r.row<&N::tpot>("Time per output token.");
+    r.row<&N::ratio>("The larger of time / limit.");
+  });
 }
 
 const Record<planner::ServingWhatIf>& serving_what_if_record() {
-  static const Record<planner::ServingWhatIf> record = [] {
+  return described([](Record<planner::ServingWhatIf>& r) {
     using W = planner::ServingWhatIf;
-    Record<W> r("The question with one thing changed.");
-    r.row(&W::name, "change", kind::text(), "What is changed.");
-    r.row(&W::gpus, "gpus", kind::integer({.low = 0}), "GPUs; 0: no deployment meets the limits.");
-    r.row(&W::deployment, "deployment", kind::text(), "What runs.");
-    r.row(&W::ttft, "ttft_seconds", kind::optional(kPlainSeconds()),
-          "Time to first token, as limits are.");
-    r.row(&W::tpot, "tpot_seconds", kind::optional(kPlainSeconds()),
-          "Time per output token, as limits are.");
-    r.row(&W::million_output, "million_output_tokens", kind::optional_number(),
-          "Price of a million output tokens.");
-    return r;
-  }();
-  return record;
+    r.about("The question with one thing changed.");
+    r.row<&W::name>("change", "What is changed.");
+    r.row<&W::gpus>(IntRange{.low = 0}, "GPUs; 0: no deployment meets the limits.");
+    r.row<&W::deployment>("What runs.");
+    r.row<&W::ttft>("ttft_seconds", kPlainSeconds(), "Time to first token, as limits are.");
+    r.row<&W::tpot>("tpot_seconds", kPlainSeconds(), "Time per output token, as limits are.");
+    r.row<&W::million_output>("million_output_tokens", "Price of a million output tokens.");
+  });
 }
 
 const Record<planner::ServingTermDifference>& serving_term_difference_record() {
-  static const Record<planner::ServingTermDifference> record = [] {
+  return described([](Record<planner::ServingTermDifference>& r) {
     using D = planner::ServingTermDifference;
-    Record<D> r("One term of the decode step of the first two choices, each at its own batch.");
-    r.row(&D::term, "term", kind::choice(kStepTermNames), "Which.");
-    r.row(&D::first, "first_seconds", kPlainSeconds(), "Of the first.");
-    r.row(&D::second, "second_seconds", kPlainSeconds(), "Of the second.");
-    return r;
-  }();
-  return record;
+    r.about("One term of the decode step of the first two choices, each at its own batch.");
+    r.row<&D::term>(kStepTermNames, "Which.");
+    r.row<&D::first>("Of the first.");
+    r.row<&D::second>("Of the second.");
+  });
 }
 
 const Record<planner::ServingEvidence>& serving_evidence_record() {
-  static const Record<planner::ServingEvidence> record = [] {
+  return described([](Record<planner::ServingEvidence>& r) {
     using E = planner::ServingEvidence;
-    Record<E> r(
+    r.about(
         "A configuration that was measured. Times in seconds, throughput in tokens per "
         "second.");
-    r.row(&E::id, "id", kind::text(), "Of its first result.");
-    r.row(&E::results, "results", kind::integer(), "That repeat it.");
-    r.row(&E::quantity, "quantity", kind::choice(planner::kServingQuantityNames),
-          "What was compared.");
-    r.row(&E::measured, "measured", kind::number(), "Geometric mean of its results.");
-    r.row(&E::predicted, "predicted", kind::number(), "Before.");
-    r.row(&E::corrected, "corrected", kind::number(), "With the factor.");
-    return r;
-  }();
-  return record;
+    r.row<&E::id>("Of its first result.");
+    r.row<&E::results>("That repeat it.");
+    r.row<&E::quantity>(planner::kServingQuantityNames, "What was compared.");
+    r.row<&E::measured>("Geometric mean of its results.");
+    r.row<&E::predicted>("Before.");
+    r.row<&E::corrected>("With the factor.");
+  });
 }
 
 const Record<planner::UnreadService>& left_out_result_record() {
-  static const Record<planner::UnreadService> record = [] {
+  return described([](Record<planner::UnreadService>& r) {
     using U = planner::UnreadService;
-    Record<U> r("A result that nothing was learnt from.");
-    r.row(&U::id, "id", kind::text(), "Its name.");
-    r.row(&U::line, "line", kind::integer({.low = 0}), "Its line; 0: not known.");
-    r.row(&U::reason, "reason", kind::text(), "Why.");
-    return r;
-  }();
-  return record;
+    r.about("A result that nothing was learnt from.");
+    r.row<&U::id>("Its name.");
+    r.row<&U::line>(IntRange{.low = 0}, "Its line; 0: not known.");
+    r.row<&U::reason>("Why.");
+  });
 }
 
 const Record<planner::ServingLearning>& serving_learning_record() {
-  static const Record<planner::ServingLearning> record = [] {
+  return described([](Record<planner::ServingLearning>& r) {
     using L = planner::ServingLearning;
-    Record<L> r("What results of this engine on this machine taught.");
-    r.row(&L::factor, "factor", kind::number(), "Of every step's time, over the prediction.");
-    r.row(&L::factor_low, "factor_low", kind::number(), "Low end of its 90 % interval.");
-    r.row(&L::factor_high, "factor_high", kind::number(), "High end.");
-    r.row(&L::spread_before, "spread_before", kind::number(),
-          "Of a step's time without the results, one relative standard deviation.");
-    r.row(&L::spread, "spread", kind::number(), "The same with them.");
-    r.row(&L::repeat_spread, "repeat_spread", kind::number(),
-          "Of results of one configuration; the spread is never below it.");
-    r.row(&L::configurations, "configurations", kind::integer(), "That were measured.");
-    r.row(&L::results, "results", kind::integer(), "Of them, repeats counted.");
-    r.row(&L::evidence, "evidence", kind::list(serving_evidence_record), "Each configuration.");
-    r.row(&L::left_out, "left_out", kind::list(left_out_result_record), "Results, and why.");
-    return r;
-  }();
-  return record;
+    r.about("What results of this engine on this machine taught.");
+    r.row<&L::factor>("Of every step's time, over the prediction.");
+    r.row<&L::factor_low>("Low end of its 90 % interval.");
+    r.row<&L::factor_high>("High end.");
+    r.row<&L::spread_before>(
+        "Of a step's time without the results, one relative standard deviation.");
+    r.row<&L::spread>("The same with them.");
+    r.row<&L::repeat_spread>("Of results of one configuration; the spread is never below it.");
+    r.row<&L::configurations>("That were measured.");
+    r.row<&L::results>("Of them, repeats counted.");
+    r.row<&L::evidence>(serving_evidence_record, "Each configuration.");
+    r.row<&L::left_out>(left_out_result_record, "Results, and why.");
+  });
 }
 
 const Record<ServicePrices>& service_prices_record() {
-  static const Record<ServicePrices> record = [] {
+  return described([](Record<ServicePrices>& r) {
     using P = ServicePrices;
-    Record<P> r("Whose prices the money is made of.");
-    r.row(&P::name, "name", kind::text(), "The price list.");
-    r.row(&P::date, "date", kind::text(), "Its date.");
-    r.row(&P::example, "example", kind::flag(), "Prices are an example, no offer.");
-    return r;
-  }();
-  return record;
+    r.about("Whose prices the money is made of.");
+    r.row<&P::name>("The price list.");
+    r.row<&P::date>("Its date.");
+    r.row<&P::example>("Prices are an example, no offer.");
+  });
 }
 
 // What every answer about a service says first.
 template <typename File>
 void add_heading(Record<File>& r) {
-  r.row(&File::command, "command", kind::text(), "Makes the answer again.");
-  r.row(&File::notes, "notes", kind::texts(), "What a reader must know of it.");
-  r.row(&File::model, "model", kind::text(), "The model.");
-  r.row(&File::cluster, "cluster", kind::text(), "The cluster.");
-  r.row(&File::device, "device", kind::text(), "Its GPU.");
-  r.row(&File::engine, "engine", kind::text(), "The engine.");
-  r.row(&File::load, "load", kind::object(serving_load_record), "What is asked of it.");
+  r.row<&File::command>("Makes the answer again.");
+  r.row<&File::notes>("What a reader must know of it.");
+  r.row<&File::model>("The model.");
+  r.row<&File::cluster>("The cluster.");
+  r.row<&File::device>("Its GPU.");
+  r.row<&File::engine>("The engine.");
+  r.row<&File::load>(serving_load_record, "What is asked of it.");
 }
 
 }  // namespace
 
 const Record<ServingPlanFile>& serving_plan_record() {
-  static const Record<ServingPlanFile> record = [] {
+  return described([](Record<ServingPlanFile>& r) {
     using F = ServingPlanFile;
-    Record<F> r("Deployments of a service, best first.");
+    r.about("Deployments of a service, best first.");
     r.file_of({std::string(kServingPlanSchema)}, true);
     add_heading(r);
-    r.row(&F::verdict, "verdict", kind::text(), "The answer in one sentence.").omitted_at_default();
-    r.row(&F::why_not_fewer, "why_not_fewer", kind::text(), "What one replica fewer would do.");
+    r.row<&F::verdict>("The answer in one sentence.").omitted_at_default();
+    r.row<&F::why_not_fewer>("What one replica fewer would do.");
     r.omitted_at_default();
-    r.row(&F::how_sure, "how_sure", kind::text(), "The interval, and what it depends on.");
+    r.row<&F::how_sure>("The interval, and what it depends on.");
     r.omitted_at_default();
-    r.row(&F::scenario, "scenario", kind::object(serving_scenario_record),
-          "Model, cluster and engine, for a trial.");
+    r.row<&F::scenario>(serving_scenario_record, "Model, cluster and engine, for a trial.");
     r.required();
-    r.row(&F::limits, "limits", kind::object(latency_limits_record), "Limits of the service.");
-    r.row(&F::percentile, "percentile", kind::number(), "Of the limits; 0: means.");
-    r.row(&F::currency, "currency", kind::text(), "Of money.");
-    r.row(&F::prices, "prices", kind::optional(kind::object(service_prices_record)),
-          "Where the money comes from.");
-    r.row_at<std::vector<planner::ServingChoice>>(
-        [](auto& f) -> auto& { return f.plan.choices; }, "choices",
-        kind::list(serving_choice_record), "Best first.");
+    r.row<&F::limits>(latency_limits_record, "Limits of the service.");
+    r.row<&F::percentile>("Of the limits; 0: means.");
+    r.row<&F::currency>("Of money.");
+    r.row<&F::prices>(service_prices_record, "Where the money comes from.");
+    r.row_at(
+        [](auto& f) -> auto& { return f.plan.choices; }, "choices", serving_choice_record,
+        "Best first.");
     r.required();
-    r.row_at<std::vector<planner::ServingParetoPoint>>(
-        [](auto& f) -> auto& { return f.plan.front; }, "pareto", kind::list(serving_pareto_record),
+    r.row_at(
+        [](auto& f) -> auto& { return f.plan.front; }, "pareto", serving_pareto_record,
         "Throughput a GPU against speed of a user.");
-    r.row_at<std::vector<planner::ServingRejection>>(
-        [](auto& f) -> auto& { return f.plan.rejections; }, "rejections",
-        kind::list(serving_rejection_record), "Layouts that were turned down, by rule.");
-    r.row_at<std::optional<planner::NearestDeployment>>(
-        [](auto& f) -> auto& { return f.plan.nearest; }, "nearest",
-        kind::optional(kind::object(nearest_deployment_record)), "Where no deployment meets them.");
-    r.row(&F::explanation, "explanation", kind::list(serving_term_difference_record),
-          "Decode steps of the first two choices, term by term.");
-    r.row(&F::what_ifs, "what_ifs", kind::list(serving_what_if_record), "One thing changed.");
-    r.row(&F::learning, "learning", kind::optional(kind::object(serving_learning_record)),
-          "From results of this engine; the scenario's engine has it.");
-    r.row(&F::details, "details", kind::optional(kind::object(service_details_record)),
-          "Of the first choice: other loads, memory, steps, use, energy.");
-    r.row(&F::validation, "validation",
-          kind::optional(kind::object(serving_validation_part_record)),
-          "Trials of the deployments beside their predictions. In a report with trials.");
-    r.row(&F::launch, "launch", kind::list(launch_file_record), "How the first choice is started.");
+    r.row_at(
+        [](auto& f) -> auto& { return f.plan.rejections; }, "rejections", serving_rejection_record,
+        "Layouts that were turned down, by rule.");
+    r.row_at(
+        [](auto& f) -> auto& { return f.plan.nearest; }, "nearest", nearest_deployment_record,
+        "Where no deployment meets them.");
+    r.row<&F::explanation>(serving_term_difference_record,
+                           "Decode steps of the first two choices, term by term.");
+    r.row<&F::what_ifs>(serving_what_if_record, "One thing changed.");
+    r.row<&F::learning>(serving_learning_record,
+                        "From results of this engine; the scenario's engine has it.");
+    r.row<&F::details>(service_details_record,
+                       "Of the first choice: other loads, memory, steps, use, energy.");
+    r.row<&F::validation>(
+        serving_validation_part_record,
+        "Trials of the deployments beside their predictions. In a report with trials.");
+    r.row<&F::launch>(launch_file_record, "How the first choice is started.");
     r.omitted_at_default();
-    r.row_at<int>(
-        [](auto& f) -> auto& { return f.plan.layouts; }, "layouts", kind::integer({.low = 0}),
+    r.row_at(
+        [](auto& f) -> auto& { return f.plan.layouts; }, "layouts", IntRange{.low = 0},
         "Valid replicas.");
-    return r;
-  }();
-  return record;
+  });
 }
 
 namespace {
@@ -284,25 +253,21 @@ ServingPlanFile serving_plan_from_json(const Json& json, const std::string& file
 }
 
 const Record<ServingSimulationFile>& serving_simulation_record() {
-  static const Record<ServingSimulationFile> record = [] {
+  return described([](Record<ServingSimulationFile>& r) {
     using F = ServingSimulationFile;
-    Record<F> r("A service, step by step.");
+    r.about("A service, step by step.");
     r.file_of({"meshwright.serve_simulation/1"}, true);
     add_heading(r);
-    r.row(&F::deployment, "deployment", kind::object(deployment_record), "What runs.");
-    r.row(&F::metrics, "metrics", kind::object(serving_metrics_record), "What requests saw.");
-    r.row(&F::steady, "steady", kind::optional(kind::object(steady_state_record)),
-          "The closed form of the same load.");
-    r.row(&F::goodput, "goodput", kind::number(), "Requests a second that meet the limits.");
-    r.row(&F::duration, "duration_seconds", kind::number(), "Until the last request ends.");
-    r.row(&F::busy_share, "busy_share", kind::number(), "Of the replicas' time.");
-    r.row(&F::prefill_busy_share, "prefill_busy_share", kind::optional_number(),
-          "Of the prefill pool's time.");
-    r.row(&F::steps, "steps", kind::count(), "Of all replicas.");
-    r.row(&F::preemptions, "preemptions", kind::count(), "Requests thrown out of the cache.");
-    return r;
-  }();
-  return record;
+    r.row<&F::deployment>(deployment_record, "What runs.");
+    r.row<&F::metrics>(serving_metrics_record, "What requests saw.");
+    r.row<&F::steady>(steady_state_record, "The closed form of the same load.");
+    r.row<&F::goodput>("Requests a second that meet the limits.");
+    r.row<&F::duration>("duration_seconds", "Until the last request ends.");
+    r.row<&F::busy_share>("Of the replicas' time.");
+    r.row<&F::prefill_busy_share>("Of the prefill pool's time.");
+    r.row<&F::steps>(kind::count(), "Of all replicas.");
+    r.row<&F::preemptions>(kind::count(), "Requests thrown out of the cache.");
+  });
 }
 
 }  // namespace meshwright::reports

@@ -7,31 +7,28 @@ namespace meshwright::reports {
 namespace {
 
 const Record<Trials>& tried_plan_record() {
-  static const Record<Trials> record = [] {
-    Record<Trials> r("The plan whose layouts were run.");
-    r.row(&Trials::plan, "file", kind::text(), "As the user named it.");
-    return r.all_required();
-  }();
-  return record;
+  return described([](Record<Trials>& r) {
+    r.about("The plan whose layouts were run.");
+    r.row<&Trials::plan>("file", "As the user named it.");
+    r.all_required();
+  });
 }
 
 }  // namespace
 
 const Record<Trials>& trials_record() {
-  static const Record<Trials> record = [] {
+  return described([](Record<Trials>& r) {
     using R = Trials;
-    Record<R> r("Layouts of a plan that were run.");
+    r.about("Layouts of a plan that were run.");
     r.file_of({"meshwright.trials/1"}, true);
     r.rows_of(
         origin_record(), [](auto& trials) -> auto& { return trials.origin; });
-    r.row_at<R>(
-        [](auto& trials) -> auto& { return trials; }, "plan", kind::object(tried_plan_record),
+    r.row_at(
+        [](auto& trials) -> auto& { return trials; }, "plan", tried_plan_record,
         "The plan whose layouts were run.");
-    r.row(&R::observations, "observations", kind::list(observation_record),
-          "What happened, a layout each.");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&R::observations>(observation_record, "What happened, a layout each.");
+    r.all_required();
+  });
 }
 
 }  // namespace meshwright::reports

@@ -22,40 +22,34 @@ namespace {
 using html::escape;
 
 const Record<Fact>& fact_record() {
-  static const Record<Fact> record = [] {
+  return described([](Record<Fact>& r) {
     using R = Fact;
-    Record<R> r("A number of the device or a link, and where it comes from.");
-    r.row(&R::what, "what", kind::text(), "");
-    r.row(&R::value, "value", kind::text(), "");
-    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
-    r.row(&R::measured_points, "measured_points", kind::count(), "");
-    return r.named("Fact").all_required();
-  }();
-  return record;
+    r.about("A number of the device or a link, and where it comes from.");
+    r.rows<&R::what, &R::value>();
+    r.row<&R::provenance>(kProvenanceNames);
+    r.row<&R::measured_points>(kind::count());
+    r.named("Fact").all_required();
+  });
 }
 
 const Record<CalibrationPart>& calibration_record() {
-  static const Record<CalibrationPart> record = [] {
+  return described([](Record<CalibrationPart>& r) {
     using R = CalibrationPart;
-    Record<R> r("What stands behind the numbers.");
-    r.row(&R::device, "device", kind::text(), "");
-    r.row(&R::source, "source", kind::text(), "");
-    r.row(&R::facts, "facts", kind::list(fact_record), "");
-    r.row(&R::extrapolations, "extrapolations", kind::texts(),
-          "Groups of the best layout that are larger than any that was measured.");
-    r.row(&R::measured, "measured", kind::list(measured_series_record), "");
-    r.row(&R::profile, "profile", kind::nullable(kind::object(profile_facts_record)), "");
-    r.row(&R::noise, "noise", kind::nullable(kind::object(noise_record)), "");
-    r.row(&R::devices, "devices", kind::nullable(kind::object(devices_record)), "");
-    r.row(&R::flagged, "flagged", kind::texts(), "What the calibrator itself found odd.");
-    return r.named("Calibration").all_required();
-  }();
-  return record;
+    r.about("What stands behind the numbers.");
+    r.rows<&R::device, &R::source>();
+    r.row<&R::facts>(fact_record);
+    r.row<&R::extrapolations>(
+        "Groups of the best layout that are larger than any that was measured.");
+    r.row<&R::measured>(measured_series_record);
+    r.row<&R::profile>(nullable(profile_facts_record));
+    r.row<&R::noise>(nullable(noise_record));
+    r.row<&R::devices>(nullable(devices_record));
+    r.row<&R::flagged>("What the calibrator itself found odd.");
+    r.named("Calibration").all_required();
+  });
 }
 
-void calibration_rows(Record<Report>& r) {
-  r.row(&Report::calibration, "calibration", kind::object(calibration_record), "");
-}
+void calibration_rows(Record<Report>& r) { r.row<&Report::calibration>(calibration_record); }
 
 using Facts = std::vector<Fact>;
 

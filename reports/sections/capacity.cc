@@ -179,8 +179,8 @@ extern const ReportSection kCapacitySection;
 constexpr ReportSection kCapacitySection{
     .rows =
         [](Record<Report>& record) {
-          record.row(&Report::capacity, "capacity", kind::object(capacity_record),
-                     "The plan's, or what its inputs ask without a training length.");
+          record.row<&Report::capacity>(
+              capacity_record, "The plan's, or what its inputs ask without a training length.");
         },
     .fill = [](Report& report,
                const ReportContents& contents) { report.capacity = contents.capacity; },

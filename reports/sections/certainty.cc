@@ -129,32 +129,28 @@ std::string source_of(planner::WhatIfParameter parameter, const Cluster& cluster
 }  // namespace
 
 const Record<CertaintyItem>& certainty_item_record() {
-  static const Record<CertaintyItem> record = [] {
+  return described([](Record<CertaintyItem>& r) {
     using R = CertaintyItem;
-    Record<R> r("How sure the answer is: one statement.");
-    r.row(&R::id, "id", kind::text(),
-          "What it is about: trial, layout, time, calibration_noise, host_noise, memory, next.");
-    r.row(&R::label, "label", kind::text(), "");
-    r.row(&R::text, "text", kind::text(), "");
-    return r.named("CertaintyItem").all_required();
-  }();
-  return record;
+    r.about("How sure the answer is: one statement.");
+    r.row<&R::id>(
+        "What it is about: trial, layout, time, calibration_noise, host_noise, memory, next.");
+    r.rows<&R::label, &R::text>();
+    r.named("CertaintyItem").all_required();
+  });
 }
 
 const Record<RestsOn>& rests_on_record() {
-  static const Record<RestsOn> record = [] {
+  return described([](Record<RestsOn>& r) {
     using R = RestsOn;
-    Record<R> r("An input that the best layout uses.");
-    r.row(&R::parameter, "parameter", kind::text(), "");
-    r.row(&R::label, "label", kind::text(), "");
-    r.row(&R::unit, "unit", kind::text(), "Empty: a share.");
-    r.row(&R::value, "value", kind::number(kAnyNumber), "");
-    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
-    r.row(&R::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
-    r.row(&R::source, "source", kind::text(), "");
-    return r.named("RestsOn").all_required();
-  }();
-  return record;
+    r.about("An input that the best layout uses.");
+    r.rows<&R::parameter, &R::label>();
+    r.row<&R::unit>("Empty: a share.");
+    r.row<&R::value>(kAnyNumber);
+    r.row<&R::provenance>(kProvenanceNames);
+    r.row<&R::relative_spread>("One standard deviation.");
+    r.row<&R::source>();
+    r.named("RestsOn").all_required();
+  });
 }
 
 std::vector<CertaintyItem> certainty_of(const ReportContents& contents,

@@ -12,9 +12,10 @@ namespace meshwright::reports {
 namespace {
 
 void answers_rows(Record<Report>& r) {
-  r.row(&Report::answers, "answers", kind::nullable(kind::object(report_answers_record)),
-        "Confidence, sensitivity, crossovers and what-ifs of the plan; null when it was made "
-        "without. Its scaling and placement are the report's own.");
+  r.row<&Report::answers>(
+      nullable(report_answers_record),
+      "Confidence, sensitivity, crossovers and what-ifs of the plan; null when it was made "
+      "without. Its scaling and placement are the report's own.");
 }
 
 void fill_answers(Report& report, const ReportContents& contents) {

@@ -74,21 +74,20 @@ std::string subject(const ReportContents& contents) {
 }  // namespace
 
 const Record<Decision>& decision_record() {
-  static const Record<Decision> record = [] {
+  return described([](Record<Decision>& r) {
     using R = Decision;
-    Record<R> r("What the review decides on; the rows of its table are those of \"capacity\".");
-    r.row(&R::subject, "subject", kind::text(), "Model, tokens, cluster, price.");
-    r.row(&R::train_tokens, "train_tokens", kind::number(), "");
-    r.row(&R::tokens_are_the_jobs, "tokens_are_the_jobs", kind::flag(),
-          "False: the job says no train_tokens, and a round number stands for them.");
-    r.row(&R::price_per_gpu_hour, "price_per_gpu_hour", kind::nullable(kind::number()), "");
-    r.row(&R::currency, "currency", kind::text(), "Of the prices; empty: not stated.");
-    r.row(&R::range, "range", kind::text(), "What the low and high ends of time and cost mean.");
-    r.row(&R::verdict, "verdict", kind::text(), "");
-    r.row(&R::recommendation, "recommendation", kind::text(), "How the best layout runs.");
-    return r.named("Decision").all_required();
-  }();
-  return record;
+    r.about("What the review decides on; the rows of its table are those of \"capacity\".");
+    r.row<&R::subject>("Model, tokens, cluster, price.");
+    r.row<&R::train_tokens>();
+    r.row<&R::tokens_are_the_jobs>(
+        "False: the job says no train_tokens, and a round number stands for them.");
+    r.row<&R::price_per_gpu_hour>(nullable());
+    r.row<&R::currency>("Of the prices; empty: not stated.");
+    r.row<&R::range>("What the low and high ends of time and cost mean.");
+    r.row<&R::verdict>();
+    r.row<&R::recommendation>("How the best layout runs.");
+    r.named("Decision").all_required();
+  });
 }
 
 Decision decision_of(const ReportContents& contents) {

@@ -213,34 +213,27 @@ std::vector<WhatIfControl> controls_of(const WhatIfAxes& axes, int gpus, const T
 }
 
 const Record<WhatIfControl>& control_record() {
-  static const Record<WhatIfControl> record = [] {
+  return described([](Record<WhatIfControl>& r) {
     using R = WhatIfControl;
-    Record<R> r("");
-    r.row(&R::key, "key", kind::text(), "");
-    r.row(&R::label, "label", kind::text(), "");
+    r.rows<&R::key, &R::label>();
     r.derived("values", kind::numbers().schema(), "", [](const R& control) {
       if (control.key != "gpus") return Json(control.values);
       return Json(std::vector<int>(control.values.begin(), control.values.end()));
     });
-    r.row(&R::texts, "texts", kind::texts(), "");
+    r.row<&R::texts>();
     r.derived<std::int64_t>("base", kind::count(), "", [](const R& control) {
       return static_cast<std::int64_t>(control.base);
     });
-    return r.named("WhatIfControl").all_required();
-  }();
-  return record;
+    r.named("WhatIfControl").all_required();
+  });
 }
 
 const Record<WhatIfTexts>& what_if_texts_record() {
-  static const Record<WhatIfTexts> record = [] {
+  return described([](Record<WhatIfTexts>& r) {
     using R = WhatIfTexts;
-    Record<R> r("");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    r.row(&R::options, "options", kind::text(), "");
-    r.row(&R::row, "row", kind::text(), "");
-    return r.named("WhatIfTexts").all_required();
-  }();
-  return record;
+    r.rows<&R::sentence, &R::options, &R::row>();
+    r.named("WhatIfTexts").all_required();
+  });
 }
 
 }  // namespace
@@ -313,14 +306,13 @@ std::string decision_table(const Capacity& capacity, DeviceKind kind) {
 }
 
 const Record<WhatIfBlock>& what_if_block_record() {
-  static const Record<WhatIfBlock> record = [] {
+  return described([](Record<WhatIfBlock>& r) {
     using R = WhatIfBlock;
-    Record<R> r("What the page shows for every cell of the grid of what-ifs.");
-    r.row(&R::axes, "axes", kind::list(control_record), "");
-    r.row(&R::cells, "cells", kind::list(what_if_texts_record), "The first axis outermost.");
-    return r.named("WhatIfBlock").all_required();
-  }();
-  return record;
+    r.about("What the page shows for every cell of the grid of what-ifs.");
+    r.row<&R::axes>(control_record);
+    r.row<&R::cells>(what_if_texts_record, "The first axis outermost.");
+    r.named("WhatIfBlock").all_required();
+  });
 }
 
 std::optional<WhatIfBlock> what_if_block(const Report& report) {

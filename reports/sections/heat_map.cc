@@ -24,48 +24,42 @@ const Record<HeatCell>& heat_cell_record() {
     const auto fits = [](const R& cell) { return cell.step_time.has_value(); };
     const auto fails = [](const R& cell) { return !cell.step_time; };
     Record<R> r("The best layout of two sizes, or why there is none.");
-    r.row(&R::tensor_parallel_size, "tensor_parallel_size", kind::integer(), "");
-    r.row(&R::pipeline_parallel_size, "pipeline_parallel_size", kind::integer(), "");
-    r.row(&R::step_time, "step_time_seconds", kind::nullable(kind::base_amount<Seconds>()), "");
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "").only_if(fits);
-    r.row(&R::short_name, "short_name", kind::text(), "").only_if(fits);
-    r.row(&R::rule, "rule", kind::text(), "That the layouts of these sizes break.").only_if(fails);
-    r.row(&R::reason, "reason", kind::text(), "").only_if(fails);
+    r.rows<&R::tensor_parallel_size, &R::pipeline_parallel_size>();
+    r.row<&R::step_time>(nullable());
+    r.row<&R::peak_memory>().only_if(fits);
+    r.row<&R::short_name>().only_if(fits);
+    r.row<&R::rule>("That the layouts of these sizes break.").only_if(fails);
+    r.row<&R::reason>().only_if(fails);
     return r.named("HeatCell").all_required();
   }();
   return record;
 }
 
 const Record<HeatMap>& heat_map_record() {
-  static const Record<HeatMap> record = [] {
+  return described([](Record<HeatMap>& r) {
     using R = HeatMap;
-    Record<R> r("Tensor sizes against pipeline sizes, those of which any layout fits or nearly.");
-    r.row(&R::tensor_parallel_sizes, "tensor_parallel_sizes", kind::integers(), "");
-    r.row(&R::pipeline_parallel_sizes, "pipeline_parallel_sizes", kind::integers(), "");
-    r.row(&R::cells, "cells", kind::list(heat_cell_record), "");
-    return r.named("HeatMap").all_required();
-  }();
-  return record;
+    r.about("Tensor sizes against pipeline sizes, those of which any layout fits or nearly.");
+    r.rows<&R::tensor_parallel_sizes, &R::pipeline_parallel_sizes>();
+    r.row<&R::cells>(heat_cell_record);
+    r.named("HeatMap").all_required();
+  });
 }
 
 const Record<TooLarge>& too_large_record() {
-  static const Record<TooLarge> record = [] {
+  return described([](Record<TooLarge>& r) {
     using R = TooLarge;
-    Record<R> r("The layout of two sizes that missed the memory by least.");
-    r.row(&R::short_name, "short_name", kind::text(), "");
-    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(),
-          "That it would have taken.");
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::reason, "reason", kind::text(), "");
-    r.row(&R::smallest_change, "smallest_change", kind::text(), "That would admit it.");
-    return r.named("TooLarge").all_required();
-  }();
-  return record;
+    r.about("The layout of two sizes that missed the memory by least.");
+    r.row<&R::short_name>();
+    r.row<&R::step_time>("That it would have taken.");
+    r.rows<&R::peak_memory, &R::reason>();
+    r.row<&R::smallest_change>("That would admit it.");
+    r.named("TooLarge").all_required();
+  });
 }
 
 void heat_map_rows(Record<Report>& r) {
-  r.row(&Report::heat_map, "heat_map", kind::object(heat_map_record), "");
-  r.row(&Report::too_large, "too_large", kind::list(too_large_record), "");
+  r.row<&Report::heat_map>(heat_map_record);
+  r.row<&Report::too_large>(too_large_record);
 }
 
 HeatCell heat_cell(const SizeCell& cell) {

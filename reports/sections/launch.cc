@@ -14,9 +14,7 @@ namespace {
 
 using html::escape;
 
-void launch_rows(Record<Report>& r) {
-  r.row(&Report::launch, "launch", kind::list(launch_file_record), "");
-}
+void launch_rows(Record<Report>& r) { r.row<&Report::launch>(launch_file_record); }
 
 void fill_launch(Report& report, const ReportContents& contents) {
   report.launch = contents.launch;

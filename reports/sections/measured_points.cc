@@ -22,18 +22,15 @@ namespace {
 constexpr double kNoisy = 0.10;
 
 const Record<MeasuredTime>& measured_time_record() {
-  static const Record<MeasuredTime> record = [] {
+  return described([](Record<MeasuredTime>& r) {
     using R = MeasuredTime;
-    Record<R> r("A measured point beside the fitted model.");
-    r.row(&R::what, "what", kind::text(), "");
-    r.row(&R::measured, "measured_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::fitted, "fitted_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::residual, "residual", kind::number(kAnyNumber), "Fitted over measured, less one.");
-    r.row(&R::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
-    r.row(&R::noisy, "noisy", kind::flag(), "");
-    return r.named("MeasuredTime").all_required();
-  }();
-  return record;
+    r.about("A measured point beside the fitted model.");
+    r.rows<&R::what, &R::measured, &R::fitted>();
+    r.row<&R::residual>(kAnyNumber, "Fitted over measured, less one.");
+    r.row<&R::relative_spread>("One standard deviation.");
+    r.row<&R::noisy>();
+    r.named("MeasuredTime").all_required();
+  });
 }
 
 MeasuredTime measured_time(std::string what, Seconds measured, Seconds fitted, double spread) {
@@ -110,15 +107,13 @@ std::string series_table(const MeasuredSeries& series) {
 }  // namespace
 
 const Record<MeasuredSeries>& measured_series_record() {
-  static const Record<MeasuredSeries> record = [] {
+  return described([](Record<MeasuredSeries>& r) {
     using R = MeasuredSeries;
-    Record<R> r("Measured points of one kind.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::typical_residual, "typical_residual", kind::number(), "");
-    r.row(&R::points, "points", kind::list(measured_time_record), "");
-    return r.named("MeasuredSeries").all_required();
-  }();
-  return record;
+    r.about("Measured points of one kind.");
+    r.rows<&R::name, &R::typical_residual>();
+    r.row<&R::points>(measured_time_record);
+    r.named("MeasuredSeries").all_required();
+  });
 }
 
 std::vector<MeasuredSeries> measured_series_of(const planner::Plan& plan) {

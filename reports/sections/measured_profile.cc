@@ -18,52 +18,45 @@ namespace meshwright::reports {
 namespace {
 
 const Record<NoiseOfKind>& noise_of_kind_record() {
-  static const Record<NoiseOfKind> record = [] {
+  return described([](Record<NoiseOfKind>& r) {
     using R = NoiseOfKind;
-    Record<R> r("How well points of one kind repeat.");
-    r.row(&R::kind, "kind", kind::text(), "What was timed.");
-    r.row(&R::num_points, "num_points", kind::count(), "");
-    r.row(&R::median_relative_spread, "median_relative_spread", kind::number(), "");
-    r.row(&R::worst_relative_spread, "worst_relative_spread", kind::number(), "");
-    r.row(&R::noisy, "noisy", kind::integer({.low = 0}), "Points that differed when repeated.");
+    r.about("How well points of one kind repeat.");
+    r.row<&R::kind>("What was timed.");
+    r.row<&R::num_points>(kind::count());
+    r.rows<&R::median_relative_spread, &R::worst_relative_spread>();
+    r.row<&R::noisy>(IntRange{.low = 0}, "Points that differed when repeated.");
     r.derived("point_columns", kind::texts().schema(), "", [](const R&) {
       return Json{"median_seconds", "relative_spread"};
     });
-    r.row(&R::points, "points", kind::number_rows(2), "");
-    return r.named("NoiseOfKind").all_required();
-  }();
-  return record;
+    r.row<&R::points>(kind::number_rows(2));
+    r.named("NoiseOfKind").all_required();
+  });
 }
 
 const Record<RankTimes>& rank_times_record() {
-  static const Record<RankTimes> record = [] {
+  return described([](Record<RankTimes>& r) {
     using R = RankTimes;
-    Record<R> r("A rank's times over those of the median rank; 0: not measured.");
-    r.row(&R::rank, "rank", kind::integer({.low = 0}), "");
-    r.row(&R::local_rank, "local_rank", kind::integer({.low = 0}), "Number on its host.");
-    r.row(&R::host, "host", kind::text(), "");
-    r.row(&R::gemm, "gemm", kind::number(), "");
-    r.row(&R::memory, "memory", kind::number(), "");
-    r.row(&R::network, "network", kind::number(), "");
-    return r.named("RankTimes").all_required();
-  }();
-  return record;
+    r.about("A rank's times over those of the median rank; 0: not measured.");
+    r.row<&R::rank>(IntRange{.low = 0});
+    r.row<&R::local_rank>(IntRange{.low = 0}, "Number on its host.");
+    r.rows<&R::host, &R::gemm, &R::memory, &R::network>();
+    r.named("RankTimes").all_required();
+  });
 }
 
 const Record<Straggler>& straggler_record() {
-  static const Record<Straggler> record = [] {
+  return described([](Record<Straggler>& r) {
     using R = Straggler;
-    Record<R> r("A rank or link that is slow.");
-    r.row(&R::what, "what", kind::text(), "");
-    r.row(&R::rank, "rank", kind::integer({.low = 0}), "");
-    r.row(&R::other_rank, "other_rank", kind::optional_integer({.low = 0}), "Of a link.");
+    r.about("A rank or link that is slow.");
+    r.row<&R::what>();
+    r.row<&R::rank>(IntRange{.low = 0});
+    r.row<&R::other_rank>(IntRange{.low = 0}, "Of a link.");
     r.written_if([](const R& straggler) { return straggler.other_rank.has_value(); });
-    r.row(&R::relative_time, "relative_time", kind::number(), "Over the median.");
-    r.row(&R::score, "score", kind::number(kAnyNumber), "Distance from the median in deviations.");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    return r.named("Straggler").all_required();
-  }();
-  return record;
+    r.row<&R::relative_time>("Over the median.");
+    r.row<&R::score>(kAnyNumber, "Distance from the median in deviations.");
+    r.row<&R::sentence>();
+    r.named("Straggler").all_required();
+  });
 }
 
 std::optional<std::string> text_in(ObjectReader& profile, const char* key) {
@@ -180,38 +173,33 @@ std::string ranks_table(const std::vector<RankTimes>& ranks) {
 }  // namespace
 
 const Record<ProfileFacts>& profile_facts_record() {
-  static const Record<ProfileFacts> record = [] {
+  return described([](Record<ProfileFacts>& r) {
     using R = ProfileFacts;
-    Record<R> r("Who measured, when, and how much.");
-    r.row(&R::created, "created", kind::optional(kind::text()), "");
-    r.row(&R::tool_version, "tool_version", kind::optional(kind::text()), "");
-    r.row(&R::command, "command", kind::optional(kind::text()), "");
-    r.row(&R::measured_points, "measured_points", kind::optional(kind::count()), "");
-    return r.named("ProfileFacts");
-  }();
-  return record;
+    r.about("Who measured, when, and how much.");
+    r.rows<&R::created, &R::tool_version, &R::command>();
+    r.row<&R::measured_points>(kind::count());
+    r.named("ProfileFacts");
+  });
 }
 
 const Record<NoisePart>& noise_record() {
-  static const Record<NoisePart> record = [] {
-    Record<NoisePart> r("How well the profile's points repeat.");
-    r.row(&NoisePart::sentence, "sentence", kind::text(), "");
-    r.row(&NoisePart::kinds, "kinds", kind::list(noise_of_kind_record), "");
-    return r.named("Noise").all_required();
-  }();
-  return record;
+  return described([](Record<NoisePart>& r) {
+    r.about("How well the profile's points repeat.");
+    r.row<&NoisePart::sentence>();
+    r.row<&NoisePart::kinds>(noise_of_kind_record);
+    r.named("Noise").all_required();
+  });
 }
 
 const Record<DevicesPart>& devices_record() {
-  static const Record<DevicesPart> record = [] {
+  return described([](Record<DevicesPart>& r) {
     using R = DevicesPart;
-    Record<R> r("How the profile's ranks compare.");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    r.row(&R::ranks, "ranks", kind::list(rank_times_record), "");
-    r.row(&R::stragglers, "stragglers", kind::list(straggler_record), "");
-    return r.named("Devices").all_required();
-  }();
-  return record;
+    r.about("How the profile's ranks compare.");
+    r.row<&R::sentence>();
+    r.row<&R::ranks>(rank_times_record);
+    r.row<&R::stragglers>(straggler_record);
+    r.named("Devices").all_required();
+  });
 }
 
 void fill_from_profile(CalibrationPart& calibration, const Json& profile) {

@@ -21,32 +21,28 @@ namespace meshwright::reports {
 namespace {
 
 const Record<StageHolds>& stage_holds_record() {
-  static const Record<StageHolds> record = [] {
+  return described([](Record<StageHolds>& r) {
     using R = StageHolds;
-    Record<R> r("Bytes that a device of a pipeline stage holds.");
-    r.row(&R::stage, "stage", kind::integer({.low = 0}), "");
-    r.row(&R::num_layers, "num_layers", kind::optional_integer({.low = 0}), "");
+    r.about("Bytes that a device of a pipeline stage holds.");
+    r.row<&R::stage>(IntRange{.low = 0});
+    r.row<&R::num_layers>(IntRange{.low = 0});
     r.written_if([](const R& stage) { return stage.num_layers.has_value(); });
     r.rows_of(stage_memory_record());
-    return r.named("StageHolds").all_required();
-  }();
-  return record;
+    r.named("StageHolds").all_required();
+  });
 }
 
 const Record<MemoryPart>& memory_record() {
-  static const Record<MemoryPart> record = [] {
+  return described([](Record<MemoryPart>& r) {
     using R = MemoryPart;
-    Record<R> r("What the stages hold of the device's memory.");
-    r.row(&R::capacity, "capacity_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::stages, "stages", kind::list(stage_holds_record), "");
-    return r.named("Memory").all_required();
-  }();
-  return record;
+    r.about("What the stages hold of the device's memory.");
+    r.row<&R::capacity>();
+    r.row<&R::stages>(stage_holds_record);
+    r.named("Memory").all_required();
+  });
 }
 
-void memory_rows(Record<Report>& r) {
-  r.row(&Report::memory, "memory", kind::nullable(kind::object(memory_record)), "");
-}
+void memory_rows(Record<Report>& r) { r.row<&Report::memory>(nullable(memory_record)); }
 
 void fill_memory(Report& report, const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;

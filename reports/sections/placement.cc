@@ -26,41 +26,36 @@ using planner::AxisPlace;
 using planner::RankPlace;
 
 const Record<LinkLoad>& link_load_record() {
-  static const Record<LinkLoad> record = [] {
+  return described([](Record<LinkLoad>& r) {
     using R = LinkLoad;
-    Record<R> r("What all groups that cross a link keep it busy with, were nothing overlapped.");
-    r.row(&R::link, "link", kind::text(), "");
-    r.row(&R::tier, "tier", kind::choice(kTierNames), "");
-    r.row(&R::share_of_step, "share_of_step", kind::number(), "");
-    r.row(&R::groups, "groups", kind::texts(), "The most loaded first.");
-    return r.named("LinkLoad").all_required();
-  }();
-  return record;
+    r.about("What all groups that cross a link keep it busy with, were nothing overlapped.");
+    r.row<&R::link>();
+    r.row<&R::tier>(kTierNames);
+    r.row<&R::share_of_step>();
+    r.row<&R::groups>("The most loaded first.");
+    r.named("LinkLoad").all_required();
+  });
 }
 
 const Record<PlacementPart>& placement_record() {
-  static const Record<PlacementPart> record = [] {
+  return described([](Record<PlacementPart>& r) {
     using R = PlacementPart;
-    Record<R> r(
+    r.about(
         "Where the ranks of layout #1 are, and how long sending keeps each link busy, as a share "
         "of "
         "the step.");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    r.row(&R::rank_order, "rank_order", kind::texts(), "The fastest varying axis first.");
-    r.row(&R::gpus_per_node, "gpus_per_node", kind::integer(), "");
-    r.row(&R::num_nodes, "num_nodes", kind::integer(), "");
+    r.row<&R::sentence>();
+    r.row<&R::rank_order>("The fastest varying axis first.");
+    r.rows<&R::gpus_per_node, &R::num_nodes>();
     r.rows_of(
         rank_map_record(), [](auto& placement) -> auto& { return placement.map; });
-    r.row(&R::links, "links", kind::list(link_load_record), "The busiest first.");
-    r.row(&R::wiring, "wiring", kind::text(), "");
-    return r.named("Placement").all_required();
-  }();
-  return record;
+    r.row<&R::links>(link_load_record, "The busiest first.");
+    r.row<&R::wiring>();
+    r.named("Placement").all_required();
+  });
 }
 
-void placement_rows(Record<Report>& r) {
-  r.row(&Report::placement, "placement", kind::nullable(kind::object(placement_record)), "");
-}
+void placement_rows(Record<Report>& r) { r.row<&Report::placement>(nullable(placement_record)); }
 
 // Share of the step in which a group uses the link of a tier, 0 to 1.
 double axis_share(const planner::RankMap& map, std::string_view group, Tier tier) {

@@ -22,59 +22,50 @@ namespace meshwright::reports {
 namespace {
 
 const Record<TermDifference>& term_difference_record() {
-  static const Record<TermDifference> record = [] {
+  return described([](Record<TermDifference>& r) {
     using R = TermDifference;
-    Record<R> r("What the next layout spends more in a term.");
-    r.row(&R::kind, "name", kind::choice(kTermNames), "");
-    r.row(&R::more, "next_minus_this_seconds", kind::base_amount<Seconds>(kAnyNumber), "");
-    return r.named("TermDifference").all_required();
-  }();
-  return record;
+    r.about("What the next layout spends more in a term.");
+    r.row<&R::kind>("name", kTermNames);
+    r.row<&R::more>("next_minus_this_seconds", kAnyNumber);
+    r.named("TermDifference").all_required();
+  });
 }
 
 const Record<ComparedWithNext>& compared_with_next_record() {
-  static const Record<ComparedWithNext> record = [] {
+  return described([](Record<ComparedWithNext>& r) {
     using R = ComparedWithNext;
-    Record<R> r("What sets a layout apart from the next.");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    r.row(&R::faster_by, "seconds", kind::base_amount<Seconds>(kAnyNumber),
-          "That the next takes more.");
-    r.row(&R::terms, "terms", kind::list(term_difference_record), "Largest first.");
-    return r.named("ComparedWithNext").all_required();
-  }();
-  return record;
+    r.about("What sets a layout apart from the next.");
+    r.row<&R::sentence>();
+    r.row<&R::faster_by>("seconds", kAnyNumber, "That the next takes more.");
+    r.row<&R::terms>(term_difference_record, "Largest first.");
+    r.named("ComparedWithNext").all_required();
+  });
 }
 
 const Record<RankedLayout>& ranked_layout_record() {
-  static const Record<RankedLayout> record = [] {
+  return described([](Record<RankedLayout>& r) {
     using R = RankedLayout;
-    Record<R> r("A layout of the ranking.");
-    r.row(&R::rank, "rank", kind::integer({.low = 1}), "");
+    r.about("A layout of the ranking.");
+    r.row<&R::rank>(IntRange{.low = 1});
     r.rows_of(
         named_layout_record(), [](auto& ranked) -> auto& { return ranked.layout; });
-    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::step_time_low, "step_time_low_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::step_time_high, "step_time_high_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::relative_to_best, "relative_to_best", kind::number(), "");
-    r.row(&R::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(), "");
-    r.row(&R::model_flops_utilization, "model_flops_utilization", kind::number(), kMfuConvention);
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
-    r.row(&R::provenance_share, "provenance_share", kind::number(),
-          "Share of the step in terms of that provenance.");
-    r.row(&R::pareto, "pareto", kind::flag(), "Nothing is faster and smaller.");
-    r.row(&R::terms, "terms", kind::list(term_record), "");
-    r.row(&R::compared_with_next, "compared_with_next",
-          kind::nullable(kind::object(compared_with_next_record)), "");
-    return r.named("RankedLayout").all_required();
-  }();
-  return record;
+    r.rows<&R::step_time, &R::step_time_low, &R::step_time_high, &R::relative_to_best,
+           &R::tokens_per_second_per_gpu>();
+    r.row<&R::model_flops_utilization>(kMfuConvention);
+    r.row<&R::peak_memory>();
+    r.row<&R::provenance>(kProvenanceNames);
+    r.row<&R::provenance_share>("Share of the step in terms of that provenance.");
+    r.row<&R::pareto>("Nothing is faster and smaller.");
+    r.row<&R::terms>(term_record);
+    r.row<&R::compared_with_next>(nullable(compared_with_next_record));
+    r.named("RankedLayout").all_required();
+  });
 }
 
 void ranking_rows(Record<Report>& r) {
-  r.row(&Report::top, "top", kind::integer({.low = 0}),
-        "Layouts that were asked for; those after them complete the Pareto set.");
-  r.row(&Report::ranked, "ranked", kind::list(ranked_layout_record), "");
+  r.row<&Report::top>(IntRange{.low = 0},
+                      "Layouts that were asked for; those after them complete the Pareto set.");
+  r.row<&Report::ranked>(ranked_layout_record);
 }
 
 // Largest first, by size.

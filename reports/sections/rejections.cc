@@ -18,29 +18,28 @@ namespace {
 using html::escape;
 
 const Record<RejectionRow>& rejection_row_record() {
-  static const Record<RejectionRow> record = [] {
+  return described([](Record<RejectionRow>& r) {
     using R = RejectionRow;
-    Record<R> r("Layouts that one rule rejected.");
-    r.row(&R::rule, "rule", rule_kind(), "");
-    r.row(&R::count, "count", kind::count(), "");
+    r.about("Layouts that one rule rejected.");
+    r.row<&R::rule>(rule_kind());
+    r.row<&R::count>(kind::count());
     r.derived<std::string>("requirement", kind::text(), "What must hold.", [](const R& row) {
       return std::string(rule_text(row.rule).requirement);
     });
     r.derived<std::string>("reason", kind::text(), "Why, with its source.",
                            [](const R& row) { return std::string(rule_text(row.rule).reason); });
-    r.row(&R::sentence, "sentence", kind::text(), "Of the nearest miss.");
-    r.row(&R::smallest_change, "smallest_change", kind::text(), "That would admit it.");
-    r.row(&R::example, "example", kind::text(), "The nearest miss.");
-    r.row(&R::needed, "needed", kind::number(kAnyNumber), "");
-    r.row(&R::available, "available", kind::number(kAnyNumber), "");
-    return r.named("RejectionRow").all_required();
-  }();
-  return record;
+    r.row<&R::sentence>("Of the nearest miss.");
+    r.row<&R::smallest_change>("That would admit it.");
+    r.row<&R::example>("The nearest miss.");
+    r.row<&R::needed>(kAnyNumber);
+    r.row<&R::available>(kAnyNumber);
+    r.named("RejectionRow").all_required();
+  });
 }
 
 void rejections_rows(Record<Report>& r) {
-  r.row(&Report::rejections, "rejections", kind::list(rejection_row_record), "");
-  r.row(&Report::statistics, "statistics", kind::object(statistics_record), "");
+  r.row<&Report::rejections>(rejection_row_record);
+  r.row<&Report::statistics>(statistics_record);
 }
 
 void fill_rejections(Report& report, const ReportContents& contents) {

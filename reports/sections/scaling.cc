@@ -21,22 +21,18 @@ namespace {
 using planner::ScalePoint;
 
 const Record<ScalingPart>& scaling_record() {
-  static const Record<ScalingPart> record = [] {
+  return described([](Record<ScalingPart>& r) {
     using R = ScalingPart;
-    Record<R> r("The best step on other numbers of GPUs, with the same batch.");
-    r.row(&R::points, "points", kind::list(scale_point_record), "");
-    r.row(&R::best, "best", kind::nullable(kind::integer({.low = 0})),
-          "A place in the points, by the objective, within the limits.");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    r.row(&R::planned_gpus, "planned_gpus", kind::integer(), "");
-    return r.named("Scaling").all_required();
-  }();
-  return record;
+    r.about("The best step on other numbers of GPUs, with the same batch.");
+    r.row<&R::points>(scale_point_record);
+    r.row<&R::best>(nullable(IntRange{.low = 0}),
+                    "A place in the points, by the objective, within the limits.");
+    r.rows<&R::sentence, &R::planned_gpus>();
+    r.named("Scaling").all_required();
+  });
 }
 
-void scaling_rows(Record<Report>& r) {
-  r.row(&Report::scaling, "scaling", kind::nullable(kind::object(scaling_record)), "");
-}
+void scaling_rows(Record<Report>& r) { r.row<&Report::scaling>(nullable(scaling_record)); }
 
 double tokens_per_second(const ScalePoint& point) {
   return point.tokens_per_second_per_gpu * point.gpus;

@@ -25,30 +25,22 @@ constexpr std::array kSections{&kStepTimeSection,    &kRankingSection,     &kRed
 
 // Where the plan came from, as its file opens.
 const Record<Origin>& plan_origin_record() {
-  static const Record<Origin> record = [] {
-    Record<Origin> r("Where the plan came from.");
+  return described([](Record<Origin>& r) {
+    r.about("Where the plan came from.");
     r.file_of({std::string(kPlanSchema)}, true);
     r.rows_of(origin_record());
-    return r;
-  }();
-  return record;
+  });
 }
 
 const Record<ClusterFacts>& cluster_facts_record() {
-  static const Record<ClusterFacts> record = [] {
+  return described([](Record<ClusterFacts>& r) {
     using R = ClusterFacts;
-    Record<R> r("The machine.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::source, "source", kind::text(), "");
-    r.row(&R::device, "device", kind::text(), "");
-    r.row(&R::device_kind, "device_kind", kind::choice(kDeviceKindNames), "");
-    r.row(&R::device_source, "device_source", kind::text(), "");
-    r.row(&R::gpus, "gpus", kind::integer(), "");
-    r.row(&R::gpus_per_node, "gpus_per_node", kind::integer(), "");
-    r.row(&R::num_nodes, "num_nodes", kind::integer(), "");
-    return r.named("ClusterFacts").all_required();
-  }();
-  return record;
+    r.about("The machine.");
+    r.rows<&R::name, &R::source, &R::device>();
+    r.row<&R::device_kind>(kDeviceKindNames);
+    r.rows<&R::device_source, &R::gpus, &R::gpus_per_node, &R::num_nodes>();
+    r.named("ClusterFacts").all_required();
+  });
 }
 
 ClusterFacts facts_of(const Cluster& cluster) {
@@ -68,34 +60,32 @@ ClusterFacts facts_of(const Cluster& cluster) {
 std::span<const ReportSection* const> report_sections() { return kSections; }
 
 const Record<Report>& report_record() {
-  static const Record<Report> record = [] {
+  return described([](Record<Report>& r) {
     using R = Report;
-    Record<R> r(
+    r.about(
         "The record behind a report page. Amounts are in base units: _seconds, _bytes. Parts that "
         "need a layout that fits are null when none does.");
     r.file_of({std::string(kReportSchema)}, true);
     r.rows_of(
         origin_record(), [](auto& report) -> auto& { return report.origin; });
-    r.row(&R::plan, "plan", kind::object(plan_origin_record), "");
-    r.row(&R::title, "title", kind::text(), "");
-    r.row(&R::decision, "decision", kind::object(decision_record),
-          "What the review decides on; the rows of its table are those of \"capacity\".");
-    r.row(&R::verdict, "verdict", kind::text(), "The decision's, after what must be said first.");
-    r.row(&R::certainty, "certainty", kind::list(certainty_item_record),
-          "How sure the answer is, said once.");
-    r.row(&R::rests_on, "rests_on", kind::list(rests_on_record),
-          "Inputs that the best layout uses, the network first.");
-    r.row(&R::left_out, "left_out", kind::texts(), "What the model does not know.");
-    r.row(&R::summary, "summary", kind::nullable(kind::object(summary_record)), "");
-    r.row(&R::model, "model", kind::object(model_record), "");
-    r.row(&R::job, "job", kind::object(job_record), "");
-    r.row(&R::cluster, "cluster", kind::object(cluster_facts_record), "");
+    r.row<&R::plan>(plan_origin_record);
+    r.row<&R::title>();
+    r.row<&R::decision>(
+        decision_record,
+        "What the review decides on; the rows of its table are those of \"capacity\".");
+    r.row<&R::verdict>("The decision's, after what must be said first.");
+    r.row<&R::certainty>(certainty_item_record, "How sure the answer is, said once.");
+    r.row<&R::rests_on>(rests_on_record, "Inputs that the best layout uses, the network first.");
+    r.row<&R::left_out>("What the model does not know.");
+    r.row<&R::summary>(nullable(summary_record));
+    r.row<&R::model>(model_record);
+    r.row<&R::job>(job_record);
+    r.row<&R::cluster>(cluster_facts_record);
     for (const ReportSection* section : kSections) {
       if (section->rows != nullptr) section->rows(r);
     }
-    return r.all_required();
-  }();
-  return record;
+    r.all_required();
+  });
 }
 
 Report report_of(const ReportContents& contents) {

@@ -73,35 +73,29 @@ Table with_total(const RankedLayout& best) {
 }
 
 const Record<planner::RooflineOperator>& roofline_operator_record() {
-  static const Record<planner::RooflineOperator> record = [] {
+  return described([](Record<planner::RooflineOperator>& r) {
     using R = planner::RooflineOperator;
-    Record<R> r("An operator, forward, of one micro-batch on one rank.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::work, "flops", kind::base_amount<Flops>(), "");
-    r.row(&R::traffic, "bytes", kind::base_amount<Bytes>(), "Read and written.");
-    r.row(&R::time, "seconds", kind::base_amount<Seconds>(), "");
-    return r.named("RooflineOperator").all_required();
-  }();
-  return record;
+    r.about("An operator, forward, of one micro-batch on one rank.");
+    r.row<&R::name>();
+    r.row<&R::work>("flops", "");
+    r.row<&R::traffic>("bytes", "Read and written.");
+    r.row<&R::time>("seconds", "");
+    r.named("RooflineOperator").all_required();
+  });
 }
 
 const Record<planner::Roofline>& roofline_record() {
-  static const Record<planner::Roofline> record = [] {
+  return described([](Record<planner::Roofline>& r) {
     using R = planner::Roofline;
-    Record<R> r("Operators of the best layout's last layer and head under the device's roofs.");
-    r.row(&R::peak, "peak_flops_per_second", kind::base_amount<FlopsPerSecond>(),
-          "Of products in the job's number format.");
-    r.row(&R::bandwidth, "bandwidth_bytes_per_second", kind::base_amount<BytesPerSecond>(), "");
-    r.row(&R::operators, "operators", kind::list(roofline_operator_record),
-          "Without those that have no FLOPs.");
-    return r.named("Roofline").all_required();
-  }();
-  return record;
+    r.about("Operators of the best layout's last layer and head under the device's roofs.");
+    r.row<&R::peak>("Of products in the job's number format.");
+    r.row<&R::bandwidth>();
+    r.row<&R::operators>(roofline_operator_record, "Without those that have no FLOPs.");
+    r.named("Roofline").all_required();
+  });
 }
 
-void step_time_rows(Record<Report>& r) {
-  r.row(&Report::roofline, "roofline", kind::nullable(kind::object(roofline_record)), "");
-}
+void step_time_rows(Record<Report>& r) { r.row<&Report::roofline>(nullable(roofline_record)); }
 
 void fill_step_time(Report& report, const ReportContents& contents) {
   if (contents.plan.ranked.empty()) return;

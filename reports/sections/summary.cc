@@ -13,27 +13,20 @@
 namespace meshwright::reports {
 
 const Record<Summary>& summary_record() {
-  static const Record<Summary> record = [] {
+  return described([](Record<Summary>& r) {
     using R = Summary;
-    Record<R> r("The best layout's numbers.");
-    r.row(&R::layout, "layout", kind::object(layout_record), "");
+    r.about("The best layout's numbers.");
+    r.row<&R::layout>(layout_record);
     r.derived<std::string>("short_name", kind::text(), "",
                            [](const R& summary) { return short_name(summary.layout); });
-    r.row(&R::gpus, "gpus", kind::integer(), "");
-    r.row(&R::tokens_per_step, "tokens_per_step", kind::number(), "");
-    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::step_time_low, "step_time_low_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::step_time_high, "step_time_high_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::interval_regime, "interval_regime", kind::choice(kIntervalRegimeNames), "");
-    r.row(&R::interval_narrowed_by, "interval_narrowed_by", kind::text(), "");
-    r.row(&R::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(), "");
-    r.row(&R::model_flops_utilization, "model_flops_utilization", kind::number(), kMfuConvention);
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::memory_capacity, "memory_capacity_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::memory_headroom, "memory_headroom", kind::number(kAnyNumber), "");
-    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
-    r.row(&R::provenance_shares, "provenance_shares", kind::numbers_by_name(kNotNegative),
-          "Of the step.");
+    r.rows<&R::gpus, &R::tokens_per_step, &R::step_time, &R::step_time_low, &R::step_time_high>();
+    r.row<&R::interval_regime>(kIntervalRegimeNames);
+    r.rows<&R::interval_narrowed_by, &R::tokens_per_second_per_gpu>();
+    r.row<&R::model_flops_utilization>(kMfuConvention);
+    r.rows<&R::peak_memory, &R::memory_capacity>();
+    r.row<&R::memory_headroom>(kAnyNumber);
+    r.row<&R::provenance>(kProvenanceNames);
+    r.row<&R::provenance_shares>(kind::numbers_by_name(kNotNegative), "Of the step.");
     const auto stated = [&r](auto member, std::string_view key, const auto& value,
                              std::string_view about) {
       r.row(member, key, kind::optional(value), about);
@@ -45,9 +38,8 @@ const Record<Summary>& summary_record() {
     stated(
         &R::cost, "cost", kind::number(),
         "Steps x step time x GPUs x price; failures, checkpoints and spare nodes are not in it.");
-    return r.named("Summary").all_required();
-  }();
-  return record;
+    r.named("Summary").all_required();
+  });
 }
 
 std::string title_of(const ReportContents& contents) {

@@ -23,15 +23,12 @@ namespace meshwright::reports {
 namespace {
 
 const Record<StageShares>& stage_shares_record() {
-  static const Record<StageShares> record = [] {
+  return described([](Record<StageShares>& r) {
     using R = StageShares;
-    Record<R> r("Shares of a stage's step.");
-    r.row(&R::compute, "compute", kind::number(), "");
-    r.row(&R::communication, "communication", kind::number(), "");
-    r.row(&R::idle, "idle", kind::number(), "");
-    return r.named("StageShares").all_required();
-  }();
-  return record;
+    r.about("Shares of a stage's step.");
+    r.rows<&R::compute, &R::communication, &R::idle>();
+    r.named("StageShares").all_required();
+  });
 }
 
 constexpr std::array kEventColumns{"stage", "begin_seconds", "end_seconds",
@@ -41,51 +38,45 @@ constexpr std::array kEventColumns{"stage", "begin_seconds", "end_seconds",
 Kind<std::vector<TimelineWork>> event_rows() {
   using Events = std::vector<TimelineWork>;
   const auto rows = kind::number_rows(kEventColumns.size());
-  return {.read =
-              [rows](ObjectReader& reader, const std::string& key, Events& events) {
-                std::vector<std::vector<double>> read;
-                rows.read(reader, key, read);
-                events.clear();
-                for (const std::vector<double>& row : read) {
-                  const auto whole = [&row](std::size_t column) {
-                    return static_cast<int>(std::clamp(row[column], -1.0, 1e9));
-                  };
-                  events.push_back({whole(0), row[1], row[2], whole(3), whole(4), whole(5)});
-                }
-              },
-          .write =
-              [](Json& json, const std::string& key, const Events& events) {
-                Json& list = json[key] = Json::array();
-                for (const TimelineWork& e : events) {
-                  list.push_back({e.stage, e.begin, e.end, e.work, e.micro_batch, e.chunk});
-                }
-              },
-          .schema = rows.schema};
+  return {{.read =
+               [rows](ObjectReader& reader, const std::string& key, Events& events) {
+                 std::vector<std::vector<double>> read;
+                 rows.read(reader, key, read);
+                 events.clear();
+                 for (const std::vector<double>& row : read) {
+                   const auto whole = [&row](std::size_t column) {
+                     return static_cast<int>(std::clamp(row[column], -1.0, 1e9));
+                   };
+                   events.push_back({whole(0), row[1], row[2], whole(3), whole(4), whole(5)});
+                 }
+               },
+           .write =
+               [](Json& json, const std::string& key, const Events& events) {
+                 Json& list = json[key] = Json::array();
+                 for (const TimelineWork& e : events) {
+                   list.push_back({e.stage, e.begin, e.end, e.work, e.micro_batch, e.chunk});
+                 }
+               },
+           .schema = [rows] { return rows.schema(); }}};
 }
 
 const Record<TimelinePart>& timeline_record() {
-  static const Record<TimelinePart> record = [] {
+  return described([](Record<TimelinePart>& r) {
     using R = TimelinePart;
-    Record<R> r("What each stage does when, of the best layout's step.");
-    r.row(&R::schedule, "schedule", kind::choice(kPipelineScheduleNames), "");
-    r.row(&R::stages, "stages", kind::integer(), "");
-    r.row(&R::micro_batches, "micro_batches", kind::integer(), "");
-    r.row(&R::step, "step_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::left_out, "left_out_seconds", kind::numbers(kNotNegative),
-          "Nothing between the two is in the events; equal: everything is.");
-    r.row(&R::stage_shares, "stage_shares", kind::list(stage_shares_record), "");
-    r.row(&R::sentence, "sentence", kind::text(), "");
-    r.row(&R::works, "works", kind::texts(), "");
+    r.about("What each stage does when, of the best layout's step.");
+    r.row<&R::schedule>(kPipelineScheduleNames);
+    r.rows<&R::stages, &R::micro_batches, &R::step>();
+    r.row<&R::left_out>("left_out_seconds", kNotNegative,
+                        "Nothing between the two is in the events; equal: everything is.");
+    r.row<&R::stage_shares>(stage_shares_record);
+    r.rows<&R::sentence, &R::works>();
     r.derived("event_columns", kind::texts().schema(), "", [](const R&) { return kEventColumns; });
-    r.row(&R::events, "events", event_rows(), "Rows of numbers; a work is a place in the works.");
-    return r.named("Timeline").all_required();
-  }();
-  return record;
+    r.row<&R::events>(event_rows(), "Rows of numbers; a work is a place in the works.");
+    r.named("Timeline").all_required();
+  });
 }
 
-void timeline_rows(Record<Report>& r) {
-  r.row(&Report::timeline, "timeline", kind::nullable(kind::object(timeline_record)), "");
-}
+void timeline_rows(Record<Report>& r) { r.row<&Report::timeline>(nullable(timeline_record)); }
 
 constexpr std::size_t kMostEvents = 4500;  // beyond, a page gets slow and a reader sees nothing
 constexpr std::size_t kMostDrawnInstructions =

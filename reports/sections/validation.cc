@@ -21,8 +21,7 @@ namespace {
 using planner::LayoutComparison;
 
 void validation_rows(Record<Report>& r) {
-  r.row(&Report::validation, "validation", kind::nullable(kind::object(report_validation_record)),
-        "");
+  r.row<&Report::validation>(nullable(report_validation_record));
 }
 
 void fill_validation(Report& report, const ReportContents& contents) {

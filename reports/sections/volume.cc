@@ -26,134 +26,120 @@ namespace {
 using html::escape;
 
 const Record<GroupTraffic>& group_traffic_record() {
-  static const Record<GroupTraffic> record = [] {
+  return described([](Record<GroupTraffic>& r) {
     using R = GroupTraffic;
-    Record<R> r("What a group sends over the links of a tier.");
-    r.row(&R::group, "group", kind::choice(kGroupNames), "");
-    r.row(&R::tier, "tier", kind::choice(kTierNames), "");
-    r.row(&R::group_size, "group_size", kind::integer(), "");
-    r.row(&R::sent, "sent_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::payload, "payload_bytes", kind::base_amount<Bytes>(), "");
-    return r.named("GroupTraffic").all_required();
-  }();
-  return record;
+    r.about("What a group sends over the links of a tier.");
+    r.row<&R::group>(kGroupNames);
+    r.row<&R::tier>(kTierNames);
+    r.rows<&R::group_size, &R::sent, &R::payload>();
+    r.named("GroupTraffic").all_required();
+  });
 }
 
 const Record<PlacedTransfer>& placed_transfer_record() {
-  static const Record<PlacedTransfer> record = [] {
+  return described([](Record<PlacedTransfer>& r) {
     using R = PlacedTransfer;
-    Record<R> r("An entry of the busiest stage's ledger.");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::group, "group", kind::choice(kGroupNames), "");
-    r.row(&R::group_size, "group_size", kind::integer(), "");
-    r.row(&R::tier, "tier", kind::choice(kTierNames), "That the group spans.");
-    r.row(&R::collective, "collective", kind::choice(kCollectiveNames), "");
-    r.row(&R::phase, "phase", kind::choice(kPhaseNames), "");
-    r.row(&R::times_per_step, "times_per_step", kind::number(), "Calls by one rank.");
-    r.row(&R::payload, "payload_bytes", kind::base_amount<Bytes>(), "Of a call.");
-    r.row(&R::sent_per_step, "sent_per_step_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::overlappable, "overlappable", kind::flag(), "Something is computed meanwhile.");
-    r.row(&R::formula, "formula", kind::text(), "Of the payload, in the field's letters.");
-    return r.named("PlacedTransfer").all_required();
-  }();
-  return record;
+    r.about("An entry of the busiest stage's ledger.");
+    r.row<&R::name>();
+    r.row<&R::group>(kGroupNames);
+    r.row<&R::group_size>();
+    r.row<&R::tier>(kTierNames, "That the group spans.");
+    r.row<&R::collective>(kCollectiveNames);
+    r.row<&R::phase>(kPhaseNames);
+    r.row<&R::times_per_step>("Calls by one rank.");
+    r.row<&R::payload>("Of a call.");
+    r.row<&R::sent_per_step>();
+    r.row<&R::overlappable>("Something is computed meanwhile.");
+    r.row<&R::formula>("Of the payload, in the field's letters.");
+    r.named("PlacedTransfer").all_required();
+  });
 }
 
 const Record<OrderAxis>& order_axis_record() {
-  static const Record<OrderAxis> record = [] {
+  return described([](Record<OrderAxis>& r) {
     using R = OrderAxis;
-    Record<R> r("A published order and the layout's exact bytes.");
-    r.row(&R::axis, "axis", kind::text(), "");
-    r.row(&R::order, "order", kind::text(), "");
-    r.row(&R::order_elements, "order_elements", kind::number(), "Elements per batch.");
-    r.row(&R::exact, "exact_bytes", kind::base_amount<Bytes>(), "Sent by one rank in a step.");
-    return r.named("OrderAxis").all_required();
-  }();
-  return record;
+    r.about("A published order and the layout's exact bytes.");
+    r.rows<&R::axis, &R::order>();
+    r.row<&R::order_elements>("Elements per batch.");
+    r.row<&R::exact>("Sent by one rank in a step.");
+    r.named("OrderAxis").all_required();
+  });
 }
 
 const Record<OrdersPart>& orders_record() {
-  static const Record<OrdersPart> record = [] {
-    Record<OrdersPart> r("The published orders.");
-    r.row(&OrdersPart::axes, "axes", kind::list(order_axis_record), "");
-    r.row(&OrdersPart::sentence, "sentence", kind::text(), "");
-    return r.named("PublishedOrders").all_required();
-  }();
-  return record;
+  return described([](Record<OrdersPart>& r) {
+    r.about("The published orders.");
+    r.row<&OrdersPart::axes>(order_axis_record);
+    r.row<&OrdersPart::sentence>();
+    r.named("PublishedOrders").all_required();
+  });
 }
 
 const Record<LinkFacts>& link_facts_record() {
-  static const Record<LinkFacts> record = [] {
+  return described([](Record<LinkFacts>& r) {
     using R = LinkFacts;
-    Record<R> r("A link of the machine.");
-    r.row(&R::tier, "tier", kind::choice(kTierNames), "");
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::bandwidth, "bandwidth_bytes_per_second", kind::base_amount<BytesPerSecond>(), "");
-    r.row(&R::latency, "latency_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
-    return r.named("LinkFacts").all_required();
-  }();
-  return record;
+    r.about("A link of the machine.");
+    r.row<&R::tier>(kTierNames);
+    r.rows<&R::name, &R::bandwidth, &R::latency>();
+    r.row<&R::provenance>(kProvenanceNames);
+    r.named("LinkFacts").all_required();
+  });
 }
 
 // A job has thousands of cells: each is a row of numbers.
 Kind<std::vector<planner::TrafficCell>> traffic_cells() {
   using Cells = std::vector<planner::TrafficCell>;
   const auto rows = kind::number_rows(3);
-  return {.read =
-              [rows](ObjectReader& reader, const std::string& key, Cells& cells) {
-                std::vector<std::vector<double>> read;
-                rows.read(reader, key, read);
-                cells.clear();
-                for (const std::vector<double>& row : read) {
-                  const auto place = [&row](std::size_t column) {
-                    return static_cast<int>(std::clamp(row[column], 0.0, 1e9));
-                  };
-                  cells.push_back({place(0), place(1), Bytes(row[2])});
-                }
-              },
-          .write =
-              [](Json& json, const std::string& key, const Cells& cells) {
-                Json& list = json[key] = Json::array();
-                for (const planner::TrafficCell& cell : cells) {
-                  list.push_back({cell.from, cell.to, cell.sent.value()});
-                }
-              },
-          .schema = rows.schema};
+  return {{.read =
+               [rows](ObjectReader& reader, const std::string& key, Cells& cells) {
+                 std::vector<std::vector<double>> read;
+                 rows.read(reader, key, read);
+                 cells.clear();
+                 for (const std::vector<double>& row : read) {
+                   const auto place = [&row](std::size_t column) {
+                     return static_cast<int>(std::clamp(row[column], 0.0, 1e9));
+                   };
+                   cells.push_back({place(0), place(1), Bytes(row[2])});
+                 }
+               },
+           .write =
+               [](Json& json, const std::string& key, const Cells& cells) {
+                 Json& list = json[key] = Json::array();
+                 for (const planner::TrafficCell& cell : cells) {
+                   list.push_back({cell.from, cell.to, cell.sent.value()});
+                 }
+               },
+           .schema = [rows] { return rows.schema(); }}};
 }
 
 const Record<planner::TrafficMatrix>& traffic_matrix_record() {
-  static const Record<planner::TrafficMatrix> record = [] {
+  return described([](Record<planner::TrafficMatrix>& r) {
     using R = planner::TrafficMatrix;
-    Record<R> r("Bytes that each group of ranks sends to each other in a step.");
-    r.row(&R::ranks_per_group, "ranks_per_group", kind::integer(), "Consecutive ranks.");
-    r.row(&R::groups, "groups", kind::integer(), "");
-    r.row(&R::cells, "cells", traffic_cells(),
-          "Rows of numbers: sender, receiver, bytes; collectives as rings.");
-    return r.named("TrafficMatrix").all_required();
-  }();
-  return record;
+    r.about("Bytes that each group of ranks sends to each other in a step.");
+    r.row<&R::ranks_per_group>("Consecutive ranks.");
+    r.row<&R::groups>();
+    r.row<&R::cells>(traffic_cells(),
+                     "Rows of numbers: sender, receiver, bytes; collectives as rings.");
+    r.named("TrafficMatrix").all_required();
+  });
 }
 
 const Record<VolumePart>& volume_record() {
-  static const Record<VolumePart> record = [] {
+  return described([](Record<VolumePart>& r) {
     using R = VolumePart;
-    Record<R> r("Bytes that one rank of the busiest stage sends in a step.");
-    r.row(&R::stage, "stage", kind::integer({.low = 0}), "");
-    r.row(&R::sent, "sent_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::groups, "groups", kind::list(group_traffic_record), "");
-    r.row(&R::transfers, "transfers", kind::list(placed_transfer_record), "");
-    r.row(&R::published_orders, "published_orders", kind::object(orders_record), "");
-    r.row(&R::links, "links", kind::list(link_facts_record), "");
-    r.row(&R::matrix, "matrix", kind::object(traffic_matrix_record), "");
-    return r.named("Volume").all_required();
-  }();
-  return record;
+    r.about("Bytes that one rank of the busiest stage sends in a step.");
+    r.row<&R::stage>(IntRange{.low = 0});
+    r.row<&R::sent>();
+    r.row<&R::groups>(group_traffic_record);
+    r.row<&R::transfers>(placed_transfer_record);
+    r.row<&R::published_orders>(orders_record);
+    r.row<&R::links>(link_facts_record);
+    r.row<&R::matrix>(traffic_matrix_record);
+    r.named("Volume").all_required();
+  });
 }
 
-void volume_rows(Record<Report>& r) {
-  r.row(&Report::volume, "volume", kind::nullable(kind::object(volume_record)), "");
-}
+void volume_rows(Record<Report>& r) { r.row<&Report::volume>(nullable(volume_record)); }
 
 std::vector<GroupTraffic> group_traffic(const StageVolume& stage, const Layout& layout,
                                         const Cluster& cluster) {

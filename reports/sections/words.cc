@@ -56,18 +56,16 @@ constexpr std::array kGlossary{
 };
 
 const Record<GlossaryEntry>& glossary_entry_record() {
-  static const Record<GlossaryEntry> record = [] {
-    Record<GlossaryEntry> r("A word of the page.");
-    r.row(&GlossaryEntry::word, "word", kind::text(), "");
-    r.row(&GlossaryEntry::meaning, "meaning", kind::text(), "");
-    return r.named("GlossaryEntry").all_required();
-  }();
-  return record;
+  return described([](Record<GlossaryEntry>& r) {
+    r.about("A word of the page.");
+    r.rows<&GlossaryEntry::word, &GlossaryEntry::meaning>();
+    r.named("GlossaryEntry").all_required();
+  });
 }
 
 void assumptions_rows(Record<Report>& r) {
-  r.row(&Report::assumptions, "assumptions", kind::texts(), "");
-  r.row(&Report::glossary, "glossary", kind::list(glossary_entry_record), "");
+  r.row<&Report::assumptions>();
+  r.row<&Report::glossary>(glossary_entry_record);
 }
 
 std::vector<std::string> assumptions_of(const planner::Plan& plan) {

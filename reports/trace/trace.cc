@@ -31,8 +31,8 @@ const Record<NameEvent>& name_event_record() {
     r.derived("name", choice_schema({"process_name", "thread_name"}), "", [](const R& event) {
       return Json(event.track == 0 ? "process_name" : "thread_name");
     });
-    r.row(&R::process, "pid", kind::integer({.low = 0}), "");
-    r.row(&R::track, "tid", kind::integer({.low = 0}), "From 1; 0 for a process.");
+    r.row<&R::process>("pid", IntRange{.low = 0});
+    r.row<&R::track>("tid", IntRange{.low = 0}, "From 1; 0 for a process.");
     r.derived("args", object_schema({name}, ""), "", [](const R& event) {
       return Json{{"name", event.name}};
     });
@@ -42,13 +42,13 @@ const Record<NameEvent>& name_event_record() {
 }
 
 const Record<TraceSlice>& slice_record() {
-  static const Record<TraceSlice> record = [] {
+  return described([](Record<TraceSlice>& r) {
     using R = TraceSlice;
-    Record<R> r("What a track does for a while.");
+    r.about("What a track does for a while.");
     r.derived("ph", {{"const", "X"}}, "", [](const R&) { return Json("X"); });
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::category, "cat", kind::text(), "");
-    r.row(&R::process, "pid", kind::integer({.low = 0}), "");
+    r.row<&R::name>();
+    r.row<&R::category>("cat", "");
+    r.row<&R::process>("pid", IntRange{.low = 0});
     r.derived("tid", kind::integer().schema(), "", [](const R& s) { return Json(s.track + 1); });
     r.derived("ts", kind::number().schema(), "Begin, in microseconds.",
               [](const R& slice) { return Json(microseconds_of(nanoseconds(slice.begin))); });
@@ -56,27 +56,25 @@ const Record<TraceSlice>& slice_record() {
       const std::int64_t begin = nanoseconds(slice.begin);
       return Json(microseconds_of(std::max(begin, nanoseconds(slice.end)) - begin));
     });
-    r.row(&R::numbers, "args", kind::numbers_by_name(), "").written_if([](const R& slice) {
+    r.row<&R::numbers>("args", kind::numbers_by_name()).written_if([](const R& slice) {
       return !slice.numbers.empty();
     });
-    return r.named("Slice").all_required();
-  }();
-  return record;
+    r.named("Slice").all_required();
+  });
 }
 
 const Record<TraceCounter>& counter_record() {
-  static const Record<TraceCounter> record = [] {
+  return described([](Record<TraceCounter>& r) {
     using R = TraceCounter;
-    Record<R> r("What is counted from a time on.");
+    r.about("What is counted from a time on.");
     r.derived("ph", {{"const", "C"}}, "", [](const R&) { return Json("C"); });
-    r.row(&R::name, "name", kind::text(), "");
-    r.row(&R::process, "pid", kind::integer({.low = 0}), "");
+    r.row<&R::name>();
+    r.row<&R::process>("pid", IntRange{.low = 0});
     r.derived("ts", kind::number().schema(), "Microseconds.",
               [](const R& counter) { return Json(microseconds_of(nanoseconds(counter.time))); });
-    r.row(&R::values, "args", kind::numbers_by_name(), "");
-    return r.named("Counter").all_required();
-  }();
-  return record;
+    r.row<&R::values>("args", kind::numbers_by_name());
+    r.named("Counter").all_required();
+  });
 }
 
 void check_tracks(const std::vector<TraceSlice>& sorted) {

@@ -33,65 +33,55 @@ void write_collective_points(Json& json, const std::string& key,
 }
 
 const Record<CollectiveCurve>& curve_record() {
-  static const Record<CollectiveCurve> record = [] {
+  return described([](Record<CollectiveCurve>& r) {
     using C = CollectiveCurve;
-    Record<C> r("One measured sweep of a collective over message sizes.");
-    r.row(&C::collective, "collective", kind::choice(kCollectiveNames), "Which collective.");
+    r.about("One measured sweep of a collective over message sizes.");
+    r.row<&C::collective>(kCollectiveNames, "Which collective.");
     r.required();
-    r.row(&C::group_size, "group_size", kind::integer({2, 1'000'000}), "Ranks of the group.");
+    r.row<&C::group_size>(IntRange{2, 1'000'000}, "Ranks of the group.");
     r.required();
-    r.row(&C::ranks_per_node, "ranks_per_node", kind::integer(kCount),
-          "Ranks of the group on one node; 0: not stated.");
+    r.row<&C::ranks_per_node>(kCount, "Ranks of the group on one node; 0: not stated.");
     r.omitted_at_default();
-    r.row(&C::groups_per_node, "groups_per_node", kind::integer(kCount),
-          "Groups that communicate at once on a node; 0: not stated.");
+    r.row<&C::groups_per_node>(kCount, "Groups that communicate at once on a node; 0: not stated.");
     r.omitted_at_default();
-    r.row(&C::points, "points",
-          Kind<std::vector<CollectivePoint>>{
-              .read = read_collective_points,
-              .write = write_collective_points,
-              .schema = [] { return points_schema(kCollectivePoints); }},
-          "Bytes of the whole array, seconds of the slowest rank, relative spread.");
+    r.row<&C::points>(
+        Kind<std::vector<CollectivePoint>>{
+            {.read = read_collective_points,
+             .write = write_collective_points,
+             .schema = [] { return points_schema(kCollectivePoints); }}},
+        "Bytes of the whole array, seconds of the slowest rank, relative spread.");
     r.required();
-    return r;
-  }();
-  return record;
+  });
 }
 
 Record<Link> make_link_record() {
   using L = Link;
   Record<L> r("The link of a device to its neighbours.");
-  r.row(&L::name, "name", kind::text(), "Such as NVLink 4 or InfiniBand NDR.");
-  r.row(&L::bandwidth, "bandwidth", kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
-        "Bandwidth of a device, one direction.");
+  r.row<&L::name>("Such as NVLink 4 or InfiniBand NDR.");
+  r.row<&L::bandwidth>(kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
+                       "Bandwidth of a device, one direction.");
   r.required();
-  r.row(&L::bandwidth_fraction, "bandwidth_fraction", kind::fraction(),
-        "Share of it that large collectives reach in large groups.");
-  r.row(&L::ring_end_cost, "ring_end_cost", kind::number(),
-        "Bytes take 1 + this / group as long; an all-reduce pays half of it.");
-  r.row(&L::sharp_bandwidth_fraction, "sharp_bandwidth_fraction", kind::number({0.0, 2.0}),
-        "Bus bandwidth of all-reduce with in-switch reduction over the link's; 0: none. Up to 2, "
-        "as bus bandwidth counts each byte twice and the switch adds it up on one way.");
-  r.row(&L::sharp_min_group, "sharp_min_group", kind::integer(kCount),
-        "Smallest group that reduces in the switch.");
-  r.row(&L::deepep_fraction, "deepep_fraction", kind::number({0.0, 1.0}),
-        "Share of bandwidth * bandwidth_fraction that DeepEP reaches, measured; absent: its usual "
-        "share.");
+  r.row<&L::bandwidth_fraction>(kind::fraction(),
+                                "Share of it that large collectives reach in large groups.");
+  r.row<&L::ring_end_cost>("Bytes take 1 + this / group as long; an all-reduce pays half of it.");
+  r.row<&L::sharp_bandwidth_fraction>(
+      NumberRange{0.0, 2.0},
+      "Bus bandwidth of all-reduce with in-switch reduction over the link's; 0: none. Up to 2, "
+      "as bus bandwidth counts each byte twice and the switch adds it up on one way.");
+  r.row<&L::sharp_min_group>(kCount, "Smallest group that reduces in the switch.");
+  r.row<&L::deepep_fraction>(
+      NumberRange{0.0, 1.0},
+      "Share of bandwidth * bandwidth_fraction that DeepEP reaches, measured; absent: its usual "
+      "share.");
   r.omitted_at_default();
-  r.row(&L::base_latency, "base_latency", kind::amount<Seconds>(kMicroseconds),
-        "Latency of a call.");
-  r.row(&L::latency, "latency", kind::amount<Seconds>(kMicroseconds),
-        "Latency of one step of a ring or tree.");
-  r.row(&L::ramp_latency, "ramp_latency", kind::amount<Seconds>(kMicroseconds),
-        "Time that medium messages lose, for each doubling of the group.");
-  r.row(&L::ramp_bytes, "ramp", kind::amount<Bytes>(kKibibytes),
-        "Message size at which half of it is lost.");
-  r.row(&L::provenance, "provenance", kind::choice(kProvenanceNames),
-        "Where the numbers come from.");
-  r.row(&L::relative_spread, "relative_spread", kind::number(),
-        "Error of the model, one standard deviation.");
-  r.row(&L::curves, "curves", kind::list(curve_record),
-        "Measured sweeps; they override the model near themselves.");
+  r.row<&L::base_latency>(kMicroseconds, "Latency of a call.");
+  r.row<&L::latency>(kMicroseconds, "Latency of one step of a ring or tree.");
+  r.row<&L::ramp_latency>(kMicroseconds,
+                          "Time that medium messages lose, for each doubling of the group.");
+  r.row<&L::ramp_bytes>("ramp", kKibibytes, "Message size at which half of it is lost.");
+  r.row<&L::provenance>(kProvenanceNames, "Where the numbers come from.");
+  r.row<&L::relative_spread>("Error of the model, one standard deviation.");
+  r.row<&L::curves>(curve_record, "Measured sweeps; they override the model near themselves.");
   r.omitted_at_default();
   r.check([](const L&, ObjectReader& reader) {
     if (!reader.has("custom_all_reduce")) return;
@@ -102,44 +92,37 @@ Record<Link> make_link_record() {
 }
 
 const Record<MachineFit>& machine_fit_record() {
-  static const Record<MachineFit> record = [] {
+  return described([](Record<MachineFit>& r) {
     using F = MachineFit;
-    const auto factor = kind::number(kTimeFactor);
-    Record<F> r("Correction factors fitted on runs of this cluster under one framework.");
-    r.row(&F::framework, "framework", kind::text(), "Framework of these runs.");
+    r.about("Correction factors fitted on runs of this cluster under one framework.");
+    r.row<&F::framework>("Framework of these runs.");
     r.required();
-    r.row(&F::source, "source", kind::text(), "Where the runs come from.");
+    r.row<&F::source>("Where the runs come from.");
     r.required();
-    r.row(&F::gemm_time_factor, "gemm_time_factor", factor, "Factor on GEMMs and attention.");
-    r.row(&F::kernel_time_factor, "kernel_time_factor", factor,
-          "Factor on memory-bound kernels and the optimizer.");
-    r.row(&F::collective_time_factor, "collective_time_factor", factor, "Factor on collectives.");
-    r.row(&F::micro_batch_overhead, "micro_batch_overhead", kind::amount<Seconds>(kMicroseconds),
-          "Time added to each micro-batch.");
-    r.row(&F::relative_spread, "relative_spread", kind::number({0.0, 1.0}),
-          "What the fit leaves, one standard deviation.");
-    r.row(&F::learnt_runs, "learnt_runs", kind::integer(kCount), "Runs behind the factors.");
+    r.row<&F::gemm_time_factor>(kTimeFactor, "Factor on GEMMs and attention.");
+    r.row<&F::kernel_time_factor>(kTimeFactor, "Factor on memory-bound kernels and the optimizer.");
+    r.row<&F::collective_time_factor>(kTimeFactor, "Factor on collectives.");
+    r.row<&F::micro_batch_overhead>(kMicroseconds, "Time added to each micro-batch.");
+    r.row<&F::relative_spread>(NumberRange{0.0, 1.0},
+                               "What the fit leaves, one standard deviation.");
+    r.row<&F::learnt_runs>(kCount, "Runs behind the factors.");
     r.omitted_at_default();
-    r.row(&F::sets, "sets", kind::texts(), "Sets of measured runs behind the factors.");
-    r.row(&F::terms, "terms", kind::texts(), "Names of the factors that were fitted.");
-    return r;
-  }();
-  return record;
+    r.row<&F::sets>("Sets of measured runs behind the factors.");
+    r.row<&F::terms>("Names of the factors that were fitted.");
+  });
 }
 
 const Record<HostPace>& host_pace_record() {
-  static const Record<HostPace> record = [] {
+  return described([](Record<HostPace>& r) {
     using H = HostPace;
-    Record<H> r("How fast the nodes' hosts launch kernels, seen in runs under one framework.");
-    r.row(&H::framework, "framework", kind::text(), "Framework of these runs.");
+    r.about("How fast the nodes' hosts launch kernels, seen in runs under one framework.");
+    r.row<&H::framework>("Framework of these runs.");
     r.required();
-    r.row(&H::source, "source", kind::text(), "Where the runs come from.");
+    r.row<&H::source>("Where the runs come from.");
     r.required();
-    r.row(&H::expert_launch_time_factor, "expert_launch_time_factor", kind::number(kTimeFactor),
-          "Factor on the host's time a kernel in layers with experts.");
-    return r;
-  }();
-  return record;
+    r.row<&H::expert_launch_time_factor>(
+        kTimeFactor, "Factor on the host's time a kernel in layers with experts.");
+  });
 }
 
 // A measured machine may have no link: nothing was measured between its ranks.
@@ -160,15 +143,15 @@ void add_size_rows(Record<Cluster>& r) {
   using C = Cluster;
   // Largest number of devices, well within an int.
   constexpr int kMostGpus = 100'000'000;
-  r.row(&C::name, "name", kind::text(), "Name of the cluster.");
+  r.row<&C::name>("Name of the cluster.");
   r.required();
-  r.row(&C::source, "source", kind::text(), "Where the numbers come from, with their date.");
-  r.row(&C::device, "device", kind::object_or_file(device_record),
-        "The device, or the name or path of its file.");
+  r.row<&C::source>("Where the numbers come from, with their date.");
+  r.row<&C::device>(kind::object_or_file(device_record),
+                    "The device, or the name or path of its file.");
   r.required();
-  r.row(&C::gpus_per_node, "gpus_per_node", kind::integer({1, 100'000}), "Devices of a node.");
+  r.row<&C::gpus_per_node>(IntRange{1, 100'000}, "Devices of a node.");
   r.required();
-  r.row(&C::num_nodes, "num_nodes", kind::integer({1, 1'000'000}), "Nodes.");
+  r.row<&C::num_nodes>(IntRange{1, 1'000'000}, "Nodes.");
   r.check([](const C& c, ObjectReader& reader) {
     const int most = kMostGpus / c.gpus_per_node;
     if (c.num_nodes <= most) return;
@@ -180,13 +163,13 @@ void add_size_rows(Record<Cluster>& r) {
 
 void add_link_rows(Record<Cluster>& r) {
   using C = Cluster;
-  r.row(&C::intra_node, "intra_node", kind::object(link_record), "Link inside a node.");
+  r.row<&C::intra_node>(link_record, "Link inside a node.");
   r.written_if([](const C& c) { return c.intra_node.bandwidth.value() > 0.0; });
-  r.row(&C::inter_node, "inter_node", kind::object(link_record),
-        "Link between nodes, a device's share of it.");
+  r.row<&C::inter_node>(link_record, "Link between nodes, a device's share of it.");
   r.written_if([](const C& c) { return c.inter_node.bandwidth.value() > 0.0; });
-  r.row(&C::gpus_per_island, "gpus_per_island", kind::integer({0, 100'000}),
-        "Neighbours with a faster link than the node's, such as 2 for NVLink bridges; 0: none.");
+  r.row<&C::gpus_per_island>(
+      IntRange{0, 100'000},
+      "Neighbours with a faster link than the node's, such as 2 for NVLink bridges; 0: none.");
   r.omitted_at_default();
   r.check([](const C& c, ObjectReader& reader) {
     const int island = c.gpus_per_island, node = c.gpus_per_node;
@@ -198,21 +181,21 @@ void add_link_rows(Record<Cluster>& r) {
       reader.fail("gpus_per_island", "must divide gpus_per_node");
     }
   });
-  r.row(&C::island, "island", kind::object(link_record), "Link between these neighbours.");
+  r.row<&C::island>(link_record, "Link between these neighbours.");
   r.only_if([](const C& c) { return c.gpus_per_island > 0; }).required();
 }
 
 void add_node_rows(Record<Cluster>& r) {
   using C = Cluster;
-  r.row(&C::node_fabric, "node_fabric", kind::choice(kNodeFabricNames),
-        "What joins the devices of a node.");
+  r.row<&C::node_fabric>(kNodeFabricNames, "What joins the devices of a node.");
   r.default_from([](C& c) {
     c.node_fabric =
         c.device.kind == DeviceKind::cpu ? NodeFabric::shared_memory : NodeFabric::nvswitch;
   });
-  r.row(&C::gpus_per_tray, "gpus_per_tray", kind::integer({0, 1000}),
-        "Devices of a compute tray where a node is a rack of trays (NVL72); 0: a node is a host. "
-        "Default: 4 in NVLink domains of more than 16 devices.");
+  r.row<&C::gpus_per_tray>(
+      IntRange{0, 1000},
+      "Devices of a compute tray where a node is a rack of trays (NVL72); 0: a node is a host. "
+      "Default: 4 in NVLink domains of more than 16 devices.");
   r.default_from([](C& c) { c.gpus_per_tray = usual_tray(c); });
   r.written_if([](const C& c) { return c.gpus_per_tray != usual_tray(c); });
   r.check([](const C& c, ObjectReader& reader) {
@@ -221,8 +204,8 @@ void add_node_rows(Record<Cluster>& r) {
     if (c.gpus_per_node < c.gpus_per_tray && c.num_nodes == 1) return;
     reader.fail("gpus_per_tray", "must divide gpus_per_node");
   });
-  r.row(&C::gpus_per_domain, "gpus_per_domain", kind::integer(kCount),
-        "Devices of the NVLink domain where gpus_per_node of them are used; 0: all are.");
+  r.row<&C::gpus_per_domain>(
+      kCount, "Devices of the NVLink domain where gpus_per_node of them are used; 0: all are.");
   r.only_if([](const C& c) { return c.gpus_per_tray > 0; }).omitted_at_default();
   r.check([](const C& c, ObjectReader& reader) {
     if (c.gpus_per_domain == 0 || c.gpus_per_domain >= c.gpus_per_node) return;
@@ -232,43 +215,36 @@ void add_node_rows(Record<Cluster>& r) {
 
 void add_network_rows(Record<Cluster>& r) {
   using C = Cluster;
-  r.row(&C::network, "network", kind::choice(kNetworkFabricNames),
-        "How NICs reach the leaf switches.");
-  r.row(&C::nics_per_node, "nics_per_node", kind::integer({0, 100'000}),
-        "NICs of a node; 0: one a device.");
-  r.row(&C::nodes_per_leaf, "nodes_per_leaf", kind::integer({1, 1'000'000}),
-        "Nodes below one leaf switch.");
-  r.row(&C::nodes_per_pod, "nodes_per_pod", kind::integer(kCount),
-        "Nodes below one set of spine switches; 0: one set for all.");
+  r.row<&C::network>(kNetworkFabricNames, "How NICs reach the leaf switches.");
+  r.row<&C::nics_per_node>(IntRange{0, 100'000}, "NICs of a node; 0: one a device.");
+  r.row<&C::nodes_per_leaf>(IntRange{1, 1'000'000}, "Nodes below one leaf switch.");
+  r.row<&C::nodes_per_pod>(kCount, "Nodes below one set of spine switches; 0: one set for all.");
   r.check([](const C& c, ObjectReader& reader) {
     if (c.nodes_per_pod % c.nodes_per_leaf == 0) return;
     reader.fail("nodes_per_pod", "must be a multiple of nodes_per_leaf");
   });
-  r.row(&C::spine_oversubscription, "spine_oversubscription", kind::number({1.0, 1000.0}),
-        "Downlinks over uplinks of a leaf switch.");
-  r.row(&C::core_oversubscription, "core_oversubscription", kind::number({1.0, 1000.0}),
-        "Downlinks over uplinks of a spine switch; counts between pods.");
+  r.row<&C::spine_oversubscription>(NumberRange{1.0, 1000.0},
+                                    "Downlinks over uplinks of a leaf switch.");
+  r.row<&C::core_oversubscription>(
+      NumberRange{1.0, 1000.0}, "Downlinks over uplinks of a spine switch; counts between pods.");
 }
 
 // Price, software, corrections and what the cluster does not run.
 void add_run_rows(Record<Cluster>& r) {
   using C = Cluster;
-  r.row(&C::price_per_gpu_hour, "price_per_gpu_hour", kind::stated_number(),
-        "Price of a GPU-hour; 0: not stated.");
-  r.row(&C::framework, "framework", kind::object_or_file(framework_record),
-        "The training software, or the name or path of its file.");
+  r.row<&C::price_per_gpu_hour>(kind::stated_number(), "Price of a GPU-hour; 0: not stated.");
+  r.row<&C::framework>(kind::object_or_file(framework_record),
+                       "The training software, or the name or path of its file.");
   r.omitted_at_default();
-  r.row(&C::framework_assumed, "framework_assumed", kind::flag(),
-        "The framework is assumed; --framework states it.");
+  r.row<&C::framework_assumed>("The framework is assumed; --framework states it.");
   r.only_if([](const C& c) { return !(c.framework == Framework{}); }).omitted_at_default();
-  r.row(&C::fit, "fit", kind::object(machine_fit_record), "");
+  r.row<&C::fit>(machine_fit_record);
   r.omitted_at_default();
-  r.row(&C::host, "host", kind::object(host_pace_record), "");
+  r.row<&C::host>(host_pace_record);
   r.omitted_at_default();
-  r.row(&C::limits, "cannot", limits_kind(), "What does not run over the links, and why.");
+  r.row<&C::limits>("cannot", limits_kind(), "What does not run over the links, and why.");
   r.omitted_at_default();
-  r.row(&C::unproven, "unproven", limits_kind(),
-        "What a search leaves out and an answer warns of, and why.");
+  r.row<&C::unproven>(limits_kind(), "What a search leaves out and an answer warns of, and why.");
   r.omitted_at_default();
 }
 

@@ -26,63 +26,58 @@ Record<StageMemory> make_stage_memory_record() {
 Record<Term> make_term_record() {
   Record<Term> r("A part of the step's time. The parts add up to it.");
   r.named("Term");
-  r.row(&Term::kind, "name", kind::choice(kTermNames), "The part.");
-  r.row_at<Seconds>(
-      [](auto& term) -> auto& { return term.cost.time; }, "seconds", kind::base_amount<Seconds>(),
-      "Its time.");
-  r.row_at<double>(
+  r.row<&Term::kind>("name", kTermNames, "The part.");
+  r.row_at(
+      [](auto& term) -> auto& { return term.cost.time; }, "seconds", "Its time.");
+  r.row_at(
       [](auto& term) -> auto& { return term.cost.relative_spread; }, "relative_spread",
-      kind::number(), "One standard deviation, as a share.");
-  r.row_at<Provenance>(
-      [](auto& term) -> auto& { return term.cost.provenance; }, "provenance",
-      kind::choice(kProvenanceNames), "The weakest source of its numbers.");
+      "One standard deviation, as a share.");
+  r.row_at(
+      [](auto& term) -> auto& { return term.cost.provenance; }, "provenance", kProvenanceNames,
+      "The weakest source of its numbers.");
   return r.all_required();
 }
 
 // Every term, in the order of the enumeration.
 Kind<Terms> terms_kind() {
-  const Kind<std::vector<Term>> list = kind::list(term_record);
-  return {.read =
-              [list](ObjectReader& reader, const std::string& key, Terms& terms) {
-                std::vector<Term> read;
-                list.read(reader, key, read);
-                if (read.size() != terms.size()) reader.fail(key, "must hold each term once");
-                std::copy(read.begin(), read.end(), terms.begin());
-              },
-          .write =
-              [list](Json& json, const std::string& key, const Terms& terms) {
-                list.write(json, key, {terms.begin(), terms.end()});
-              },
-          .schema = list.schema};
+  const auto list = kind::list(term_record);
+  return {{.read =
+               [list](ObjectReader& reader, const std::string& key, Terms& terms) {
+                 std::vector<Term> read;
+                 list.read(reader, key, read);
+                 if (read.size() != terms.size()) reader.fail(key, "must hold each term once");
+                 std::copy(read.begin(), read.end(), terms.begin());
+               },
+           .write =
+               [list](Json& json, const std::string& key, const Terms& terms) {
+                 list.write(json, key, {terms.begin(), terms.end()});
+               },
+           .schema = [list] { return list.schema(); }}};
 }
 
 Record<Estimate> make_estimate_record() {
-  const auto time = kind::base_amount<Seconds>();
   Record<Estimate> r("Time, memory and volume of a layout.");
   r.named("Estimate");
-  r.row(&Estimate::layout, "layout", kind::object(layout_record), "The layout.");
+  r.row<&Estimate::layout>(layout_record, "The layout.");
   r.derived<std::string>("short_name", kind::text(), "The layout in a line.",
                          [](const Estimate& estimate) { return short_name(estimate.layout); });
-  r.row(&Estimate::step_time, "step_time_seconds", time, "Time of a step.");
-  r.row(&Estimate::step_time_low, "step_time_low_seconds", time, "Begin of its 90 % interval.");
-  r.row(&Estimate::step_time_high, "step_time_high_seconds", time, "End of its 90 % interval.");
-  r.row(&Estimate::interval_regime, "interval_regime", kind::choice(kIntervalRegimeNames),
-        "How much is known of the machine and its software.");
-  r.row(&Estimate::narrowed_by, "interval_narrowed_by", kind::text(),
-        "What would make the interval narrower; empty: nothing is known.");
-  r.row(&Estimate::provenance, "provenance", kind::choice(kProvenanceNames),
-        "The weakest source of the terms that matter.");
-  r.row(&Estimate::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(),
-        "Tokens that a device trains a second.");
-  r.row(&Estimate::model_flops_utilization, "model_flops_utilization", kind::number(),
-        "FLOPs that the model needs over the devices' dense peak (MFU).");
-  r.row(&Estimate::terms, "terms", terms_kind(), "What the step's time consists of.");
+  r.row<&Estimate::step_time>("Time of a step.");
+  r.row<&Estimate::step_time_low>("Begin of its 90 % interval.");
+  r.row<&Estimate::step_time_high>("End of its 90 % interval.");
+  r.row<&Estimate::interval_regime>(kIntervalRegimeNames,
+                                    "How much is known of the machine and its software.");
+  r.row<&Estimate::narrowed_by>("interval_narrowed_by",
+                                "What would make the interval narrower; empty: nothing is known.");
+  r.row<&Estimate::provenance>(kProvenanceNames, "The weakest source of the terms that matter.");
+  r.row<&Estimate::tokens_per_second_per_gpu>("Tokens that a device trains a second.");
+  r.row<&Estimate::model_flops_utilization>(
+      "FLOPs that the model needs over the devices' dense peak (MFU).");
+  r.row<&Estimate::terms>(terms_kind(), "What the step's time consists of.");
   r.derived<Bytes>("peak_memory_bytes", kind::base_amount<Bytes>(),
                    "Memory of the stage with the highest use.",
                    [](const Estimate& estimate) { return estimate.peak_memory(); });
-  r.row(&Estimate::memory, "memory", kind::list(stage_memory_record),
-        "Memory of each pipeline stage.");
-  r.row(&Estimate::volume, "volume", kind::object(volume_record), "Every transfer of a step.");
+  r.row<&Estimate::memory>(stage_memory_record, "Memory of each pipeline stage.");
+  r.row<&Estimate::volume>(volume_record, "Every transfer of a step.");
   return r.all_required();
 }
 

@@ -44,139 +44,111 @@ void write_gemm_points(Json& json, const std::string& key, const std::vector<Gem
 }
 
 const Record<GemmModel>& gemm_record() {
-  static const Record<GemmModel> record = [] {
+  return described([](Record<GemmModel>& r) {
     using G = GemmModel;
-    Record<G> r("How one number format multiplies matrices (sim/kernel_time/gemm_model.h).");
-    r.row(&G::precision, "precision", kind::choice(kPrecisionNames), "Format of the operands.");
+    r.about("How one number format multiplies matrices (sim/kernel_time/gemm_model.h).");
+    r.row<&G::precision>(kPrecisionNames, "Format of the operands.");
     r.required();
-    r.row(&G::peak, "peak", kind::amount<FlopsPerSecond>(kTeraflops, kAboveZero),
-          "Dense peak of the datasheet.");
+    r.row<&G::peak>(kind::amount<FlopsPerSecond>(kTeraflops, kAboveZero),
+                    "Dense peak of the datasheet.");
     r.required();
-    r.row(&G::sustained_fraction, "sustained_fraction", kind::fraction(),
-          "Share of the peak that large GEMMs reach.");
-    r.row(&G::tile_m, "tile_m", kind::integer({1, 4096}), "Rows of the largest output tile.");
-    r.row(&G::tile_n, "tile_n", kind::integer({1, 4096}), "Columns of the largest output tile.");
-    r.row(&G::ramp_k, "ramp_k", kind::number(), "Prologue and epilogue of a tile, in units of k.");
-    r.row(&G::k_latency, "k_latency", kind::amount<Seconds>(kNanoseconds),
-          "Time of one step along k, whatever the tile's size.");
-    r.row(&G::wave_quantization, "wave_quantization", kind::fraction(true),
-          "1: a wave that has begun costs a whole one; 0: only its share.");
-    r.row(&G::split_latency, "split_latency", kind::amount<Seconds>(kMicroseconds),
-          "Time of the pass that adds the parts of a split k.");
-    r.row(&G::relative_spread, "relative_spread", kind::number(),
-          "Residual of the fit, one standard deviation.");
-    r.row(&G::provenance, "provenance", kind::choice(kProvenanceNames),
-          "Where the numbers come from.");
-    r.row(&G::points, "points",
-          Kind<std::vector<GemmPoint>>{.read = read_gemm_points,
-                                       .write = write_gemm_points,
-                                       .schema = [] { return points_schema(kGemmPoints); }},
-          "Measured GEMMs; they override the model near themselves.");
+    r.row<&G::sustained_fraction>(kind::fraction(), "Share of the peak that large GEMMs reach.");
+    r.row<&G::tile_m>(IntRange{1, 4096}, "Rows of the largest output tile.");
+    r.row<&G::tile_n>(IntRange{1, 4096}, "Columns of the largest output tile.");
+    r.row<&G::ramp_k>("Prologue and epilogue of a tile, in units of k.");
+    r.row<&G::k_latency>(kNanoseconds, "Time of one step along k, whatever the tile's size.");
+    r.row<&G::wave_quantization>(kind::fraction(true),
+                                 "1: a wave that has begun costs a whole one; 0: only its share.");
+    r.row<&G::split_latency>(kMicroseconds, "Time of the pass that adds the parts of a split k.");
+    r.row<&G::relative_spread>("Residual of the fit, one standard deviation.");
+    r.row<&G::provenance>(kProvenanceNames, "Where the numbers come from.");
+    r.row<&G::points>(
+        Kind<std::vector<GemmPoint>>{{.read = read_gemm_points,
+                                      .write = write_gemm_points,
+                                      .schema = [] { return points_schema(kGemmPoints); }}},
+        "Measured GEMMs; they override the model near themselves.");
     r.omitted_at_default();
-    return r;
-  }();
-  return record;
+  });
 }
 
 const Record<GroupedGemmRate>& grouped_gemm_record() {
-  static const Record<GroupedGemmRate> record = [] {
+  return described([](Record<GroupedGemmRate>& r) {
     using G = GroupedGemmRate;
-    Record<G> r("How fast the products of a layer's experts run in one call.");
-    r.row(&G::precision, "precision", kind::choice(kPrecisionNames), "Number format.").required();
-    r.row(&G::time_factor, "time_factor", kind::number({0.01, 100.0}),
-          "Their time over that of one batched product of the same sizes.");
+    r.about("How fast the products of a layer's experts run in one call.");
+    r.row<&G::precision>(kPrecisionNames, "Number format.").required();
+    r.row<&G::time_factor>(NumberRange{0.01, 100.0},
+                           "Their time over that of one batched product of the same sizes.");
     r.required();
-    r.row(&G::relative_spread, "relative_spread", kind::number(),
-          "Error of the factor, one standard deviation.");
-    return r;
-  }();
-  return record;
+    r.row<&G::relative_spread>("Error of the factor, one standard deviation.");
+  });
 }
 
 const Record<AttentionRate>& attention_record() {
-  static const Record<AttentionRate> record = [] {
+  return described([](Record<AttentionRate>& r) {
     using A = AttentionRate;
-    Record<A> r("How fast fused attention runs for one width of a head.");
-    r.row(&A::head_dim, "head_dim", kind::integer({1, 65536}), "Width of a head.");
+    r.about("How fast fused attention runs for one width of a head.");
+    r.row<&A::head_dim>(IntRange{1, 65536}, "Width of a head.");
     r.required();
-    r.row(&A::version, "version", kind::integer({0, 9}),
-          "Version of FlashAttention; 0: the fastest kernel of the day.");
-    r.row(&A::forward_fraction, "forward_fraction", kind::fraction(),
-          "Share of the GEMM peak forward, for long sequences and many heads.");
+    r.row<&A::version>(IntRange{0, 9},
+                       "Version of FlashAttention; 0: the fastest kernel of the day.");
+    r.row<&A::forward_fraction>(
+        kind::fraction(), "Share of the GEMM peak forward, for long sequences and many heads.");
     r.required();
-    r.row(&A::backward_fraction, "backward_fraction", kind::fraction(), "The same backward.");
+    r.row<&A::backward_fraction>(kind::fraction(), "The same backward.");
     r.required();
-    r.row(&A::ramp_keys, "ramp_keys", kind::number(),
-          "Keys at which half of the share is reached.");
-    r.row(&A::forward_tail_waves, "forward_tail_waves", kind::number(),
-          "Waves of blocks that the tail costs forward.");
-    r.row(&A::backward_tail_waves, "backward_tail_waves", kind::number(),
-          "Waves of blocks that the tail costs backward.");
-    r.row(&A::fp8_time_factor, "fp8_time_factor", kind::number({0.1, 10.0}),
-          "Time of the same attention in fp8 over that in 16 bits.");
+    r.row<&A::ramp_keys>("Keys at which half of the share is reached.");
+    r.row<&A::forward_tail_waves>("Waves of blocks that the tail costs forward.");
+    r.row<&A::backward_tail_waves>("Waves of blocks that the tail costs backward.");
+    r.row<&A::fp8_time_factor>(NumberRange{0.1, 10.0},
+                               "Time of the same attention in fp8 over that in 16 bits.");
     r.omitted_at_default();
-    r.row(&A::relative_spread, "relative_spread", kind::number(),
-          "Error of the shares, one standard deviation.");
-    r.row(&A::provenance, "provenance", kind::choice(kProvenanceNames),
-          "Where the numbers come from.");
-    return r;
-  }();
-  return record;
+    r.row<&A::relative_spread>("Error of the shares, one standard deviation.");
+    r.row<&A::provenance>(kProvenanceNames, "Where the numbers come from.");
+  });
 }
 
 const Record<KernelPoint>& kernel_point_record() {
-  static const Record<KernelPoint> record = [] {
+  return described([](Record<KernelPoint>& r) {
     using P = KernelPoint;
-    Record<P> r("A measured rate of a kernel at one size.");
-    r.row(&P::traffic, "traffic_bytes", kind::base_amount<Bytes>(kAboveZero),
-          "Bytes that one launch reads and writes.");
+    r.about("A measured rate of a kernel at one size.");
+    r.row<&P::traffic>(kAboveZero, "Bytes that one launch reads and writes.");
     r.required();
-    r.row(&P::rate, "rate", kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
-          "Bytes read and written per second.");
+    r.row<&P::rate>(kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
+                    "Bytes read and written per second.");
     r.required();
-    r.row(&P::relative_spread, "relative_spread", kind::number(),
-          "Error of the rate, one standard deviation.");
-    return r;
-  }();
-  return record;
+    r.row<&P::relative_spread>("Error of the rate, one standard deviation.");
+  });
 }
 
 const Record<KernelRate>& kernel_record() {
-  static const Record<KernelRate> record = [] {
+  return described([](Record<KernelRate>& r) {
     using K = KernelRate;
-    Record<K> r("How fast a memory-bound kernel runs.");
-    r.row(&K::kernel, "kernel", kind::text(), "Name of the kernel (sim/operators/operators.h).");
+    r.about("How fast a memory-bound kernel runs.");
+    r.row<&K::kernel>("Name of the kernel (sim/operators/operators.h).");
     r.required();
-    r.row(&K::rate, "rate", kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
-          "Bytes read and written per second.");
+    r.row<&K::rate>(kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
+                    "Bytes read and written per second.");
     r.required();
-    r.row(&K::relative_spread, "relative_spread", kind::number(),
-          "Error of the rate, one standard deviation.");
-    r.row(&K::provenance, "provenance", kind::choice(kProvenanceNames),
-          "Where the rate comes from.");
-    r.row(&K::points, "points", kind::list(kernel_point_record), "Measured sizes, ascending.");
+    r.row<&K::relative_spread>("Error of the rate, one standard deviation.");
+    r.row<&K::provenance>(kProvenanceNames, "Where the rate comes from.");
+    r.row<&K::points>(kernel_point_record, "Measured sizes, ascending.");
     r.omitted_at_default();
-    return r;
-  }();
-  return record;
+  });
 }
 
 const Record<StepRemainder>& step_remainder_record() {
-  static const Record<StepRemainder> record = [] {
+  return described([](Record<StepRemainder>& r) {
     using S = StepRemainder;
-    Record<S> r("Time of a whole pass beyond the sum of its operators.");
-    r.row(&S::pass, "pass", kind::choice(kComputePassNames), "Pass of the step.");
+    r.about("Time of a whole pass beyond the sum of its operators.");
+    r.row<&S::pass>(kComputePassNames, "Pass of the step.");
     r.required();
-    r.row(&S::tokens, "tokens", kind::wide_integer(), "Tokens of the micro-batch that was run.");
+    r.row<&S::tokens>("Tokens of the micro-batch that was run.");
     r.required();
-    r.row(&S::share, "share", kind::number({kLeastRemainderShare, kMostRemainderShare}),
-          "Remainder over the operators' sum; below 0: the pass took less.");
+    r.row<&S::share>(NumberRange{kLeastRemainderShare, kMostRemainderShare},
+                     "Remainder over the operators' sum; below 0: the pass took less.");
     r.required();
-    r.row(&S::relative_spread, "relative_spread", kind::number(),
-          "Error of the pass, one standard deviation.");
-    return r;
-  }();
-  return record;
+    r.row<&S::relative_spread>("Error of the pass, one standard deviation.");
+  });
 }
 
 // Where a GPU's file does not say: PyTorch 2.1's context takes 0.47 to 0.92 GiB (ml-engineering,
@@ -191,72 +163,69 @@ Record<Device> make_device_record() {
       "One GPU, or one core. Units are in the keys; each amount may be given in base units "
       "instead.");
   r.file_of({"meshwright.device/1"}, true);
-  r.row(&D::name, "name", kind::text(), "Name of the device.");
+  r.row<&D::name>("Name of the device.");
   r.required();
-  r.row(&D::source, "source", kind::text(), "Datasheet or measurement, with its date.");
-  r.row(&D::kind, "kind", kind::choice(kDeviceKindNames),
-        "A GPU or a core; default: a core where num_multiprocessors is 1.");
+  r.row<&D::source>("Datasheet or measurement, with its date.");
+  r.row<&D::kind>(kDeviceKindNames,
+                  "A GPU or a core; default: a core where num_multiprocessors is 1.");
   r.default_from([](D& d, ObjectReader& reader) {  // files of before `kind` was written
     const bool core = reader.optional_int("num_multiprocessors", 0, {0, 100'000}) == 1;
     d.kind = core ? DeviceKind::cpu : DeviceKind::gpu;
   });
-  r.row(&D::architecture, "architecture", kind::text(),
-        "Chips of one architecture run kernels alike: ampere, hopper, blackwell ...");
+  r.row<&D::architecture>(
+      "Chips of one architecture run kernels alike: ampere, hopper, blackwell ...");
   r.omitted_at_default();
-  r.row(&D::num_multiprocessors, "num_multiprocessors", kind::integer({1, 100'000}),
-        "Streaming multiprocessors of a GPU; 1 for a core.");
+  r.row<&D::num_multiprocessors>(IntRange{1, 100'000},
+                                 "Streaming multiprocessors of a GPU; 1 for a core.");
   r.required();
-  r.row(&D::memory, "memory", kind::amount<Bytes>(kGibibytes, kAboveZero),
-        "Memory that programs may use.");
+  r.row<&D::memory>(kind::amount<Bytes>(kGibibytes, kAboveZero), "Memory that programs may use.");
   r.required();
-  r.row(&D::context_memory, "context_memory", kind::amount<Bytes>(kGibibytes),
-        "Memory that CUDA's context and its kernels take in each rank.");
+  r.row<&D::context_memory>(kGibibytes,
+                            "Memory that CUDA's context and its kernels take in each rank.");
   r.only_if(is_gpu).default_from([](D& d) { d.context_memory = kContextMemory; });
-  r.row(&D::communicator_memory, "communicator_memory", kind::amount<Bytes>(kGibibytes),
-        "Memory that NCCL's buffers of one communicator take.");
+  r.row<&D::communicator_memory>(kGibibytes,
+                                 "Memory that NCCL's buffers of one communicator take.");
   r.only_if(is_gpu).default_from([](D& d) { d.communicator_memory = kCommunicatorMemory; });
-  r.row(&D::memory_bandwidth, "memory_bandwidth",
-        kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero), "Peak memory bandwidth.");
+  r.row<&D::memory_bandwidth>(kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
+                              "Peak memory bandwidth.");
   r.required();
-  r.row(&D::memory_bandwidth_fraction, "memory_bandwidth_fraction", kind::fraction(),
-        "Share of it that streaming kernels reach.");
-  r.row(&D::memory_provenance, "memory_provenance", kind::choice(kProvenanceNames),
-        "Where the memory bandwidth comes from.");
-  r.row(&D::kernel_launch, "kernel_launch", kind::amount<Seconds>(kMicroseconds),
-        "Device time between kernels.");
-  r.row(&D::host_launch, "host_launch", kind::amount<Seconds>(kMicroseconds),
-        "Host time to submit one kernel.");
-  r.row(&D::overlap_slowdown, "overlap_slowdown", kind::fraction(true),
-        "Share of a collective's time by which it slows compute that runs beside it.");
-  r.row(&D::host_link, "host_link", kind::amount<BytesPerSecond>(kGigabytesPerSecond),
-        "Bandwidth to the host's memory, one direction.");
-  r.row(&D::sustained_clock_fraction, "sustained_clock_fraction", kind::fraction(),
-        "Clock in a long step over the clock of single GEMMs.");
-  r.row(&D::time_jitter, "time_jitter", kind::number({0.0, 10.0}),
-        "For cores: relative standard deviation of a kernel's time from call to call.");
+  r.row<&D::memory_bandwidth_fraction>(kind::fraction(),
+                                       "Share of it that streaming kernels reach.");
+  r.row<&D::memory_provenance>(kProvenanceNames, "Where the memory bandwidth comes from.");
+  r.row<&D::kernel_launch>(kMicroseconds, "Device time between kernels.");
+  r.row<&D::host_launch>(kMicroseconds, "Host time to submit one kernel.");
+  r.row<&D::overlap_slowdown>(
+      kind::fraction(true),
+      "Share of a collective's time by which it slows compute that runs beside it.");
+  r.row<&D::host_link>(kGigabytesPerSecond, "Bandwidth to the host's memory, one direction.");
+  r.row<&D::sustained_clock_fraction>(kind::fraction(),
+                                      "Clock in a long step over the clock of single GEMMs.");
+  r.row<&D::time_jitter>(
+      NumberRange{0.0, 10.0},
+      "For cores: relative standard deviation of a kernel's time from call to call.");
   r.omitted_at_default();
-  r.row(&D::power_watts, "power_watts", kind::stated_number(), "Rated power; 0: not stated.");
-  r.row(&D::gemm, "gemm", kind::list(gemm_record), "One entry a number format, at least one.");
+  r.row<&D::power_watts>(kind::stated_number(), "Rated power; 0: not stated.");
+  r.row<&D::gemm>(gemm_record, "One entry a number format, at least one.");
   r.required();
   r.check([](const D& d, ObjectReader& reader) {
     if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
   });
-  r.row(&D::block_scaling, "block_scaling", kind::flag(),
-        "GEMMs scale blocks of numbers (MXFP8, NVFP4).");
-  r.row(&D::grouped_gemm, "grouped_gemm", kind::list(grouped_gemm_record),
-        "Products of experts in one call, one entry a number format that was measured.");
+  r.row<&D::block_scaling>("GEMMs scale blocks of numbers (MXFP8, NVFP4).");
+  r.row<&D::grouped_gemm>(
+      grouped_gemm_record,
+      "Products of experts in one call, one entry a number format that was measured.");
   r.omitted_at_default();
-  r.row(&D::attention, "attention", kind::list(attention_record),
-        "Rates of fused attention by width of a head.");
+  r.row<&D::attention>(attention_record, "Rates of fused attention by width of a head.");
   r.omitted_at_default();
-  r.row(&D::kernels, "kernels", kind::list(kernel_record), "Rates of memory-bound kernels.");
+  r.row<&D::kernels>(kernel_record, "Rates of memory-bound kernels.");
   r.omitted_at_default();
-  r.row(&D::step_remainders, "step_remainders", kind::list(step_remainder_record),
-        "Passes of a step that a calibration ran, beside the sums of their operators.");
+  r.row<&D::step_remainders>(
+      step_remainder_record,
+      "Passes of a step that a calibration ran, beside the sums of their operators.");
   r.omitted_at_default();
   r.unread("inference", inference_rates_record().schema(),
            "Rates of the kernels of inference engines; serve alone reads them.");
-  r.row(&D::limits, "cannot", limits_kind(), "What does not run on the device, and why.");
+  r.row<&D::limits>("cannot", limits_kind(), "What does not run on the device, and why.");
   r.omitted_at_default();
   return r;
 }

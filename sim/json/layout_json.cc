@@ -18,11 +18,11 @@ namespace {
 template <typename T>
 Kind<T> kind_of(const Field<T>& field) {
   return {
-      .read = [&field](ObjectReader& reader, const std::string& key,
-                       T& value) { value = reader.optional_enum(key, value, field.values.names); },
-      .write = [&field](Json& json, const std::string& key,
-                        const T& value) { json[key] = value_text(field, value); },
-      .schema = [&field] { return choice_schema(words_of_names(field.values.names)); }};
+      {.read = [&field](ObjectReader& reader, const std::string& key,
+                        T& value) { value = reader.optional_enum(key, value, field.values.names); },
+       .write = [&field](Json& json, const std::string& key,
+                         const T& value) { json[key] = value_text(field, value); },
+       .schema = [&field] { return choice_schema(words_of_names(field.values.names)); }}};
 }
 
 Kind<int> kind_of(const Field<int>& field) {
@@ -51,57 +51,57 @@ void read_order(ObjectReader& reader, const std::string& key, RankOrder& order) 
 }
 
 Kind<RankOrder> kind_of(const Field<RankOrder>& field) {
-  return {.read = read_order,
-          .write = [&field](Json& json, const std::string& key,
-                            const RankOrder& order) { json[key] = value_text(field, order); },
-          .schema = kind::text().schema};
+  return {{.read = read_order,
+           .write = [&field](Json& json, const std::string& key,
+                             const RankOrder& order) { json[key] = value_text(field, order); },
+           .schema = [base = kind::text()] { return base.schema(); }}};
 }
 
 Kind<PipelineLayout> kind_of(const Field<PipelineLayout>& field) {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, PipelineLayout& value) {
-                const auto read = read_pipeline_layout(reader.required_string(key));
-                if (const auto* wrong = std::get_if<std::string>(&read)) {
-                  reader.fail(key, "is no list of stages: " + *wrong,
-                              "Megatron-LM's --pipeline-model-parallel-layout, such as "
-                              "\"Et*4|(t*4|)*14tmL\"");
-                }
-                value = std::get<PipelineLayout>(read);
-              },
-          .write = [&field](Json& json, const std::string& key,
-                            const PipelineLayout& value) { json[key] = value_text(field, value); },
-          .schema = kind::text().schema};
+  return {{.read =
+               [](ObjectReader& reader, const std::string& key, PipelineLayout& value) {
+                 const auto read = read_pipeline_layout(reader.required_string(key));
+                 if (const auto* wrong = std::get_if<std::string>(&read)) {
+                   reader.fail(key, "is no list of stages: " + *wrong,
+                               "Megatron-LM's --pipeline-model-parallel-layout, such as "
+                               "\"Et*4|(t*4|)*14tmL\"");
+                 }
+                 value = std::get<PipelineLayout>(read);
+               },
+           .write = [&field](Json& json, const std::string& key,
+                             const PipelineLayout& value) { json[key] = value_text(field, value); },
+           .schema = [base = kind::text()] { return base.schema(); }}};
 }
 
 template <typename Module>
 Kind<ModuleSet<Module>> kind_of(const Field<ModuleSet<Module>>& field) {
   using Modules = ModuleSet<Module>;
-  return {.read =
-              [&field](ObjectReader& reader, const std::string& key, Modules& value) {
-                Modules modules;
-                for (const Json& item : reader.required_array(key)) {
-                  const auto found = modules_named(
-                      field, item.is_string() ? item.get<std::string>() : std::string());
-                  if (!found) {
-                    reader.fail(
-                        key, fmt::format("holds {}, allowed are {}", item.dump(),
-                                         fmt::join(joined_words(value_text(field, {0xff})), ", ")));
-                  }
-                  modules.bits |= found->bits;
-                }
-                value = modules;
-              },
-          .write =
-              [&field](Json& json, const std::string& key, const Modules& modules) {
-                json[key] = modules.bits == 0 ? Json::array()
-                                              : Json(joined_words(value_text(field, modules)));
-              },
-          .schema =
-              [&field] {
-                std::vector<std::string_view> words = words_of_names(field.values.names);
-                words.push_back("mlp_act");  // moe_act in older files
-                return Json{{"type", "array"}, {"items", choice_schema(words)}};
-              }};
+  return {{.read =
+               [&field](ObjectReader& reader, const std::string& key, Modules& value) {
+                 Modules modules;
+                 for (const Json& item : reader.required_array(key)) {
+                   const auto found = modules_named(
+                       field, item.is_string() ? item.get<std::string>() : std::string());
+                   if (!found) {
+                     reader.fail(key, fmt::format("holds {}, allowed are {}", item.dump(),
+                                                  fmt::join(joined_words(value_text(field, {0xff})),
+                                                            ", ")));
+                   }
+                   modules.bits |= found->bits;
+                 }
+                 value = modules;
+               },
+           .write =
+               [&field](Json& json, const std::string& key, const Modules& modules) {
+                 json[key] = modules.bits == 0 ? Json::array()
+                                               : Json(joined_words(value_text(field, modules)));
+               },
+           .schema =
+               [&field] {
+                 std::vector<std::string_view> words = words_of_names(field.values.names);
+                 words.push_back("mlp_act");  // moe_act in older files
+                 return Json{{"type", "array"}, {"items", choice_schema(words)}};
+               }}};
 }
 
 // The software's default, which `layout` holds, where it can matter.

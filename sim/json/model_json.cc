@@ -50,64 +50,51 @@ void check_experts(const MixtureOfExperts& moe, ObjectReader& reader) {
 }
 
 const Record<MixtureOfExperts>& experts_record() {
-  static const Record<MixtureOfExperts> record = [] {
+  return described([](Record<MixtureOfExperts>& r) {
     using M = MixtureOfExperts;
-    Record<M> r("Mixture of experts.");
-    r.row(&M::num_moe_experts, "num_moe_experts", kind::integer(kSize), "Experts of a layer.");
+    r.about("Mixture of experts.");
+    r.row<&M::num_moe_experts>(kSize, "Experts of a layer.");
     r.required();
-    r.row(&M::moe_router_topk, "moe_router_topk", kind::integer(kSize),
-          "Experts to which a token goes.");
+    r.row<&M::moe_router_topk>(kSize, "Experts to which a token goes.");
     r.required();
-    r.row(&M::moe_ffn_hidden_size, "moe_ffn_hidden_size", kind::integer(kSize),
-          "Width of an expert; default: ffn_hidden_size.");
-    r.row(&M::moe_shared_expert_intermediate_size, "moe_shared_expert_intermediate_size",
-          kind::integer(kSizeOrNone), "Width of the shared expert; 0: none.");
-    r.row(&M::num_first_dense_layers, "num_first_dense_layers", kind::integer(kSizeOrNone),
-          "Dense layers before the first layer with experts.");
-    r.row(&M::moe_layer_interval, "moe_layer_interval", kind::integer(kLayers),
-          "Every n-th layer after the first dense ones has experts.");
-    r.row(&M::moe_expert_capacity_factor, "moe_expert_capacity_factor", kind::number(),
-          "Tokens that an expert takes at most, over the mean; 0: no token is dropped.");
-    r.row(&M::moe_expert_bias, "moe_expert_bias", kind::flag(),
-          "The experts' linears have biases (gpt-oss).");
-    r.row(&M::moe_router_bias, "moe_router_bias", kind::flag(),
-          "The router has one bias an expert.");
-    r.row(&M::moe_router_num_groups, "moe_router_num_groups", kind::integer(kSizeOrNone),
-          "Groups of experts for group-limited routing; 0: none.");
-    r.row(&M::moe_router_group_topk, "moe_router_group_topk", kind::integer(kSizeOrNone),
-          "Groups from which a token chooses its experts.");
+    r.row<&M::moe_ffn_hidden_size>(kSize, "Width of an expert; default: ffn_hidden_size.");
+    r.row<&M::moe_shared_expert_intermediate_size>(kSizeOrNone,
+                                                   "Width of the shared expert; 0: none.");
+    r.row<&M::num_first_dense_layers>(kSizeOrNone,
+                                      "Dense layers before the first layer with experts.");
+    r.row<&M::moe_layer_interval>(kLayers,
+                                  "Every n-th layer after the first dense ones has experts.");
+    r.row<&M::moe_expert_capacity_factor>(
+        "Tokens that an expert takes at most, over the mean; 0: no token is dropped.");
+    r.row<&M::moe_expert_bias>("The experts' linears have biases (gpt-oss).");
+    r.row<&M::moe_router_bias>("The router has one bias an expert.");
+    r.row<&M::moe_router_num_groups>(kSizeOrNone,
+                                     "Groups of experts for group-limited routing; 0: none.");
+    r.row<&M::moe_router_group_topk>(kSizeOrNone, "Groups from which a token chooses its experts.");
     r.check(check_experts);
-    return r;
-  }();
-  return record;
+  });
 }
 
 const Record<LatentAttention>& latent_attention_record() {
-  static const Record<LatentAttention> record = [] {
+  return described([](Record<LatentAttention>& r) {
     using A = LatentAttention;
-    Record<A> r("Multi-head latent attention (DeepSeek-V2).");
-    r.row(&A::q_lora_rank, "q_lora_rank", kind::integer(kSizeOrNone),
-          "Width of the compressed query; 0: queries are projected directly.");
-    r.row(&A::kv_lora_rank, "kv_lora_rank", kind::integer(kSize),
-          "Width of the compressed key and value.");
+    r.about("Multi-head latent attention (DeepSeek-V2).");
+    r.row<&A::q_lora_rank>(kSizeOrNone,
+                           "Width of the compressed query; 0: queries are projected directly.");
+    r.row<&A::kv_lora_rank>(kSize, "Width of the compressed key and value.");
     r.required();
-    r.row(&A::qk_head_dim, "qk_head_dim", kind::integer(kSize),
-          "Width of a head's query and key without rotated positions.");
+    r.row<&A::qk_head_dim>(kSize, "Width of a head's query and key without rotated positions.");
     r.required();
-    r.row(&A::qk_pos_emb_head_dim, "qk_pos_emb_head_dim", kind::integer(kSizeOrNone),
-          "Width of a head's rotated positions.");
+    r.row<&A::qk_pos_emb_head_dim>(kSizeOrNone, "Width of a head's rotated positions.");
     r.required();
-    r.row(&A::v_head_dim, "v_head_dim", kind::integer(kSize), "Width of a head's value.");
+    r.row<&A::v_head_dim>(kSize, "Width of a head's value.");
     r.required();
-    r.row(&A::dsa_indexer_n_heads, "dsa_indexer_n_heads", kind::integer(kSizeOrNone),
-          "Heads of the indexer that chooses positions (DeepSeek-V3.2); 0: none.");
+    r.row<&A::dsa_indexer_n_heads>(
+        kSizeOrNone, "Heads of the indexer that chooses positions (DeepSeek-V3.2); 0: none.");
     r.omitted_at_default();
-    r.row(&A::dsa_indexer_head_dim, "dsa_indexer_head_dim", kind::integer(kSizeOrNone),
-          "Width of an indexer's head.");
+    r.row<&A::dsa_indexer_head_dim>(kSizeOrNone, "Width of an indexer's head.");
     r.omitted_at_default();
-    return r;
-  }();
-  return record;
+  });
 }
 
 void check_attention(const Model& model, ObjectReader& reader) {
@@ -159,71 +146,57 @@ Record<Model> make_model_record() {
       "sim/model/model.h. A Hugging Face config.json may stand in its place.");
   using M = Model;
   r.file_of({"meshwright.model/1"}, false);
-  r.row(&M::name, "name", kind::text(), "Name of the model; default: that of the file.");
+  r.row<&M::name>("Name of the model; default: that of the file.");
   r.default_from([](M& model, ObjectReader& reader) { model.name = stem_of(reader.file()); });
   r.unread("source", kind::text().schema(), "Where the shape was published.");
-  r.row(&M::num_layers, "num_layers", kind::integer(kLayers), "Transformer layers.");
+  r.row<&M::num_layers>(kLayers, "Transformer layers.");
   r.required();
-  r.row(&M::hidden_size, "hidden_size", kind::integer(kSize), "Width of the hidden state.");
+  r.row<&M::hidden_size>(kSize, "Width of the hidden state.");
   r.required();
-  r.row(&M::ffn_hidden_size, "ffn_hidden_size", kind::integer(kSize),
-        "Width of the MLP; default: 4 times hidden_size.");
+  r.row<&M::ffn_hidden_size>(kSize, "Width of the MLP; default: 4 times hidden_size.");
   r.default_from([](M& model) {
     model.ffn_hidden_size =
         static_cast<int>(std::min(std::int64_t{4} * model.hidden_size, kSize.high));
   });
-  r.row(&M::num_attention_heads, "num_attention_heads", kind::integer(kSizeOrNone),
-        "Query heads; 0: no attention.");
-  r.row(&M::num_query_groups, "num_query_groups", kind::integer(kSizeOrNone),
-        "Key-value heads; default: as many as query heads.");
+  r.row<&M::num_attention_heads>(kSizeOrNone, "Query heads; 0: no attention.");
+  r.row<&M::num_query_groups>(kSizeOrNone, "Key-value heads; default: as many as query heads.");
   r.default_from([](M& model) { model.num_query_groups = model.num_attention_heads; });
-  r.row(&M::kv_channels, "kv_channels", kind::integer(kSizeOrNone),
-        "Width of a head; default: hidden_size / num_attention_heads.");
+  r.row<&M::kv_channels>(kSizeOrNone,
+                         "Width of a head; default: hidden_size / num_attention_heads.");
   r.default_from(set_head_width);
   r.check(check_attention);
-  r.row(&M::vocab_size, "vocab_size", kind::integer(kSizeOrNone),
-        "Tokens of the vocabulary; 0: no embedding and no head.");
-  r.row(&M::max_position_embeddings, "max_position_embeddings", kind::integer(kSizeOrNone),
-        "Rows of the learned position table.");
-  r.row(&M::activation, "activation", kind::choice(kActivationNames), "Activation of the MLP.");
-  r.row(&M::normalization, "normalization", kind::choice(kNormalizationNames), "Norm of a layer.");
-  r.row(&M::position_embedding, "position_embedding", kind::choice(kPositionEmbeddingNames),
-        "How positions enter.");
+  r.row<&M::vocab_size>(kSizeOrNone, "Tokens of the vocabulary; 0: no embedding and no head.");
+  r.row<&M::max_position_embeddings>(kSizeOrNone, "Rows of the learned position table.");
+  r.row<&M::activation>(kActivationNames, "Activation of the MLP.");
+  r.row<&M::normalization>(kNormalizationNames, "Norm of a layer.");
+  r.row<&M::position_embedding>(kPositionEmbeddingNames, "How positions enter.");
   r.check(check_positions);
-  r.row(&M::add_bias_linear, "add_bias_linear", kind::flag(), "Every linear has a bias.");
-  r.row(&M::add_qkv_bias, "add_qkv_bias", kind::flag(),
-        "The linear of queries, keys and values has a bias (Qwen2).");
-  r.row(&M::qk_layernorm, "qk_layernorm", kind::flag(),
-        "Each head's query and key pass a norm (Qwen3).");
-  r.row(&M::qk_layernorm_all_heads, "qk_layernorm_all_heads", kind::flag(),
-        "With qk_layernorm: one norm over all heads, with a weight a column (OLMo 2).");
+  r.row<&M::add_bias_linear>("Every linear has a bias.");
+  r.row<&M::add_qkv_bias>("The linear of queries, keys and values has a bias (Qwen2).");
+  r.row<&M::qk_layernorm>("Each head's query and key pass a norm (Qwen3).");
+  r.row<&M::qk_layernorm_all_heads>(
+      "With qk_layernorm: one norm over all heads, with a weight a column (OLMo 2).");
   r.omitted_at_default();
-  r.row(&M::post_layer_norms, "post_layer_norms", kind::flag(),
-        "A second norm follows attention and MLP (Gemma 2).");
-  r.row(&M::embedding_layer_norm, "embedding_layer_norm", kind::flag(),
-        "A norm follows the embedding (BLOOM).");
-  r.row(&M::parallel_attention_mlp, "parallel_attention_mlp", kind::flag(),
-        "Attention and MLP read the same input (GPT-NeoX, Falcon).");
-  r.row(&M::parallel_shared_layer_norm, "parallel_shared_layer_norm", kind::flag(),
-        "With parallel_attention_mlp: both read it through one norm (Falcon-7B).");
-  r.row(&M::attention_sinks, "attention_sinks", kind::flag(),
-        "Each head has one learned logit more (gpt-oss).");
-  r.row(&M::rotary_mscale, "rotary_mscale", kind::number({0.0, 1e3, true}),
-        "Attention factor of rotated queries and keys (YaRN).");
+  r.row<&M::post_layer_norms>("A second norm follows attention and MLP (Gemma 2).");
+  r.row<&M::embedding_layer_norm>("A norm follows the embedding (BLOOM).");
+  r.row<&M::parallel_attention_mlp>("Attention and MLP read the same input (GPT-NeoX, Falcon).");
+  r.row<&M::parallel_shared_layer_norm>(
+      "With parallel_attention_mlp: both read it through one norm (Falcon-7B).");
+  r.row<&M::attention_sinks>("Each head has one learned logit more (gpt-oss).");
+  r.row<&M::rotary_mscale>(NumberRange{0.0, 1e3, true},
+                           "Attention factor of rotated queries and keys (YaRN).");
   r.omitted_at_default();
-  r.row(&M::activation_func_clamp_value, "activation_func_clamp_value", kind::number({0.0, 1e9}),
-        "The gate is clamped to this before its activation; 0: not.");
-  r.row(&M::tied_embeddings, "tied_embeddings", kind::flag(),
-        "The head uses the embedding's matrix.");
-  r.row(&M::sliding_window, "sliding_window", kind::integer(kSizeOrNone),
-        "Tokens that a query sees; 0: all before it.");
-  r.row(&M::sliding_window_interval, "sliding_window_interval", kind::integer(kLayers),
-        "Of n layers, n - 1 use the window and one sees all; 1: all use it.");
-  r.row(&M::mtp_num_layers, "mtp_num_layers", kind::integer({0, 100'000}),
-        "Layers of multi-token prediction (DeepSeek-V3).");
-  r.row(&M::moe, "moe", kind::optional(kind::object(experts_record)), "");
+  r.row<&M::activation_func_clamp_value>(
+      NumberRange{0.0, 1e9}, "The gate is clamped to this before its activation; 0: not.");
+  r.row<&M::tied_embeddings>("The head uses the embedding's matrix.");
+  r.row<&M::sliding_window>(kSizeOrNone, "Tokens that a query sees; 0: all before it.");
+  r.row<&M::sliding_window_interval>(
+      kLayers, "Of n layers, n - 1 use the window and one sees all; 1: all use it.");
+  r.row<&M::mtp_num_layers>(IntRange{0, 100'000},
+                            "Layers of multi-token prediction (DeepSeek-V3).");
+  r.row<&M::moe>(experts_record);
   r.check(check_layers_of_experts);
-  r.row(&M::mla, "mla", kind::optional(kind::object(latent_attention_record)), "");
+  r.row<&M::mla>(latent_attention_record);
   return r;
 }
 

@@ -11,48 +11,41 @@ namespace meshwright {
 namespace {
 
 const Record<ObservedTerm>& observed_term_record() {
-  static const Record<ObservedTerm> record = [] {
-    Record<ObservedTerm> r("A part of the step's time.");
+  return described([](Record<ObservedTerm>& r) {
+    r.about("A part of the step's time.");
     r.named("ObservedTerm");
-    r.row(&ObservedTerm::kind, "name", kind::choice(kTermNames), "The part.");
-    r.row(&ObservedTerm::time, "seconds", kind::base_amount<Seconds>(),
-          "Median over steps, of the rank that waited least for others.");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&ObservedTerm::kind>("name", kTermNames, "The part.");
+    r.row<&ObservedTerm::time>("seconds",
+                               "Median over steps, of the rank that waited least for others.");
+    r.all_required();
+  });
 }
 
 const Record<CountedTransfer>& counted_transfer_record() {
-  static const Record<CountedTransfer> record = [] {
-    Record<CountedTransfer> r("A transfer as rank 0 counted it.");
+  return described([](Record<CountedTransfer>& r) {
+    r.about("A transfer as rank 0 counted it.");
     r.named("CountedTransfer");
     r.rows_of(transfer_record());
-    r.row(&CountedTransfer::time, "measured_seconds", kind::optional(kind::base_amount<Seconds>()),
-          "All calls of a step, waiting included.");
-    return r;
-  }();
-  return record;
+    r.row<&CountedTransfer::time>("measured_seconds", "All calls of a step, waiting included.");
+  });
 }
 
 const Record<OtherProgram>& other_program_record() {
-  static const Record<OtherProgram> record = [] {
-    Record<OtherProgram> r("Another program that ran on the cores of a trial.");
+  return described([](Record<OtherProgram>& r) {
+    r.about("Another program that ran on the cores of a trial.");
     r.named("OtherProgram");
-    r.row(&OtherProgram::name, "name", kind::text(), "");
-    r.row(&OtherProgram::cores, "cores", kind::number(), "Core seconds a second.");
-    r.row(&OtherProgram::core, "core", kind::integer({.low = -1}),
-          "Last seen on; -1: it used several.");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&OtherProgram::name>();
+    r.row<&OtherProgram::cores>("Core seconds a second.");
+    r.row<&OtherProgram::core>(IntRange{.low = -1}, "Last seen on; -1: it used several.");
+    r.all_required();
+  });
 }
 
 // A time that an older file does not say is the median's.
 void add_step_times(Record<Observation>& r) {
   using O = Observation;
   const auto time = kind::base_amount<Seconds>();
-  r.row(&O::step_time, "step_time_seconds", time, "Median over steps of the slowest rank.")
-      .required();
+  r.row<&O::step_time>("Median over steps of the slowest rank.").required();
   const auto add = [&](Seconds O::*member, std::string_view key, std::string_view about) {
     r.row(member, key, time, about).absent_in_older_files();
     r.default_from([member](O& o) { o.*member = o.step_time; });
@@ -60,21 +53,19 @@ void add_step_times(Record<Observation>& r) {
   add(&O::step_time_p10, "step_time_p10_seconds", "10 % of the steps are as fast.");
   add(&O::step_time_p90, "step_time_p90_seconds", "90 % of the steps are as fast.");
   add(&O::step_time_min, "step_time_min_seconds", "The fastest step.");
-  r.row(&O::step_time_drift, "step_time_drift", kind::number({.low = -1.0}),
-        "Median of the later half of the steps over the earlier's, less 1.")
+  r.row<&O::step_time_drift>(NumberRange{.low = -1.0},
+                             "Median of the later half of the steps over the earlier's, less 1.")
       .absent_in_older_files();
   r.derived<double>("step_time_error", kind::number(), "Standard error of the median, as a share.",
                     step_time_error);
-  r.row(&O::host_time_ratio, "host_time_ratio", kind::optional_number(),
-        "Time of a reference around the steps over its time in the device's profile.");
-  r.row(&O::host_time_reference, "host_time_reference", kind::choice(kHostTimeReferenceNames),
-        "What the ratio was taken with.")
+  r.row<&O::host_time_ratio>(
+      "Time of a reference around the steps over its time in the device's profile.");
+  r.row<&O::host_time_reference>(kHostTimeReferenceNames, "What the ratio was taken with.")
       .omitted_at_default();
-  r.row(&O::other_program, "other_program", kind::optional(kind::object(other_program_record)),
-        "Program outside the trial that used most of the cores; absent: none used much.");
-  r.row(&O::runs, "runs", kind::integer(),
-        "2: the first run was noisy; this is the less noisy one.")
-      .omitted_at_default();
+  r.row<&O::other_program>(
+      other_program_record,
+      "Program outside the trial that used most of the cores; absent: none used much.");
+  r.row<&O::runs>("2: the first run was noisy; this is the less noisy one.").omitted_at_default();
   r.derived<bool>("noisy", kind::flag(), "Median and ranking may be the host's.", is_noisy);
 }
 
@@ -86,42 +77,32 @@ Record<Observation> make_observation_record() {
   r.named("Observation");
   r.derived<std::string>("short_name", kind::text(), "The plan's layout in a line.",
                          [](const O& o) { return short_name(o.layout); });
-  r.row(&O::layout, "layout", layout, "The plan's layout.").required();
-  r.row(&O::run_layout, "run_layout", layout, "What the ranks at hand could run of it.")
+  r.row<&O::layout>(layout_record, "The plan's layout.").required();
+  r.row<&O::run_layout>(layout_record, "What the ranks at hand could run of it.")
       .absent_in_older_files();
   r.default_from([](O& o) { o.run_layout = o.layout; });
-  r.row(&O::run_layers, "run_layers", kind::integer(kFromZero), "Layers that were run.").required();
-  r.row(&O::run_num_moe_experts, "run_num_moe_experts", kind::integer(kFromZero),
-        "Experts of a layer that were run; default: the model's.")
+  r.row<&O::run_layers>(kFromZero, "Layers that were run.").required();
+  r.row<&O::run_num_moe_experts>(kFromZero,
+                                 "Experts of a layer that were run; default: the model's.")
       .omitted_at_default();
-  r.row(&O::run_global_batch_size, "run_global_batch_size", kind::integer(kFromZero),
-        "Sequences of a step that were run; 0: the job's.")
+  r.row<&O::run_global_batch_size>(kFromZero, "Sequences of a step that were run; 0: the job's.")
       .absent_in_older_files();
-  r.row(&O::run_precision, "run_precision", kind::optional(kind::choice(kPrecisionNames)),
-        "Number format that was run; default: the job's.");
-  r.row(&O::ranks, "ranks", kind::integer(kFromZero), "Ranks that ran it.").required();
-  r.row(&O::steps, "steps", kind::integer(kFromZero), "Steps that were timed.").required();
-  r.row(&O::complete, "complete", kind::flag(), "Everything of the plan's layout was run.")
-      .absent_in_older_files();
-  r.row(&O::not_run, "not_run", kind::texts(), "What was not, in words.").absent_in_older_files();
+  r.row<&O::run_precision>(kPrecisionNames, "Number format that was run; default: the job's.");
+  r.row<&O::ranks>(kFromZero, "Ranks that ran it.").required();
+  r.row<&O::steps>(kFromZero, "Steps that were timed.").required();
+  r.row<&O::complete>("Everything of the plan's layout was run.").absent_in_older_files();
+  r.row<&O::not_run>("What was not, in words.").absent_in_older_files();
   add_step_times(r);
-  r.row(&O::terms, "terms", kind::list(observed_term_record), "Parts of the step's time.")
+  r.row<&O::terms>(observed_term_record, "Parts of the step's time.").absent_in_older_files();
+  r.row<&O::counted>(counted_transfer_record, "What rank 0 counted, by collective.")
       .absent_in_older_files();
-  r.row(&O::counted, "counted", kind::list(counted_transfer_record),
-        "What rank 0 counted, by collective.")
+  r.row<&O::peak_memory>("The most that the trial had in use on a rank.").absent_in_older_files();
+  r.row<&O::loss>(kAnyNumber, "Loss after the last step.").absent_in_older_files();
+  r.row<&O::device>("\"cpu\" or \"cuda\".").absent_in_older_files();
+  r.row<&O::mode>(kTrialModeNames, "What was run.").absent_in_older_files();
+  r.row<&O::tokens_per_second>("Tokens of all ranks a second; 0: not measured.")
       .absent_in_older_files();
-  r.row(&O::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(),
-        "The most that the trial had in use on a rank.")
-      .absent_in_older_files();
-  r.row(&O::loss, "loss", kind::number(kAnyNumber), "Loss after the last step.")
-      .absent_in_older_files();
-  r.row(&O::device, "device", kind::text(), "\"cpu\" or \"cuda\".").absent_in_older_files();
-  r.row(&O::mode, "mode", kind::choice(kTrialModeNames), "What was run.").absent_in_older_files();
-  r.row(&O::tokens_per_second, "tokens_per_second", kind::number(),
-        "Tokens of all ranks a second; 0: not measured.")
-      .absent_in_older_files();
-  r.row(&O::failure, "failure", kind::text(), "Why the run ended early; empty: it did not.")
-      .absent_in_older_files();
+  r.row<&O::failure>("Why the run ended early; empty: it did not.").absent_in_older_files();
   return r;
 }
 

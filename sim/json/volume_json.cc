@@ -22,26 +22,20 @@ Record<Transfer> make_transfer_record() {
   const auto amount = kind::base_amount<Bytes>();
   Record<Transfer> r("A collective or send, as one rank of one pipeline stage sees it.");
   r.named("Transfer");
-  r.row(&Transfer::name, "name", lasting_text(), "What is transferred.").required();
-  r.row(&Transfer::group, "group", kind::choice(kGroupNames), "The ranks that take part.")
-      .absent_in_older_files();
-  r.row(&Transfer::collective, "collective", kind::choice(kCollectiveNames), "The collective.")
-      .absent_in_older_files();
-  r.row(&Transfer::phase, "phase", kind::choice(kPhaseNames), "When in a step.")
-      .absent_in_older_files();
-  r.row(&Transfer::group_size, "group_size", kind::integer(), "Ranks of the group.").required();
-  r.row(&Transfer::times_per_step, "times_per_step", kind::number(), "Calls of a rank in a step.")
-      .required();
-  r.row(&Transfer::payload, "payload_bytes", amount, "The array of one call (nccl-tests' S).")
-      .required();
-  r.row(&Transfer::formula, "formula", lasting_text(), "The payload in the field's letters.")
+  r.row<&Transfer::name>(lasting_text(), "What is transferred.").required();
+  r.row<&Transfer::group>(kGroupNames, "The ranks that take part.").absent_in_older_files();
+  r.row<&Transfer::collective>(kCollectiveNames, "The collective.").absent_in_older_files();
+  r.row<&Transfer::phase>(kPhaseNames, "When in a step.").absent_in_older_files();
+  r.row<&Transfer::group_size>("Ranks of the group.").required();
+  r.row<&Transfer::times_per_step>("Calls of a rank in a step.").required();
+  r.row<&Transfer::payload>("The array of one call (nccl-tests' S).").required();
+  r.row<&Transfer::formula>(lasting_text(), "The payload in the field's letters.")
       .absent_in_older_files();
   r.derived<Bytes>("payload_per_step_bytes", amount, "The payloads of all calls.",
                    [](const Transfer& transfer) { return transfer.payload_per_step(); });
   r.derived<Bytes>("sent_per_step_bytes", amount, "What a rank sends in a step.",
                    [](const Transfer& transfer) { return transfer.sent_per_step(); });
-  r.row(&Transfer::overlappable, "overlappable", kind::flag(),
-        "Something else may be computed meanwhile.")
+  r.row<&Transfer::overlappable>("Something else may be computed meanwhile.")
       .absent_in_older_files();
   return r;
 }
@@ -61,14 +55,14 @@ const Record<StageVolume>& stage_volume_record() {
     const auto amount = kind::base_amount<Bytes>();
     Record<StageVolume> r("What one rank of a pipeline stage sends in a step.");
     r.named("StageVolume");
-    r.row(&StageVolume::stage, "stage", kind::integer({.low = 0}), "The stage, from 0.");
+    r.row<&StageVolume::stage>(IntRange{.low = 0}, "The stage, from 0.");
     r.derived<Bytes>("sent_bytes", amount, "What it sends to all groups.",
                      [](const StageVolume& stage) { return stage.sent(); });
     r.derived("sent_by_group_bytes",
               {{"type", "object"}, {"additionalProperties", amount.schema()}}, "The same by group.",
               sent_by_group);
-    r.row(&StageVolume::transfers, "transfers", kind::list(transfer_record),
-          "Every transfer; groups of one rank are left out.");
+    r.row<&StageVolume::transfers>(transfer_record,
+                                   "Every transfer; groups of one rank are left out.");
     return r.all_required();
   }();
   return record;
@@ -80,39 +74,33 @@ Record<Volume> make_volume_record() {
   r.derived<int>(
       "busiest_stage", kind::integer({.low = 0}), "The stage that sends most.",
       [](const Volume& volume) { return volume.stages.empty() ? 0 : volume.busiest().stage; });
-  r.row(&Volume::stages, "stages", kind::list(stage_volume_record), "Each pipeline stage.");
+  r.row<&Volume::stages>(stage_volume_record, "Each pipeline stage.");
   return r.all_required();
 }
 
 Record<PublishedOrders> make_published_orders_record() {
-  const auto amount = kind::base_amount<Bytes>();
   Record<PublishedOrders> r(
       "The published orders of elements moved per batch, beside the bytes that one rank of the "
       "busiest stage sends in a step.");
-  r.row(&PublishedOrders::data_parallel, "data_parallel_elements", kind::number(), "h^2 * l.");
-  r.row(&PublishedOrders::pipeline_parallel, "pipeline_parallel_elements", kind::number(),
-        "b * s * h * l / k.");
-  r.row(&PublishedOrders::tensor_parallel, "tensor_parallel_elements", kind::number(),
-        "b * s * h * l.");
-  r.row(&PublishedOrders::data_exact, "data_sent_bytes", amount, "Sent to data-parallel ranks.");
-  r.row(&PublishedOrders::pipeline_exact, "pipeline_sent_bytes", amount, "Sent to other stages.");
-  r.row(&PublishedOrders::tensor_exact, "tensor_sent_bytes", amount,
-        "Sent to tensor-parallel ranks.");
-  r.row(&PublishedOrders::tensor_exceeds_data, "tensor_exceeds_data", kind::flag(),
-        "Whether the bytes satisfy TP > DP.");
-  r.row(&PublishedOrders::data_exceeds_pipeline, "data_exceeds_pipeline", kind::flag(),
-        "Whether the bytes satisfy DP > PP.");
+  r.row<&PublishedOrders::data_parallel>("data_parallel_elements", "h^2 * l.");
+  r.row<&PublishedOrders::pipeline_parallel>("pipeline_parallel_elements", "b * s * h * l / k.");
+  r.row<&PublishedOrders::tensor_parallel>("tensor_parallel_elements", "b * s * h * l.");
+  r.row<&PublishedOrders::data_exact>("data_sent_bytes", "Sent to data-parallel ranks.");
+  r.row<&PublishedOrders::pipeline_exact>("pipeline_sent_bytes", "Sent to other stages.");
+  r.row<&PublishedOrders::tensor_exact>("tensor_sent_bytes", "Sent to tensor-parallel ranks.");
+  r.row<&PublishedOrders::tensor_exceeds_data>("Whether the bytes satisfy TP > DP.");
+  r.row<&PublishedOrders::data_exceeds_pipeline>("Whether the bytes satisfy DP > PP.");
   return r.all_required();
 }
 
 }  // namespace
 
 Kind<std::string_view> lasting_text() {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     std::string_view& value) { value = lasting(reader.required_string(key)); },
-          .write = [](Json& json, const std::string& key,
-                      const std::string_view& value) { json[key] = value; },
-          .schema = kind::text().schema};
+  return {{.read = [](ObjectReader& reader, const std::string& key,
+                      std::string_view& value) { value = lasting(reader.required_string(key)); },
+           .write = [](Json& json, const std::string& key,
+                       const std::string_view& value) { json[key] = value; },
+           .schema = [base = kind::text()] { return base.schema(); }}};
 }
 
 const Record<Transfer>& transfer_record() {

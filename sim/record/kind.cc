@@ -67,6 +67,56 @@ std::size_t read_choice(ObjectReader& reader, const std::string& key,
 
 Json choice_schema(const std::vector<std::string_view>& names) { return {{"enum", names}}; }
 
+OptionalValue::OptionalValue(std::shared_ptr<const Value> inside, bool writes_null)
+    : inside_(std::move(inside)) {
+  unit = inside_->unit;
+  nullable = writes_null;
+}
+
+void OptionalValue::read(ObjectReader& reader, const std::string& key, void* value) const {
+  inside_->read(reader, key, emplaced(value));
+}
+
+void OptionalValue::write(Json& json, const std::string& key, const void* value) const {
+  const void* inside = held(value);
+  if (inside != nullptr) {
+    inside_->write(json, key, inside);
+  } else if (nullable) {
+    json[key] = nullptr;
+  }
+}
+
+Json OptionalValue::schema() const {
+  return nullable ? or_null(inside_->schema()) : inside_->schema();
+}
+
+void ChoiceValue::read(ObjectReader& reader, const std::string& key, void* value) const {
+  set(value, read_choice(reader, key, names_));
+}
+
+void ChoiceValue::write(Json& json, const std::string& key, const void* value) const {
+  const std::size_t at = place(value);
+  json[key] = at < names_.size() ? names_[at] : "?";
+}
+
+Json ChoiceValue::schema() const { return choice_schema(names_); }
+
+void NamesValue::read(ObjectReader& reader, const std::string& key, void* value) const {
+  clear(value);
+  for (const std::string& word : reader.optional_strings(key)) {
+    const auto found = std::find(names_.begin(), names_.end(), word);
+    if (found == names_.end()) reader.fail_choice(key, word, names_);
+    add(value, static_cast<std::size_t>(found - names_.begin()));
+  }
+}
+
+void NamesValue::write(Json& json, const std::string& key, const void* value) const {
+  Json& list = json[key] = Json::array();
+  for (const std::size_t place : held(value)) list.push_back(names_[place]);
+}
+
+Json NamesValue::schema() const { return {{"type", "array"}, {"items", choice_schema(names_)}}; }
+
 Json or_null(Json schema) {
   const auto type = schema.find("type");
   const bool plain = type != schema.end() && type->is_string() && *type != "object";
@@ -83,20 +133,21 @@ namespace {
 template <typename M>
 Kind<std::vector<M>> list_of(std::string what, std::function<bool(const Json&)> is_one,
                              const Json& items) {
-  return {.read =
-              [what, is_one](ObjectReader& reader, const std::string& key, std::vector<M>& values) {
-                values.clear();
-                for (const Json& one : reader.required_array(key)) {
-                  if (!is_one(one)) reader.fail(key, "must be an array of " + what);
-                  values.push_back(one.get<M>());
-                }
-              },
-          .write = [](Json& json, const std::string& key,
-                      const std::vector<M>& values) { json[key] = values; },
-          .schema =
-              [items] {
-                return Json{{"type", "array"}, {"items", items}};
-              }};
+  return {
+      {.read =
+           [what, is_one](ObjectReader& reader, const std::string& key, std::vector<M>& values) {
+             values.clear();
+             for (const Json& one : reader.required_array(key)) {
+               if (!is_one(one)) reader.fail(key, "must be an array of " + what);
+               values.push_back(one.get<M>());
+             }
+           },
+       .write = [](Json& json, const std::string& key,
+                   const std::vector<M>& values) { json[key] = values; },
+       .schema =
+           [items] {
+             return Json{{"type", "array"}, {"items", items}};
+           }}};
 }
 
 bool is_within(const Json& number, NumberRange range) {
@@ -126,48 +177,48 @@ Kind<std::vector<double>> numbers(NumberRange range) {
 
 Kind<std::vector<std::optional<double>>> numbers_or_null() {
   using Numbers = std::vector<std::optional<double>>;
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, Numbers& values) {
-                values.clear();
-                for (const Json& one : reader.required_array(key)) {
-                  if (!one.is_number() && !one.is_null()) {
-                    reader.fail(key, "must be an array of numbers and null");
-                  }
-                  values.push_back(one.is_null() ? std::optional<double>() : one.get<double>());
-                }
-              },
-          .write =
-              [](Json& json, const std::string& key, const Numbers& values) {
-                Json& list = json[key] = Json::array();
-                for (const std::optional<double>& one : values) {
-                  list.push_back(one ? Json(*one) : Json());
-                }
-              },
-          .schema =
-              [] {
-                return Json{{"type", "array"}, {"items", or_null(number(kAnyNumber).schema())}};
-              }};
+  return {{.read =
+               [](ObjectReader& reader, const std::string& key, Numbers& values) {
+                 values.clear();
+                 for (const Json& one : reader.required_array(key)) {
+                   if (!one.is_number() && !one.is_null()) {
+                     reader.fail(key, "must be an array of numbers and null");
+                   }
+                   values.push_back(one.is_null() ? std::optional<double>() : one.get<double>());
+                 }
+               },
+           .write =
+               [](Json& json, const std::string& key, const Numbers& values) {
+                 Json& list = json[key] = Json::array();
+                 for (const std::optional<double>& one : values) {
+                   list.push_back(one ? Json(*one) : Json());
+                 }
+               },
+           .schema =
+               [] {
+                 return Json{{"type", "array"}, {"items", or_null(number(kAnyNumber).schema())}};
+               }}};
 }
 
 Kind<std::vector<std::pair<std::string, double>>> numbers_by_name(NumberRange range) {
   using Named = std::vector<std::pair<std::string, double>>;
-  return {.read =
-              [range](ObjectReader& reader, const std::string& key, Named& values) {
-                values.clear();
-                for (const auto& [name, value] : reader.member(key).items()) {
-                  if (!is_within(value, range)) reader.fail(key, "must be an object of numbers");
-                  values.emplace_back(name, value.template get<double>());
-                }
-              },
-          .write =
-              [](Json& json, const std::string& key, const Named& values) {
-                Json& object = json[key] = Json::object();
-                for (const auto& [name, value] : values) object[name] = value;
-              },
-          .schema =
-              [range] {
-                return Json{{"type", "object"}, {"additionalProperties", number(range).schema()}};
-              }};
+  return {{.read =
+               [range](ObjectReader& reader, const std::string& key, Named& values) {
+                 values.clear();
+                 for (const auto& [name, value] : reader.member(key).items()) {
+                   if (!is_within(value, range)) reader.fail(key, "must be an object of numbers");
+                   values.emplace_back(name, value.template get<double>());
+                 }
+               },
+           .write =
+               [](Json& json, const std::string& key, const Named& values) {
+                 Json& object = json[key] = Json::object();
+                 for (const auto& [name, value] : values) object[name] = value;
+               },
+           .schema =
+               [range] {
+                 return Json{{"type", "object"}, {"additionalProperties", number(range).schema()}};
+               }}};
 }
 
 Kind<std::vector<std::vector<double>>> number_rows(std::size_t columns) {
@@ -185,48 +236,50 @@ Kind<std::vector<std::vector<double>>> number_rows(std::size_t columns) {
 }
 
 Kind<Json> anything() {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     Json& value) { value = reader.member(key); },
-          .write = [](Json& json, const std::string& key, const Json& value) { json[key] = value; },
-          .schema = [] { return Json::object(); },
-          .nullable = true};
+  return {
+      {.read = [](ObjectReader& reader, const std::string& key,
+                  Json& value) { value = reader.member(key); },
+       .write = [](Json& json, const std::string& key, const Json& value) { json[key] = value; },
+       .schema = [] { return Json::object(); },
+       .nullable = true}};
 }
 
 Kind<int> integer(IntRange range) {
-  return {.read = [range](ObjectReader& reader, const std::string& key,
-                          int& value) { value = reader.required_int(key, range); },
-          .write = [](Json& json, const std::string& key, const int& value) { json[key] = value; },
-          .schema = [range] { return integer_schema(range); }};
+  return {{.read = [range](ObjectReader& reader, const std::string& key,
+                           int& value) { value = reader.required_int(key, range); },
+           .write = [](Json& json, const std::string& key, const int& value) { json[key] = value; },
+           .schema = [range] { return integer_schema(range); }}};
 }
 
 Kind<std::int64_t> wide_integer(IntRange range) {
-  return {.read = [range](ObjectReader& reader, const std::string& key,
-                          std::int64_t& value) { value = reader.required_int(key, range); },
-          .write = [](Json& json, const std::string& key,
-                      const std::int64_t& value) { json[key] = value; },
-          .schema = [range] { return integer_schema(range); }};
+  return {{.read = [range](ObjectReader& reader, const std::string& key,
+                           std::int64_t& value) { value = reader.required_int(key, range); },
+           .write = [](Json& json, const std::string& key,
+                       const std::int64_t& value) { json[key] = value; },
+           .schema = [range] { return integer_schema(range); }}};
 }
 
 Kind<std::int64_t> count() {
-  return {.read =
-              [](ObjectReader& reader, const std::string& key, std::int64_t& value) {
-                constexpr NumberRange kWhole{.low = 0.0, .high = 9e15};  // a double counts to there
-                value = static_cast<std::int64_t>(reader.required_number(key, kWhole));
-              },
-          .write = [](Json& json, const std::string& key,
-                      const std::int64_t& value) { json[key] = value; },
-          .schema =
-              [] {
-                return Json{{"type", "integer"}, {"minimum", 0}};
-              }};
+  return {{.read =
+               [](ObjectReader& reader, const std::string& key, std::int64_t& value) {
+                 constexpr NumberRange kWhole{.low = 0.0,
+                                              .high = 9e15};  // a double counts to there
+                 value = static_cast<std::int64_t>(reader.required_number(key, kWhole));
+               },
+           .write = [](Json& json, const std::string& key,
+                       const std::int64_t& value) { json[key] = value; },
+           .schema =
+               [] {
+                 return Json{{"type", "integer"}, {"minimum", 0}};
+               }}};
 }
 
 Kind<double> number(NumberRange range) {
   return {
-      .read = [range](ObjectReader& reader, const std::string& key,
-                      double& value) { value = reader.required_number(key, range); },
-      .write = [](Json& json, const std::string& key, const double& value) { json[key] = value; },
-      .schema = [range] { return number_schema(range); }};
+      {.read = [range](ObjectReader& reader, const std::string& key,
+                       double& value) { value = reader.required_number(key, range); },
+       .write = [](Json& json, const std::string& key, const double& value) { json[key] = value; },
+       .schema = [range] { return number_schema(range); }}};
 }
 
 Kind<double> fraction(bool may_be_none) {
@@ -234,55 +287,56 @@ Kind<double> fraction(bool may_be_none) {
 }
 
 Kind<std::optional<double>> stated_number() {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     std::optional<double>& value) { value = reader.stated_number(key); },
-          .write = [](Json& json, const std::string& key,
-                      const std::optional<double>& value) { json[key] = value.value_or(0.0); },
-          .schema = [] { return number_schema({}); }};
+  return {{.read = [](ObjectReader& reader, const std::string& key,
+                      std::optional<double>& value) { value = reader.stated_number(key); },
+           .write = [](Json& json, const std::string& key,
+                       const std::optional<double>& value) { json[key] = value.value_or(0.0); },
+           .schema = [] { return number_schema({}); }}};
 }
 
 Kind<std::optional<double>> optional_number(NumberRange range) { return optional(number(range)); }
 Kind<std::optional<int>> optional_integer(IntRange range) { return optional(integer(range)); }
 
 Kind<bool> flag() {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     bool& value) { value = reader.optional_bool(key, value); },
-          .write = [](Json& json, const std::string& key, const bool& value) { json[key] = value; },
-          .schema =
-              [] {
-                return Json{{"type", "boolean"}};
-              }};
+  return {
+      {.read = [](ObjectReader& reader, const std::string& key,
+                  bool& value) { value = reader.optional_bool(key, value); },
+       .write = [](Json& json, const std::string& key, const bool& value) { json[key] = value; },
+       .schema =
+           [] {
+             return Json{{"type", "boolean"}};
+           }}};
 }
 
 Kind<std::string> text() {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     std::string& value) { value = reader.required_string(key); },
-          .write = [](Json& json, const std::string& key,
-                      const std::string& value) { json[key] = value; },
-          .schema =
-              [] {
-                return Json{{"type", "string"}};
-              }};
+  return {{.read = [](ObjectReader& reader, const std::string& key,
+                      std::string& value) { value = reader.required_string(key); },
+           .write = [](Json& json, const std::string& key,
+                       const std::string& value) { json[key] = value; },
+           .schema =
+               [] {
+                 return Json{{"type", "string"}};
+               }}};
 }
 
 Kind<std::vector<std::string>> texts() {
-  return {.read = [](ObjectReader& reader, const std::string& key,
-                     std::vector<std::string>& value) { value = reader.optional_strings(key); },
-          .write = [](Json& json, const std::string& key,
-                      const std::vector<std::string>& value) { json[key] = value; },
-          .schema =
-              [] {
-                return Json{{"type", "array"}, {"items", {{"type", "string"}}}};
-              }};
+  return {{.read = [](ObjectReader& reader, const std::string& key,
+                      std::vector<std::string>& value) { value = reader.optional_strings(key); },
+           .write = [](Json& json, const std::string& key,
+                       const std::vector<std::string>& value) { json[key] = value; },
+           .schema =
+               [] {
+                 return Json{{"type", "array"}, {"items", {{"type", "string"}}}};
+               }}};
 }
 
 Kind<double> amount_in(const Unit& unit, NumberRange range) {
-  return {.read = [unit, range](ObjectReader& reader, const std::string& key,
-                                double& value) { value = read_amount(reader, key, unit, range); },
-          .write = [unit](Json& json, const std::string& key,
-                          const double& value) { write_amount(json, key, value, unit); },
-          .schema = [range] { return number_schema(range); },
-          .unit = unit};
+  return {{.read = [unit, range](ObjectReader& reader, const std::string& key,
+                                 double& value) { value = read_amount(reader, key, unit, range); },
+           .write = [unit](Json& json, const std::string& key,
+                           const double& value) { write_amount(json, key, value, unit); },
+           .schema = [range] { return number_schema(range); },
+           .unit = unit}};
 }
 
 }  // namespace kind

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,17 +34,140 @@ inline constexpr Unit kTeraflops{"_tflops", 1e12, "_flops_per_s"};
 inline constexpr Unit kMicroseconds{"_us", 1e6, "_seconds"};
 inline constexpr Unit kNanoseconds{"_ns", 1e9, "_seconds"};
 
-template <typename M>
-struct Kind {
+// How a value is read, written and described, for the engine that walks rows: it knows the value's
+// address and not its type. Compiled once a type, not once a row.
+class Value {
+ public:
+  Value() = default;
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  virtual ~Value() = default;
+
   // Reads the key's value over `value`; the key is there. Throws InputError.
-  std::function<void(ObjectReader& reader, const std::string& key, M& value)> read;
-  std::function<void(Json& json, const std::string& key, const M& value)> write;
+  virtual void read(ObjectReader& reader, const std::string& key, void* value) const = 0;
+  virtual void write(Json& json, const std::string& key, const void* value) const = 0;
   // The JSON Schema of the value.
-  std::function<Json()> schema;
+  [[nodiscard]] virtual Json schema() const = 0;
+  virtual void assign(void* to, const void* from) const = 0;
+
   // An amount's unit: the key gets its suffix, or that of the base unit.
   std::optional<Unit> unit{};
   // A file may say null; then the value stays as it is.
   bool nullable = false;
+};
+
+// A Value whose type is known to the compiler.
+template <typename M>
+class Kind {
+ public:
+  struct Functions {
+    std::function<void(ObjectReader& reader, const std::string& key, M& value)> read{};
+    std::function<void(Json& json, const std::string& key, const M& value)> write{};
+    std::function<Json()> schema{};
+    std::optional<Unit> unit{};
+    bool nullable = false;
+  };
+  // NOLINTNEXTLINE(google-explicit-constructor): a kind is often said by its three functions.
+  Kind(Functions functions) : Kind(std::make_shared<OfFunctions>(std::move(functions))) {}
+  explicit Kind(std::shared_ptr<const Value> value) : value_(std::move(value)) {}
+
+  [[nodiscard]] const std::shared_ptr<const Value>& value() const { return value_; }
+  void read(ObjectReader& reader, const std::string& key, M& value) const {
+    value_->read(reader, key, &value);
+  }
+  void write(Json& json, const std::string& key, const M& value) const {
+    value_->write(json, key, &value);
+  }
+  [[nodiscard]] Json schema() const { return value_->schema(); }
+  // The same kind, but for the functions that `other` has.
+  [[nodiscard]] Kind with(Functions other) const {
+    const auto base = value_;
+    if (!other.read) {
+      other.read = [base](ObjectReader& reader, const std::string& key, M& value) {
+        base->read(reader, key, &value);
+      };
+    }
+    if (!other.write) {
+      other.write = [base](Json& json, const std::string& key, const M& value) {
+        base->write(json, key, &value);
+      };
+    }
+    if (!other.schema) other.schema = [base] { return base->schema(); };
+    if (!other.unit) other.unit = base->unit;
+    other.nullable = other.nullable || base->nullable;
+    return Kind(std::move(other));
+  }
+
+ private:
+  struct OfFunctions final : Value {
+    explicit OfFunctions(Functions said) : functions(std::move(said)) {
+      unit = functions.unit;
+      nullable = functions.nullable;
+    }
+    void read(ObjectReader& reader, const std::string& key, void* value) const override {
+      functions.read(reader, key, *static_cast<M*>(value));
+    }
+    void write(Json& json, const std::string& key, const void* value) const override {
+      functions.write(json, key, *static_cast<const M*>(value));
+    }
+    Json schema() const override { return functions.schema(); }
+    void assign(void* to, const void* from) const override {
+      *static_cast<M*>(to) = *static_cast<const M*>(from);
+    }
+    Functions functions;
+  };
+
+  std::shared_ptr<const Value> value_;
+};
+
+// Values whose shape is known and whose type is not: what they do is compiled once, in kind.cc. The
+// classes of their types say where a part of the value is.
+class OptionalValue : public Value {
+ public:
+  OptionalValue(std::shared_ptr<const Value> inside, bool writes_null);
+  void read(ObjectReader& reader, const std::string& key, void* value) const final;
+  void write(Json& json, const std::string& key, const void* value) const final;
+  [[nodiscard]] Json schema() const final;
+
+ protected:
+  virtual void* emplaced(void* value) const = 0;
+  virtual const void* held(const void* value) const = 0;  // null: none
+
+ private:
+  std::shared_ptr<const Value> inside_;
+};
+
+// One of a table's names.
+class ChoiceValue : public Value {
+ public:
+  explicit ChoiceValue(std::vector<std::string_view> names) : names_(std::move(names)) {}
+  void read(ObjectReader& reader, const std::string& key, void* value) const final;
+  void write(Json& json, const std::string& key, const void* value) const final;
+  [[nodiscard]] Json schema() const final;
+
+ protected:
+  virtual void set(void* value, std::size_t place) const = 0;
+  virtual std::size_t place(const void* value) const = 0;  // past the end: it has no name
+
+ private:
+  std::vector<std::string_view> names_;
+};
+
+// Some of a table's names, as an array: bits, or a list.
+class NamesValue : public Value {
+ public:
+  explicit NamesValue(std::vector<std::string_view> names) : names_(std::move(names)) {}
+  void read(ObjectReader& reader, const std::string& key, void* value) const final;
+  void write(Json& json, const std::string& key, const void* value) const final;
+  [[nodiscard]] Json schema() const final;
+
+ protected:
+  virtual void clear(void* value) const = 0;
+  virtual void add(void* value, std::size_t place) const = 0;
+  virtual std::vector<std::size_t> held(const void* value) const = 0;
+
+ private:
+  std::vector<std::string_view> names_;
 };
 
 // The place of a value's name among `names`. Throws InputError that names the nearest.
@@ -95,162 +219,260 @@ Kind<Json> anything();
 // back to the same bits, else in base units (rate_bytes_per_s, latency_seconds). Both are read, so
 // that a measured profile reloads exactly.
 Kind<double> amount_in(const Unit& unit, NumberRange range);
+
+// An amount, read and written as its number in base units.
+template <typename Q>
+Kind<Q> of_number(const Kind<double>& number) {
+  struct OfNumber final : Value {
+    explicit OfNumber(const std::shared_ptr<const Value>& of) : number(of) { unit = of->unit; }
+    void read(ObjectReader& reader, const std::string& key, void* value) const override {
+      double read = static_cast<Q*>(value)->value();
+      number->read(reader, key, &read);
+      *static_cast<Q*>(value) = Q(read);
+    }
+    void write(Json& json, const std::string& key, const void* value) const override {
+      const double written = static_cast<const Q*>(value)->value();
+      number->write(json, key, &written);
+    }
+    Json schema() const override { return number->schema(); }
+    void assign(void* to, const void* from) const override {
+      *static_cast<Q*>(to) = *static_cast<const Q*>(from);
+    }
+    std::shared_ptr<const Value> number;
+  };
+  return Kind<Q>(std::make_shared<OfNumber>(number.value()));
+}
 template <typename Q>
 Kind<Q> amount(const Unit& unit, NumberRange range = kNotNegative) {
-  const Kind<double> base = amount_in(unit, range);
-  return {.read =
-              [base](ObjectReader& reader, const std::string& key, Q& value) {
-                double read = value.value();
-                base.read(reader, key, read);
-                value = Q(read);
-              },
-          .write = [base](Json& json, const std::string& key,
-                          const Q& value) { base.write(json, key, value.value()); },
-          .schema = base.schema,
-          .unit = unit};
+  return of_number<Q>(amount_in(unit, range));
 }
 // An amount in base units under a key that says so ("amount_bytes").
 template <typename Q>
 Kind<Q> base_amount(NumberRange range = kNotNegative) {
-  return {.read = [range](ObjectReader& reader, const std::string& key,
-                          Q& value) { value = Q(reader.required_number(key, range)); },
-          .write = [](Json& json, const std::string& key,
-                      const Q& value) { json[key] = value.value(); },
-          .schema = number(range).schema};
+  return of_number<Q>(number(range));
 }
 
 // One of a table's names (enum_names.h).
 template <typename Enum, std::size_t N>
 Kind<Enum> choice(const std::array<EnumName<Enum>, N>& names) {
-  return {.read =
-              [names](ObjectReader& reader, const std::string& key, Enum& value) {
-                value = names[read_choice(reader, key, words_of_names(names))].value;
-              },
-          .write = [names](Json& json, const std::string& key,
-                           const Enum& value) { json[key] = name_in(names, value); },
-          .schema = [names] { return choice_schema(words_of_names(names)); }};
+  struct OfEnum final : ChoiceValue {
+    explicit OfEnum(const std::array<EnumName<Enum>, N>& names)
+        : ChoiceValue(words_of_names(names)), table(names) {}
+    void set(void* value, std::size_t place) const override {
+      *static_cast<Enum*>(value) = table[place].value;
+    }
+    std::size_t place(const void* value) const override {
+      std::size_t i = 0;
+      while (i < N && table[i].value != *static_cast<const Enum*>(value)) ++i;
+      return i;
+    }
+    void assign(void* to, const void* from) const override {
+      *static_cast<Enum*>(to) = *static_cast<const Enum*>(from);
+    }
+    std::array<EnumName<Enum>, N> table;
+  };
+  return Kind<Enum>(std::make_shared<OfEnum>(names));
 }
 
+// One of some names: `place_of` gives the place of a value's name, `at` the value of a place.
+template <typename M, typename PlaceOf, typename At>
+Kind<M> named(std::vector<std::string_view> names, PlaceOf place_of, At at) {
+  struct OfName final : ChoiceValue {
+    OfName(std::vector<std::string_view> names, PlaceOf to_place, At from_place)
+        : ChoiceValue(std::move(names)), place_of(to_place), at(from_place) {}
+    void set(void* value, std::size_t place) const override { *static_cast<M*>(value) = at(place); }
+    std::size_t place(const void* value) const override {
+      return place_of(*static_cast<const M*>(value));
+    }
+    void assign(void* to, const void* from) const override {
+      *static_cast<M*>(to) = *static_cast<const M*>(from);
+    }
+    PlaceOf place_of;
+    At at;
+  };
+  return Kind<M>(std::make_shared<OfName>(std::move(names), place_of, at));
+}
+
+// Values of M, read and written as those of another kind: `to` makes such a value, `from` an M.
+template <typename M, typename N, typename To, typename From>
+Kind<M> as(const Kind<N>& other, To to, From from) {
+  return {{.read =
+               [other, from](ObjectReader& reader, const std::string& key, M& value) {
+                 N read{};
+                 other.read(reader, key, read);
+                 value = from(std::move(read));
+               },
+           .write = [other, to](Json& json, const std::string& key,
+                                const M& value) { other.write(json, key, to(value)); },
+           .schema = [other] { return other.schema(); }}};
+}
+
+template <typename M>
+Kind<std::optional<M>> optional_or_null(const Kind<M>& kind, bool writes_null) {
+  struct OfOptional final : OptionalValue {
+    using OptionalValue::OptionalValue;
+    void* emplaced(void* value) const override {
+      return &static_cast<std::optional<M>*>(value)->emplace();
+    }
+    const void* held(const void* value) const override {
+      const auto& held = *static_cast<const std::optional<M>*>(value);
+      return held ? &*held : nullptr;
+    }
+    void assign(void* to, const void* from) const override {
+      *static_cast<std::optional<M>*>(to) = *static_cast<const std::optional<M>*>(from);
+    }
+  };
+  return Kind<std::optional<M>>(std::make_shared<OfOptional>(kind.value(), writes_null));
+}
 // A kind's value or none; none is not written.
 template <typename M>
 Kind<std::optional<M>> optional(const Kind<M>& kind) {
-  return {.read =
-              [kind](ObjectReader& reader, const std::string& key, std::optional<M>& value) {
-                M read{};
-                kind.read(reader, key, read);
-                value = std::move(read);
-              },
-          .write =
-              [kind](Json& json, const std::string& key, const std::optional<M>& value) {
-                if (value) kind.write(json, key, *value);
-              },
-          .schema = kind.schema,
-          .unit = kind.unit};
+  return optional_or_null(kind, false);
 }
-
 // A kind's value or none; none is written as null.
 template <typename M>
 Kind<std::optional<M>> nullable(const Kind<M>& kind) {
-  Kind<std::optional<M>> made = optional(kind);
-  made.write = [kind](Json& json, const std::string& key, const std::optional<M>& value) {
-    if (value) return kind.write(json, key, *value);
-    json[key] = nullptr;
-  };
-  made.schema = [kind] { return or_null(kind.schema()); };
-  made.nullable = true;
-  return made;
+  return optional_or_null(kind, true);
 }
 
 // An amount in base units for each name of a table, as an object.
 template <typename Q, typename Enum, std::size_t N>
 Kind<std::array<Q, N>> amount_by_name(const std::array<EnumName<Enum>, N>& names) {
-  return {.read =
-              [names](ObjectReader& reader, const std::string& key, std::array<Q, N>& values) {
-                ObjectReader inside = reader.required_object(key);
-                for (const auto& [which, name] : names) {
-                  values[static_cast<std::size_t>(which)] = Q(inside.required_number(name));
-                }
-                inside.finish();
-              },
-          .write =
-              [names](Json& json, const std::string& key, const std::array<Q, N>& values) {
-                Json& object = json[key] = Json::object();
-                for (const auto& [which, name] : names) {
-                  object[std::string(name)] = values[static_cast<std::size_t>(which)].value();
-                }
-              },
-          .schema =
-              [names] {
-                Json properties = Json::object();
-                for (const auto& entry : names) {
-                  properties[std::string(entry.name)] = number().schema();
-                }
-                return Json{{"type", "object"},
-                            {"required", words_of_names(names)},
-                            {"properties", properties},
-                            {"additionalProperties", false}};
-              }};
+  return {{.read =
+               [names](ObjectReader& reader, const std::string& key, std::array<Q, N>& values) {
+                 ObjectReader inside = reader.required_object(key);
+                 for (const auto& [which, name] : names) {
+                   values[static_cast<std::size_t>(which)] = Q(inside.required_number(name));
+                 }
+                 inside.finish();
+               },
+           .write =
+               [names](Json& json, const std::string& key, const std::array<Q, N>& values) {
+                 Json& object = json[key] = Json::object();
+                 for (const auto& [which, name] : names) {
+                   object[std::string(name)] = values[static_cast<std::size_t>(which)].value();
+                 }
+               },
+           .schema =
+               [names] {
+                 Json properties = Json::object();
+                 for (const auto& entry : names) {
+                   properties[std::string(entry.name)] = number().schema();
+                 }
+                 return Json{{"type", "object"},
+                             {"required", words_of_names(names)},
+                             {"properties", properties},
+                             {"additionalProperties", false}};
+               }}};
 }
 
 // A number for each name of a table, as an object. Names that are not there keep their number.
 template <typename Enum, std::size_t N>
 Kind<std::array<int, N>> integer_by_name(const std::array<EnumName<Enum>, N>& names,
                                          IntRange range) {
-  return {
-      .read =
-          [names, range](ObjectReader& reader, const std::string& key, std::array<int, N>& values) {
-            ObjectReader inside = reader.required_object(key);
-            for (const auto& [which, name] : names) {
-              int& value = values[static_cast<std::size_t>(which)];
-              value = inside.optional_int(name, value, range);
-            }
-            inside.finish();
-          },
-      .write =
-          [names](Json& json, const std::string& key, const std::array<int, N>& values) {
-            Json& object = json[key] = Json::object();
-            for (const auto& [which, name] : names) {
-              object[std::string(name)] = values[static_cast<std::size_t>(which)];
-            }
-          },
-      .schema =
-          [names, range] {
-            Json properties = Json::object();
-            for (const auto& entry : names) {
-              properties[std::string(entry.name)] = integer(range).schema();
-            }
-            return Json{
-                {"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
-          }};
+  return {{.read =
+               [names, range](ObjectReader& reader, const std::string& key,
+                              std::array<int, N>& values) {
+                 ObjectReader inside = reader.required_object(key);
+                 for (const auto& [which, name] : names) {
+                   int& value = values[static_cast<std::size_t>(which)];
+                   value = inside.optional_int(name, value, range);
+                 }
+                 inside.finish();
+               },
+           .write =
+               [names](Json& json, const std::string& key, const std::array<int, N>& values) {
+                 Json& object = json[key] = Json::object();
+                 for (const auto& [which, name] : names) {
+                   object[std::string(name)] = values[static_cast<std::size_t>(which)];
+                 }
+               },
+           .schema =
+               [names, range] {
+                 Json properties = Json::object();
+                 for (const auto& entry : names) {
+                   properties[std::string(entry.name)] = integer(range).schema();
+                 }
+                 return Json{{"type", "object"},
+                             {"properties", properties},
+                             {"additionalProperties", false}};
+               }}};
 }
 
-// The names of a table that hold, as an array.
+// Some names of a table: `Access` has clear(M&), add(M&, place) and held(const M&), the places.
+template <typename M, typename Access, typename Names>
+Kind<M> some_names(const Names& names) {
+  struct OfNames final : NamesValue {
+    explicit OfNames(const Names& names) : NamesValue(words_of_names(names)), access{names} {}
+    void clear(void* value) const override { access.clear(*static_cast<M*>(value)); }
+    void add(void* value, std::size_t place) const override {
+      access.add(*static_cast<M*>(value), place);
+    }
+    std::vector<std::size_t> held(const void* value) const override {
+      std::vector<std::size_t> places;
+      access.held(*static_cast<const M*>(value), places);
+      return places;
+    }
+    void assign(void* to, const void* from) const override {
+      *static_cast<M*>(to) = *static_cast<const M*>(from);
+    }
+    Access access;
+  };
+  return Kind<M>(std::make_shared<OfNames>(names));
+}
+
+// The names of a table that hold.
 template <typename Enum, std::size_t N>
 Kind<std::array<bool, N>> set_of_names(const std::array<EnumName<Enum>, N>& names) {
-  return {.read =
-              [names](ObjectReader& reader, const std::string& key, std::array<bool, N>& values) {
-                values.fill(false);
-                for (const std::string& word : reader.optional_strings(key)) {
-                  const auto found =
-                      std::find_if(names.begin(), names.end(),
-                                   [&](const auto& entry) { return entry.name == word; });
-                  if (found == names.end()) {
-                    reader.fail_choice(key, word, words_of_names(names));
-                  }
-                  values[static_cast<std::size_t>(found->value)] = true;
-                }
-              },
-          .write =
-              [names](Json& json, const std::string& key, const std::array<bool, N>& values) {
-                Json& list = json[key] = Json::array();
-                for (const auto& [which, name] : names) {
-                  if (values[static_cast<std::size_t>(which)]) list.push_back(name);
-                }
-              },
-          .schema =
-              [names] {
-                return Json{{"type", "array"}, {"items", choice_schema(words_of_names(names))}};
-              }};
+  struct Flags {
+    std::array<EnumName<Enum>, N> names;
+    void clear(std::array<bool, N>& flags) const { flags.fill(false); }
+    void add(std::array<bool, N>& flags, std::size_t place) const {
+      flags[static_cast<std::size_t>(names[place].value)] = true;
+    }
+    void held(const std::array<bool, N>& flags, std::vector<std::size_t>& places) const {
+      for (std::size_t i = 0; i < N; ++i) {
+        if (flags[static_cast<std::size_t>(names[i].value)]) places.push_back(i);
+      }
+    }
+  };
+  return some_names<std::array<bool, N>, Flags>(names);
+}
+
+// The names of the bits that are set.
+template <typename Bit, std::size_t N>
+Kind<unsigned> bits_by_name(const std::array<EnumName<Bit>, N>& names) {
+  struct Bits {
+    std::array<EnumName<Bit>, N> names;
+    void clear(unsigned& bits) const { bits = 0; }
+    void add(unsigned& bits, std::size_t place) const { bits |= names[place].value; }
+    void held(unsigned bits, std::vector<std::size_t>& places) const {
+      for (std::size_t i = 0; i < N; ++i) {
+        if ((bits & names[i].value) != 0) places.push_back(i);
+      }
+    }
+  };
+  return some_names<unsigned, Bits>(names);
+}
+
+// A list of a table's names, in its own order.
+template <typename Enum, std::size_t N>
+Kind<std::vector<Enum>> list_of_names(const std::array<EnumName<Enum>, N>& names) {
+  struct List {
+    std::array<EnumName<Enum>, N> names;
+    void clear(std::vector<Enum>& list) const { list.clear(); }
+    void add(std::vector<Enum>& list, std::size_t place) const {
+      list.push_back(names[place].value);
+    }
+    void held(const std::vector<Enum>& list, std::vector<std::size_t>& places) const {
+      for (const Enum value : list) {
+        std::size_t i = 0;
+        while (i + 1 < N && names[i].value != value) ++i;
+        places.push_back(i);
+      }
+    }
+  };
+  return some_names<std::vector<Enum>, List>(names);
 }
 
 }  // namespace kind

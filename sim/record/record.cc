@@ -101,32 +101,69 @@ Json beyond(const Json& all, const Json& common) {
   return said;
 }
 
-bool Rows::same(const Access& value, const void* a, const void* b) {
-  Json of_a = Json::object(), of_b = Json::object();
-  value.write(of_a, "", a);
-  value.write(of_b, "", b);
-  return of_a == of_b;
+Json written_alone(const Value& value, const void* written) {
+  Json json = Json::object();
+  value.write(json, "", written);
+  return json.empty() ? Json() : json.front();
 }
 
-namespace {
+void ObjectValue::read(ObjectReader& reader, const std::string& key, void* value) const {
+  ObjectReader inside = reader.required_object(key);
+  rows().read(inside, value);
+}
 
-// The value of a part of a record.
-struct PartAccess final : Rows::Access {
-  PartAccess(Rows::Part of, Rows::Value inside) : part(std::move(of)), value(std::move(inside)) {}
-  void read(ObjectReader& reader, const std::string& key, void* record) const override {
-    value->read(reader, key, part(record));
-  }
-  void write(Json& json, const std::string& key, const void* record) const override {
-    value->write(json, key, part(const_cast<void*>(record)));
-  }
-  void assign(void* to, const void* from) const override {
-    value->assign(part(to), part(const_cast<void*>(from)));
-  }
-  Rows::Part part;
-  Rows::Value value;
-};
+void ObjectValue::write(Json& json, const std::string& key, const void* value) const {
+  json[key] = rows().write(value);
+}
 
-}  // namespace
+Json ObjectValue::schema() const { return rows().schema(); }
+
+void ListValue::read(ObjectReader& reader, const std::string& key, void* value) const {
+  clear(value);
+  const Json& array = reader.required_array(key);
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    ObjectReader inside(array[i], reader.file(), reader.pointer_to(key) + "/" + std::to_string(i));
+    rows().read(inside, append(value));
+  }
+}
+
+void ListValue::write(Json& json, const std::string& key, const void* value) const {
+  Json& array = json[key] = Json::array();
+  for (std::size_t i = 0; i < size(value); ++i) array.push_back(rows().write(at(value, i)));
+}
+
+Json ListValue::schema() const { return {{"type", "array"}, {"items", rows().schema()}}; }
+
+// A member as a row writes it: "" with its unit's suffix, and the value; empty: it is not written.
+Json Rows::Row::written(const std::string& name, const void* record) const {
+  Json json = Json::object();
+  value->write(json, name, part(const_cast<void*>(record)));
+  return json;
+}
+
+void Rows::add(std::string_view key, std::shared_ptr<const Value> value, Part part,
+               std::string_view about_row) {
+  Row& made = rows.emplace_back();
+  made.key = key;
+  made.value = std::move(value);
+  made.part = std::move(part);
+  made.about = about_row;
+  made.schema = [value = made.value] { return value->schema(); };
+}
+
+void Rows::add_unread(std::string_view key, std::function<Json()> schema,
+                      std::string_view about_row) {
+  Row& made = rows.emplace_back();
+  made.key = key;
+  made.about = about_row;
+  made.schema = std::move(schema);
+}
+
+void Rows::omit_at_default(const void* (*plain)()) {
+  last().written_if = [row = last(), plain](const void* record) {
+    return row.written("", record) != row.written("", plain());
+  };
+}
 
 void Rows::add(const Rows& base, const Part& part, const Test& only_if) {
   // A function of the part as one of the record.
@@ -136,7 +173,9 @@ void Rows::add(const Rows& base, const Part& part, const Test& only_if) {
   };
   for (const Row& row : base.rows) {
     Row& made = rows.emplace_back(row);
-    if (row.value) made.value = std::make_shared<const PartAccess>(part, row.value);
+    if (row.part) {
+      made.part = [part, inside = row.part](void* record) { return inside(part(record)); };
+    }
     made.exists_if = only_if;
     if (row.exists_if) {
       made.exists_if = [only_if, exists_if = of_record(row.exists_if)](const void* record) {
@@ -171,10 +210,10 @@ void Rows::read(ObjectReader& reader, void* record) const {
       row.check(record, reader);
     } else if (!row.value) {
       unread.push_back(row.key);
-    } else if (says(reader, row.key, row.unit)) {
-      row.value->read(reader, row.key, record);
-    } else if (row.required && !row.may_lack && !(row.nullable && reader.is_null(row.key))) {
-      fail_missing(reader, row.key, row.unit);
+    } else if (says(reader, row.key, row.value->unit)) {
+      row.value->read(reader, row.key, row.part(record));
+    } else if (row.required && !row.may_lack && !(row.value->nullable && reader.is_null(row.key))) {
+      fail_missing(reader, row.key, row.value->unit);
     } else if (row.complete) {
       row.complete(record, reader);
     }
@@ -188,7 +227,7 @@ Json Rows::write(const void* record) const {
   for (const Row& row : rows) {
     if (row.exists_if && !row.exists_if(record)) continue;
     if (row.written_if && !row.written_if(record)) continue;
-    if (row.value) row.value->write(json, row.key, record);
+    if (row.value) row.value->write(json, row.key, row.part(const_cast<void*>(record)));
     if (!row.derive) continue;
     const Json said = row.derive(record);
     if (!said.is_null()) json[row.key] = said;
@@ -199,10 +238,9 @@ Json Rows::write(const void* record) const {
 std::vector<RowDifference> Rows::differences(const void* a, const void* b) const {
   std::vector<RowDifference> found;
   for (const Row& row : rows) {
-    if (!row.value || same(*row.value, a, b)) continue;
-    Json of_a = Json::object(), of_b = Json::object();
-    row.value->write(of_a, row.key, a);
-    row.value->write(of_b, row.key, b);
+    if (!row.value) continue;
+    const Json of_a = row.written("", a), of_b = row.written("", b);
+    if (of_a == of_b) continue;
     const auto value = [](const Json& json) { return json.empty() ? Json() : json.front(); };
     found.push_back({row.key, value(of_a), value(of_b)});
   }
@@ -218,7 +256,7 @@ void Rows::overlay(void* record, const void* given, const std::vector<std::strin
     if (row.check) {
       row.check(record, reader);
     } else if (row.value && std::find(keys.begin(), keys.end(), row.key) != keys.end()) {
-      row.value->assign(record, given);
+      row.value->assign(row.part(record), row.part(const_cast<void*>(given)));
     } else if (row.complete) {
       row.complete(record, reader);
     }
@@ -234,7 +272,8 @@ Json Rows::schema() const {
   }
   for (const Row& row : rows) {
     if (!row.schema) continue;
-    known.push_back({row.key, row.unit, row.schema(), row.about, row.required && !row.exists_if});
+    const std::optional<Unit> unit = row.value ? row.value->unit : std::nullopt;
+    known.push_back({row.key, unit, row.schema(), row.about, row.required && !row.exists_if});
   }
   Json made = object_schema(known, about);
   if (!name.empty()) made["title"] = name;

@@ -13,10 +13,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "sim/record/kind.h"
+#include "sim/record/kind_for.h"
 
 namespace meshwright {
 
@@ -47,38 +49,35 @@ struct RowDifference {
 class Rows {
  public:
   using Test = std::function<bool(const void*)>;
-  // A part of a record, from the record.
+  // From a record to one of its parts: a member, or what holds some.
   using Part = std::function<void*(void*)>;
-
-  // Access from a row to its value.
-  struct Access {
-    virtual ~Access() = default;
-    virtual void read(ObjectReader& reader, const std::string& key, void* record) const = 0;
-    virtual void write(Json& json, const std::string& key, const void* record) const = 0;
-    virtual void assign(void* to, const void* from) const = 0;
-  };
-  using Value = std::shared_ptr<const Access>;
+  using Check = std::function<void(const void*, ObjectReader&)>;
 
   struct Row {
     std::string key{};
-    std::optional<Unit> unit{};
+    std::shared_ptr<const Value> value{};  // none: a key that is not read, or a check
+    Part part{};                           // where the value is
     std::string about{};
     bool required = false;  // in a schema; reading asks for it unless `may_lack`
     bool may_lack = false;
-    bool nullable = false;
-    Value value{};  // none: a key that is not read, or a check
     Test exists_if{}, written_if{};
     std::function<void(void*, ObjectReader&)> complete{};
-    std::function<void(const void*, ObjectReader&)> check{};
+    Check check{};
     std::function<Json(const void*)> derive{};
     std::function<Json()> schema{};
+
+    [[nodiscard]] Json written(const std::string& name, const void* record) const;
   };
 
-  explicit Rows(std::string about_record) : about(std::move(about_record)) {}
-
+  Row& last() { return rows.back(); }
+  void add(std::string_view key, std::shared_ptr<const Value> value, Part part,
+           std::string_view about_row);
+  void add_unread(std::string_view key, std::function<Json()> schema, std::string_view about_row);
   // Adds the rows of `base`, a part of the record, without changes; with `only_if` only if it
   // holds.
   void add(const Rows& base, const Part& part, const Test& only_if);
+  // The last row is not written where it is as in `plain`, a record of this type.
+  void omit_at_default(const void* (*plain)());
   void require_all();
   void read(ObjectReader& reader, void* record) const;
   [[nodiscard]] Json write(const void* record) const;
@@ -86,8 +85,6 @@ class Rows {
   void overlay(void* record, const void* given, const std::vector<std::string>& keys,
                const std::string& source) const;
   [[nodiscard]] Json schema() const;
-  // Tells whether both are written alike.
-  static bool same(const Access& value, const void* a, const void* b);
 
   std::string about, name{};
   Json also{};
@@ -96,13 +93,34 @@ class Rows {
   std::vector<Row> rows{};
 };
 
+// A value as a row writes it, without its key; null: it is not written.
+Json written_alone(const Value& value, const void* written);
+
+// The last member of a path, as it is spelled: &meshwright::Model::hidden_size is "hidden_size".
+template <auto... Path>
+constexpr std::string_view member_name() {
+  // g++: [with auto ...Path = {&A::b, &C::d}; ...]; clang: [Path = <&A::b, &C::d>].
+  constexpr std::string_view kText = __PRETTY_FUNCTION__;
+  constexpr std::size_t kStart = kText.find("Path = ") + 7;
+  constexpr std::size_t kEnd = kText[kStart] == '{' ? kText.find('}', kStart) : kText.rfind('>');
+  constexpr std::string_view kPath = kText.substr(kStart, kEnd - kStart);
+  return kPath.substr(kPath.rfind(':') + 1);
+}
+
+template <typename K>
+inline constexpr bool kIsText = std::is_convertible_v<const K&, std::string_view>;
+
 template <typename T>
 class Record {
  public:
-  using Test = std::function<bool(const T&)>;
+  Record() = default;
+  explicit Record(std::string_view about_it) { about(about_it); }
 
-  explicit Record(std::string about) : rows_(std::move(about)) {}
-
+  // One sentence about the record.
+  Record& about(std::string_view sentence) {
+    rows_.about = sentence;
+    return *this;
+  }
   // Schemas and the types made from them call the record so ("Term").
   Record& named(std::string name) {
     rows_.name = std::move(name);
@@ -115,35 +133,68 @@ class Record {
     return *this;
   }
 
-  // A member of T or of a base of T.
-  template <typename Owner, typename M>
-  Record& row(M Owner::*member, std::string_view key, const Kind<M>& kind, std::string_view about) {
-    return row_at<M>(
+  // A row of a member of T, or of a member of a member (&T::run, &Run::duration). Its key is the
+  // last member's name, its kind that of its type (kind_for). An amount's key ends in its unit.
+  // `kind`: another kind, or what says it: a record, a table of names, a range, a unit, nullable().
+  template <auto... Path>
+  Record& row(std::string_view about = "") {
+    return typed_row<Path...>(kind_for<MemberOf<Path...>>(), about);
+  }
+  template <auto... Path>
+  Record& row(std::string_view key, std::string_view about) {
+    return typed_row<Path...>(key, kind_for<MemberOf<Path...>>(), about);
+  }
+  template <auto... Path, typename K>
+  requires(!kIsText<K>) Record& row(const K& kind, std::string_view about = "") {
+    return typed_row<Path...>(kind_for<MemberOf<Path...>>(kind), about);
+  }
+  template <auto... Path, typename K>
+  requires(!kIsText<K>) Record& row(std::string_view key, const K& kind,
+                                    std::string_view about = "") {
+    return typed_row<Path...>(key, kind_for<MemberOf<Path...>>(kind), about);
+  }
+  // A member that is known when the program runs.
+  template <typename Owner, typename M, typename K>
+  Record& row(M Owner::*member, std::string_view key, const K& kind, std::string_view about) {
+    return row_at(
         [member](auto& record) -> auto& { return record.*member; }, key, kind, about);
   }
-  // Type of the member that `at` finds in a record; a generic function for const and other records.
-  template <typename M, typename At>
-  Record& row_at(At at, std::string_view key, const Kind<M>& kind, std::string_view about) {
-    Rows::Row& made = rows_.rows.emplace_back();
-    made.key = key;
-    made.unit = kind.unit;
-    made.nullable = kind.nullable;
-    made.about = about;
-    made.value = Rows::Value(static_cast<const Rows::Access*>(new MemberAccess<M, At>(at, kind)));
-    made.schema = kind.schema;
+  // Members that need no word.
+  template <auto... Members>
+  Record& rows() {
+    (row<Members>(), ...);
+    return *this;
+  }
+  // What `at`, a generic function, finds in a record.
+  template <typename At>
+  Record& row_at(At at, std::string_view key, std::string_view about = "") {
+    return row_at(at, key, kind_for<FoundBy<At>>(), about);
+  }
+  template <typename At, typename K>
+  requires(!kIsText<K>) Record& row_at(At at, std::string_view key, const K& kind,
+                                       std::string_view about = "") {
+    rows_.add(key, kind_for<FoundBy<At>>(kind).value(), part_by(at), about);
     return *this;
   }
   // The rows of a base of T, or of what `at` finds in a record, among those of T. With `only_if`
   // they exist only where the members before them say so.
   template <typename B>
-  Record& rows_of(const Record<B>& base, Test only_if = nullptr) {
-    return rows_of(
-        base, [](auto& record) -> B& { return record; }, std::move(only_if));
+  Record& rows_of(const Record<B>& base) {
+    return rows_of(base, [](auto& record) -> B& { return record; });
   }
   template <typename B, typename At>
-  Record& rows_of(const Record<B>& base, At at, Test only_if = nullptr) {
-    const auto part = [at](void* record) -> void* { return &at(*static_cast<T*>(record)); };
-    rows_.add(base.rows_, part, only_if ? of_address(std::move(only_if)) : nullptr);
+  Record& rows_of(const Record<B>& base, At at_or_only_if) {
+    if constexpr (std::is_same_v<std::invoke_result_t<At, T&>, bool>) {
+      return rows_of(
+          base, [](auto& record) -> B& { return record; }, at_or_only_if);
+    } else {
+      rows_.add(base.rows_, part_by(at_or_only_if), nullptr);
+      return *this;
+    }
+  }
+  template <typename B, typename At, typename Test>
+  Record& rows_of(const Record<B>& base, At at, Test only_if) {
+    rows_.add(base.rows_, part_by(at), of_address(only_if));
     return *this;
   }
 
@@ -154,45 +205,50 @@ class Record {
   }
   // About the last row. It is always written, and a file of an earlier version may lack it.
   Record& absent_in_older_files() {
-    last().required = last().may_lack = true;
+    rows_.last().required = rows_.last().may_lack = true;
     return *this;
   }
   // About the last row. `required`: a file must say it.
   Record& required() {
-    last().required = true;
+    rows_.last().required = true;
     return *this;
   }
   // Not written where it is as in T{}.
   Record& omitted_at_default() {
-    last().written_if = [value = last().value](const void* record) {
-      const T plain{};
-      return !Rows::same(*value, record, &plain);
-    };
+    rows_.omit_at_default([]() -> const void* {
+      static const T plain{};
+      return &plain;
+    });
     return *this;
   }
+  template <typename Test>
   Record& written_if(Test test) {
-    last().written_if = of_address(std::move(test));
+    rows_.last().written_if = of_address(test);
     return *this;
   }
   // An older spelling: read, never written.
   Record& only_read() {
-    return written_if([](const T&) { return false; });
+    rows_.last().written_if = [](const void*) { return false; };
+    return *this;
   }
   // The key exists only where the members before it say so.
+  template <typename Test>
   Record& only_if(Test test) {
-    last().exists_if = of_address(std::move(test));
+    rows_.last().exists_if = of_address(test);
     return *this;
   }
-  // Sets members that a file does not state from the members before them.
-  Record& default_from(std::function<void(T&, ObjectReader&)> complete) {
-    last().complete = [complete = std::move(complete)](void* record, ObjectReader& reader) {
-      complete(*static_cast<T*>(record), reader);
+  // Sets members that a file does not state from the members before them: complete(T&), or
+  // complete(T&, ObjectReader&), which may throw through the reader.
+  template <typename Complete>
+  Record& default_from(Complete complete) {
+    rows_.last().complete = [complete](void* record, ObjectReader& reader) {
+      if constexpr (std::is_invocable_v<Complete, T&, ObjectReader&>) {
+        complete(*static_cast<T*>(record), reader);
+      } else {
+        complete(*static_cast<T*>(record));
+      }
     };
     return *this;
-  }
-  Record& default_from(std::function<void(T&)> complete) {
-    return default_from(
-        [complete = std::move(complete)](T& record, ObjectReader&) { complete(record); });
   }
 
   // Adds a condition on the whole object to the schema, for example that one of two keys is needed.
@@ -202,34 +258,37 @@ class Record {
   }
   // A key that is allowed and not read here.
   Record& unread(std::string_view key, Json schema, std::string_view about) {
-    Rows::Row& made = rows_.rows.emplace_back();
-    made.key = key;
-    made.about = about;
-    made.schema = [schema = std::move(schema)] { return schema; };
+    rows_.add_unread(
+        key, [schema = std::move(schema)] { return schema; }, about);
     return *this;
   }
   // A key that repeats what others say: written where `value` gives something, not read.
-  Record& derived(std::string_view key, Json schema, std::string_view about,
-                  std::function<Json(const T&)> value) {
-    unread(key, std::move(schema), about);
-    last().derive = of_address(std::move(value));
+  template <typename F>
+  Record& derived(std::string_view key, std::string_view about, F value) {
+    using M = std::decay_t<std::invoke_result_t<F, const T&>>;
+    return derived<M>(key, kind_for<M>(), about, value);
+  }
+  template <typename M, typename F>
+  Record& derived(std::string_view key, const Kind<M>& kind, std::string_view about, F value) {
+    const std::shared_ptr<const Value> writer = kind.value();
+    rows_.add_unread(
+        key, [writer] { return writer->schema(); }, about);
+    rows_.last().derive = [writer, value](const void* record) {
+      const M made = value(*static_cast<const T*>(record));
+      return written_alone(*writer, &made);
+    };
     return *this;
   }
-  // The same of a kind: a value that follows from the record.
-  template <typename M>
-  Record& derived(std::string_view key, const Kind<M>& kind, std::string_view about,
-                  std::function<M(const T&)> value) {
-    return derived(key, kind.schema(), about,
-                   [kind, value = std::move(value), name = std::string(key)](const T& record) {
-                     Json json = Json::object();
-                     kind.write(json, name, value(record));
-                     return json.empty() ? Json() : json.front();
-                   });
+  template <typename F>
+  Record& derived(std::string_view key, Json schema, std::string_view about, F json) {
+    unread(key, std::move(schema), about);
+    rows_.last().derive = of_address(json);
+    return *this;
   }
   // Adds a condition on the members before it; `test` throws InputError through the reader.
-  Record& check(std::function<void(const T&, ObjectReader&)> test) {
-    rows_.rows.emplace_back().check = [test = std::move(test)](const void* record,
-                                                               ObjectReader& reader) {
+  template <typename Test>
+  Record& check(Test test) {
+    rows_.rows.emplace_back().check = [test](const void* record, ObjectReader& reader) {
       test(*static_cast<const T*>(record), reader);
     };
     return *this;
@@ -261,90 +320,58 @@ class Record {
   [[nodiscard]] Json schema() const { return rows_.schema(); }
   // Returns the schema of a file.
   [[nodiscard]] Json schema(std::string_view title) const { return file_schema(title, schema()); }
+  // The rows, for a value that is a record.
+  [[nodiscard]] const Rows& all() const { return rows_; }
 
  private:
   template <typename Other>
   friend class Record;
 
-  template <typename M, typename At>
-  struct MemberAccess final : Rows::Access {
-    MemberAccess(At where, const Kind<M>& of) : at(where), kind(of) {}
-    void read(ObjectReader& reader, const std::string& key, void* record) const override {
-      kind.read(reader, key, member(record));
-    }
-    void write(Json& json, const std::string& key, const void* record) const override {
-      kind.write(json, key, member(const_cast<void*>(record)));
-    }
-    void assign(void* to, const void* from) const override {
-      member(to) = member(const_cast<void*>(from));
-    }
-    // One function for const and other records: `write` leaves the member as it is.
-    M& member(void* record) const { return at(*static_cast<T*>(record)); }
-    At at;
-    Kind<M> kind;
-  };
+  template <auto... Path>
+  using MemberOf = std::decay_t<decltype((std::declval<T&>().*....*Path))>;
+  template <typename At>
+  using FoundBy = std::decay_t<std::invoke_result_t<At, T&>>;
 
-  // A function of a record as one of its address.
-  template <typename Result>
-  static std::function<Result(const void*)> of_address(std::function<Result(const T&)> function) {
-    return [function = std::move(function)](const void* record) {
-      return function(*static_cast<const T*>(record));
-    };
+  template <auto... Path, typename M>
+  Record& typed_row(std::string_view key, const Kind<M>& kind, std::string_view about) {
+    rows_.add(
+        key, kind.value(),
+        [](void* record) -> void* { return &(*static_cast<T*>(record).*....*Path); }, about);
+    return *this;
   }
-  Rows::Row& last() { return rows_.rows.back(); }
+  template <auto... Path, typename M>
+  Record& typed_row(const Kind<M>& kind, std::string_view about) {
+    std::string key(member_name<Path...>());
+    if (!kind.value()->unit) key += base_suffix<M>();
+    return typed_row<Path...>(key, kind, about);
+  }
+  template <typename At>
+  static Rows::Part part_by(At at) {
+    return [at](void* record) -> void* { return &at(*static_cast<T*>(record)); };
+  }
+  // A function of a record as one of its address.
+  template <typename F>
+  static auto of_address(F function) {
+    return [function](const void* record) { return function(*static_cast<const T*>(record)); };
+  }
 
   Rows rows_;
 };
 
-// Records inside of records. A record is made when it is first used, so that the order in which
-// sources start does not matter.
-template <typename R>
-using RecordOf = const Record<R>& (*)();
+template <typename T, typename Fill>
+T of_record(void (Fill::*)(Record<T>&) const);  // never defined: the T of a function of a Record<T>
 
-namespace kind {
-
-template <typename R>
-Kind<R> object(RecordOf<R> record) {
-  return {.read =
-              [record](ObjectReader& reader, const std::string& key, R& value) {
-                ObjectReader inside = reader.required_object(key);
-                record().read(inside, value);
-              },
-          .write = [record](Json& json, const std::string& key,
-                            const R& value) { json[key] = record().write(value); },
-          .schema = [record] { return record().schema(); }};
+// The one record of a function that returns it, made when it is first asked for: by `fill`, a
+// function of a Record<T>&.
+template <typename Fill>
+const auto& described(Fill fill) {
+  using T = decltype(of_record(&Fill::operator()));
+  static const Record<T> made = [&] {
+    Record<T> record;
+    fill(record);
+    return record;
+  }();
+  return made;
 }
-// In a file, the name or path of another file may stand for the object.
-template <typename R>
-Kind<R> object_or_file(RecordOf<R> record) {
-  Kind<R> kind = object(record);
-  kind.schema = [record] {
-    return Json{{"anyOf", Json::array({Json{{"type", "string"}}, record().schema()})}};
-  };
-  return kind;
-}
-template <typename R>
-Kind<std::vector<R>> list(RecordOf<R> record) {
-  return {.read =
-              [record](ObjectReader& reader, const std::string& key, std::vector<R>& values) {
-                values.clear();
-                const Json& array = reader.required_array(key);
-                for (std::size_t i = 0; i < array.size(); ++i) {
-                  values.push_back(record().read(array[i], reader.file(),
-                                                 reader.pointer_to(key) + "/" + std::to_string(i)));
-                }
-              },
-          .write =
-              [record](Json& json, const std::string& key, const std::vector<R>& values) {
-                Json& array = json[key] = Json::array();
-                for (const R& value : values) array.push_back(record().write(value));
-              },
-          .schema =
-              [record] {
-                return Json{{"type", "array"}, {"items", record().schema()}};
-              }};
-}
-
-}  // namespace kind
 
 }  // namespace meshwright

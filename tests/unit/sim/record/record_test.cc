@@ -31,35 +31,31 @@ struct Cart {
 };
 
 const Record<Wheel>& wheel_record() {
-  static const Record<Wheel> record = [] {
-    Record<Wheel> r("A wheel.");
-    r.row(&Wheel::spokes, "spokes", kind::integer({1, 99}), "Spokes.").required();
-    return r;
-  }();
-  return record;
+  return described([](Record<Wheel>& r) {
+    r.about("A wheel.");
+    r.row<&Wheel::spokes>(IntRange{1, 99}, "Spokes.").required();
+  });
 }
 
 const Record<Cart>& cart_record() {
-  static const Record<Cart> record = [] {
-    Record<Cart> r("A cart.");
+  return described([](Record<Cart>& r) {
+    r.about("A cart.");
     r.file_of({"test.cart/2", "test.cart/1"}, true);
-    r.row(&Cart::name, "name", kind::text(), "Name.").required();
+    r.row<&Cart::name>("Name.").required();
     r.unread("source", kind::text().schema(), "Who built it.");
-    r.row(&Cart::width, "width", kind::integer({1, 10}), "Width.");
-    r.row(&Cart::length, "length", kind::integer({1, 100}), "Length; default: twice the width.");
+    r.row<&Cart::width>(IntRange{1, 10}, "Width.");
+    r.row<&Cart::length>(IntRange{1, 100}, "Length; default: twice the width.");
     r.default_from([](Cart& cart) { cart.length = 2 * cart.width; });
-    r.row(&Cart::colour, "colour", kind::choice(kColourNames), "Colour.").omitted_at_default();
-    r.row(&Cart::delay, "delay", kind::amount<Seconds>(kMicroseconds), "Delay.");
-    r.row(&Cart::motor, "motor", kind::flag(), "It has a motor.");
-    r.row(&Cart::power, "power", kind::number(kAboveZero), "Power of the motor.");
+    r.row<&Cart::colour>(kColourNames, "Colour.").omitted_at_default();
+    r.row<&Cart::delay>(kMicroseconds, "Delay.");
+    r.row<&Cart::motor>("It has a motor.");
+    r.row<&Cart::power>(kAboveZero, "Power of the motor.");
     r.only_if([](const Cart& cart) { return cart.motor; }).required();
     r.check([](const Cart& cart, ObjectReader& reader) {
       if (cart.length < cart.width) reader.fail("length", "must be width or more");
     });
-    r.row(&Cart::wheels, "wheels", kind::list(wheel_record), "Wheels.").omitted_at_default();
-    return r;
-  }();
-  return record;
+    r.row<&Cart::wheels>(wheel_record, "Wheels.").omitted_at_default();
+  });
 }
 
 Cart read_cart(const std::string& text) {
@@ -177,30 +173,28 @@ struct Delivery : Wheel {
 };
 
 const Record<Load>& load_record() {
-  static const Record<Load> record = [] {
-    Record<Load> r("A load.");
-    r.row(&Load::weight, "weight", kind::number(), "");
-    r.row(&Load::value, "value", kind::nullable(kind::number(kAnyNumber)), "");
+  return described([](Record<Load>& r) {
+    r.about("A load.");
+    r.row<&Load::weight>();
+    r.row<&Load::value>(nullable(kAnyNumber));
     r.derived<bool>("heavy", kind::flag(), "Above 100.",
                     [](const Load& load) { return load.weight > 100.0; });
-    return r.named("Load").all_required();
-  }();
-  return record;
+    r.named("Load").all_required();
+  });
 }
 
 const Record<Delivery>& delivery_record() {
-  static const Record<Delivery> record = [] {
-    Record<Delivery> r("A delivery.");
+  return described([](Record<Delivery>& r) {
+    r.about("A delivery.");
     r.rows_of(wheel_record());
-    r.row(&Delivery::loaded, "loaded", kind::flag(), "");
+    r.row<&Delivery::loaded>();
     r.rows_of(
         load_record(), [](auto& delivery) -> auto& { return delivery.load; },
         [](const Delivery& delivery) { return delivery.loaded; });
-    r.row(&Delivery::tolls, "tolls", kind::numbers_by_name(), "").absent_in_older_files();
-    r.row(&Delivery::places, "places", kind::number_rows(2), "");
-    return r.all_required();
-  }();
-  return record;
+    r.row<&Delivery::tolls>(kind::numbers_by_name()).absent_in_older_files();
+    r.row<&Delivery::places>(kind::number_rows(2));
+    r.all_required();
+  });
 }
 
 TEST(Record, RowsOfABaseAndOfAPartStandAmongItsOwn) {
@@ -245,8 +239,8 @@ TEST(Record, NamedRecordsAreDefinitionsOfAFilesSchema) {
     std::optional<Load> spare{};
   };
   Record<Fleet> fleet("A fleet.");
-  fleet.row(&Fleet::loads, "loads", kind::list(load_record), "All of them.");
-  fleet.row(&Fleet::spare, "spare", kind::nullable(kind::object(load_record)), "One more.");
+  fleet.row<&Fleet::loads>(load_record, "All of them.");
+  fleet.row<&Fleet::spare>(nullable(load_record), "One more.");
   const Json schema = fleet.schema("fleet");
   EXPECT_EQ(schema["definitions"].size(), 1U);
   EXPECT_EQ(schema["definitions"]["Load"]["required"],
