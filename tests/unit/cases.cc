@@ -188,9 +188,10 @@ std::string text_of(const Answer& answer) {
   return text;
 }
 
+// A part without items is none.
 const Part* part_named(const Answer& answer, const std::string& name) {
   for (const Part& part : answer) {
-    if (part.name == name) return &part;
+    if (part.name == name && !part.items.empty()) return &part;
   }
   return nullptr;
 }
@@ -219,11 +220,14 @@ std::string difference_text(const Answer& now, const Answer& before) {
     if (!part.items.empty()) line += (line.empty() ? "" : " | ") + text_of(part);
   };
   for (const Part& part : now) {
+    if (part.items.empty()) continue;
     const Part* other = part_named(before, part.name);
     add(difference(part, other == nullptr ? Part{} : *other));
   }
   for (const Part& part : before) {
-    if (part_named(now, part.name) == nullptr) add(difference({part.name, {}}, part));
+    if (!part.items.empty() && part_named(now, part.name) == nullptr) {
+      add({part.name, {{"none", ""}}});
+    }
   }
   return line.empty() ? "the same" : line;
 }
@@ -233,7 +237,7 @@ Answer answer_to(const std::function<Answer(const Asked&)>& ask, const Asked& as
     return ask(asked);
   } catch (const InputError& error) {
     const bool shows = asked.states("hints") && !error.hint().empty();
-    return {{"error", {{error.what(), shows ? "; hint: " + error.hint() : ""}}}};
+    return {{"error", {{error.what() + (shows ? "; hint: " + error.hint() : ""), ""}}}};
   }
 }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that stand for more than they say: recipes, options, flavours.
+// Names that stand for more than they say: recipes, options, flavours, images.
 #include <gtest/gtest.h>
 
 #include "interop/read_launch/bridge_recipe.h"
 #include "interop/read_launch/megatron_arguments.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/serving/read_serving.h"
+#include "interop/serving/serving_command.h"
+#include "interop/serving/serving_options.h"
+#include "sim/base/text.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::interop {
@@ -41,6 +45,31 @@ TEST(TorchtitanRegistry, FlavoursOfModelsThatAreNotShipped) {
   EXPECT_NEAR(parameters("llama4_17bx16e"), 107.8e9, 0.5e9);
   EXPECT_NEAR(parameters("qwen3_0_6b"), 0.596e9, 0.002e9);
   EXPECT_NEAR(parameters("qwen3_14b"), 14.77e9, 0.01e9);
+}
+
+TEST(ServingNames, ImagesSayEngineAndVersion) {
+  EXPECT_EQ(version_in_image("lmsysorg/sglang:v0.5.9-cu129"), "0.5.9");
+  EXPECT_EQ(version_in_image("vllm/vllm-openai:latest"), "");
+  EXPECT_EQ(engine_of_image("nvcr.io/nvidia/tensorrt-llm/release:1.0.0"), EngineKind::tensorrt_llm);
+  EXPECT_EQ(engine_of_image("ghcr.io/llm-d/llm-d:v0.2.0"), EngineKind::vllm);
+  EXPECT_EQ(engine_of_image("ghcr.io/llm-d/llm-d-inference-scheduler:v0.2.0"), std::nullopt);
+  EXPECT_FALSE(names_serving_engine("torchrun pretrain_gpt.py --num-layers 12"));
+  EXPECT_TRUE(names_serving_engine("exec vllm serve m"));
+}
+
+TEST(ServingNames, NoOptionStandsTwice) {
+  for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang, EngineKind::tensorrt_llm}) {
+    for (const ServingOption& option : serving_options(engine)) {
+      for (const std::string& name : split_words(option.names)) {
+        if (name.ends_with('.')) continue;
+        EXPECT_EQ(serving_option(engine, name), &option) << name;
+      }
+      const bool needs_why = option.use == OptionUse::nothing || option.use == OptionUse::refused ||
+                             option.use == OptionUse::refused_if_on ||
+                             option.use == OptionUse::refused_if_off;
+      EXPECT_EQ(needs_why, !option.why.empty()) << option.names;
+    }
+  }
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "interop/huggingface.h"
+#include "interop/huggingface_weights.h"
 #include "interop/read_cluster/read_cluster.h"
 #include "interop/read_launch/olmo.h"
 #include "interop/read_launch/read_launch.h"
@@ -167,6 +169,12 @@ LaunchHints hints_of(const Asked& asked) {
 constexpr std::array kWords{"hints",    "said",   "assumed",   "reads",
                             "harmless", "format", "parameters"};
 
+void expect_parameters(const Model& model, const Asked& asked) {
+  if (!asked.states("parameters")) return;
+  EXPECT_EQ(total_parameters(model),
+            shell_arithmetic(asked.stated.at("parameters"), [](const std::string&) { return ""; }));
+}
+
 Answer launch_of(const Asked& asked) {
   Asked hinted = asked;
   for (const char* word : kWords) hinted.stated.erase(word);
@@ -178,15 +186,12 @@ Answer launch_of(const Asked& asked) {
     return (olmo ? read_olmo : read_torchtitan)(asked.text, file, hints);
   };
   const LaunchRecord record = read();
-  if (asked.states("parameters")) {
-    EXPECT_EQ(
-        total_parameters(record.model),
-        shell_arithmetic(asked.stated.at("parameters"), [](const std::string&) { return ""; }));
-  }
+  expect_parameters(record.model, asked);
   return launch_answer(record, asked);
 }
 
 Answer serving_of(const Asked& asked) {
+  // "why" shows why options are passed over.
   ShellInputs inputs{.variables = asked.stated, .read = files_beside(asked)};
   const ServingLaunch l = read_serving(asked.text, file_of(asked), inputs);
   Facts launch("launch");
@@ -200,6 +205,7 @@ Answer serving_of(const Asked& asked) {
   const Json plain = replica_options_record().write(ReplicaOptions{});
   for (const LaunchedPool& pool : l.pools) {
     Facts facts{std::string(name_of(pool.role))};
+    facts.add("gpus", num_gpus(pool.options.layout));
     facts.add("replicas", pool.replicas, 1).add("expert_parallel", pool.expert_parallel);
     facts.add("graph_max_batch", pool.graph_max_batch)
         .add("custom_all_reduce", pool.custom_all_reduce, true);
@@ -207,10 +213,10 @@ Answer serving_of(const Asked& asked) {
     facts.add("nodes", pool.nodes).add("copies", pool.copies, 1);
     facts.add("spans_nodes", pool.spans_nodes).add("follows", pool.follows);
     Part part = facts.part();
-    const std::vector<Item> options =
-        test::items_of(replica_options_record().write(pool.options), plain);
-    part.items.insert(part.items.begin(), options.begin(), options.end());
-    if (part.items.empty()) part.items.emplace_back("1 GPU", "");
+    part.gone = "default";
+    for (auto& [key, value] : test::items_of(replica_options_record().write(pool.options), plain)) {
+      part.items.emplace_back(key.starts_with("layout.") ? key.substr(7) : key, value);
+    }
     answer.push_back(part);
   }
   if (l.load) {
@@ -227,7 +233,8 @@ Answer serving_of(const Asked& asked) {
   }
   answer.push_back(facts_part("assumed", l.assumed));
   Part passed{"passed over", {}};
-  for (const PassedOver& one : l.passed_over) passed.items.emplace_back(one.said + ":", one.why);
+  for (const PassedOver& one : l.passed_over)
+    passed.items.emplace_back(one.said, asked.states("why") ? ": " + one.why : "");
   answer.push_back(passed);
   answer.push_back(not_understood_part(l.not_understood));
   return answer;
@@ -253,11 +260,34 @@ Answer cluster_of(const Asked& asked) {
   return {part, notes};
 }
 
+std::string layers_of(const Model& model) {
+  std::string layers;
+  for (int i = 0; i < model.num_layers; ++i) {
+    const LayerKind kind = layer_kind(model, i);
+    layers += kind.mixture_of_experts ? 'x' : kind.sliding_window ? 'w' : '-';
+  }
+  return layers;
+}
+
+// A layer with experts is an x, one with a window a w.
+Answer model_of(const Asked& asked) {
+  const Json config = Json::parse(asked.text);
+  const Model model = model_from_huggingface(config, file_of(asked));
+  expect_parameters(model, asked);
+  const StoredWeights weights = stored_weights_of_huggingface(config);
+  Facts facts("facts");
+  facts.add("parameters", total_parameters(model)).add("layers", layers_of(model));
+  facts.add("weights", weights.method).add("format", weights.format);
+  facts.add("not modelled:", asked.states("trained") ? not_modelled_of_huggingface(config)
+                                                     : not_modelled_layers_of_huggingface(config));
+  return {model_part(model), facts.part()};
+}
+
 class ReaderCases : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReaderCases, HaveTheAnswersOfTheirFile) {
   static const std::map<std::string, Answer (*)(const Asked&)> readers{
-      {"launch", launch_of}, {"serving", serving_of}, {"cluster", cluster_of}};
+      {"launch", launch_of}, {"serving", serving_of}, {"cluster", cluster_of}, {"model", model_of}};
   const std::string file = GetParam(), below = file.substr(std::string("interop/cases/").size());
   test::expect_cases(file, readers.at(below.substr(0, below.find('/'))));
 }
