@@ -164,7 +164,7 @@ std::string wrapped(const std::string& text, const std::string& indent, std::siz
 }
 
 std::string text_of(const Part& part) {
-  std::string line = part.name + ":";
+  std::string line = part.name.empty() ? "" : part.name + ":";
   for (const Item& item : part.items)
     line += (&item == &part.items.front() ? " " : "; ") + on_one_line(text_of(item));
   return line;
@@ -204,6 +204,7 @@ bool has_key(const Part& part, const std::string& key) {
 // Items of `now` that `before` has not, and the keys of those that are gone.
 Part difference(const Part& now, const Part& before) {
   Part part{now.name, {}, now.gone};
+  if (now.name.empty()) return now.items == before.items ? part : now;  // lines belong together
   for (const Item& item : now.items) {
     if (std::find(before.items.begin(), before.items.end(), item) == before.items.end())
       part.items.push_back(item);
@@ -225,9 +226,8 @@ std::string difference_text(const Answer& now, const Answer& before) {
     add(difference(part, other == nullptr ? Part{} : *other));
   }
   for (const Part& part : before) {
-    if (!part.items.empty() && part_named(now, part.name) == nullptr) {
-      add({part.name, {{"none", ""}}});
-    }
+    const bool gone = !part.name.empty() && part_named(now, part.name) == nullptr;
+    if (gone && !part.items.empty()) add({part.name, {{"none", ""}}});
   }
   return line.empty() ? "the same" : line;
 }
@@ -241,7 +241,9 @@ Answer answer_to(const std::function<Answer(const Asked&)>& ask, const Asked& as
   }
 }
 
-bool is_error(const Answer& answer) { return part_named(answer, "error") != nullptr; }
+bool is_error(const Answer& answer) {
+  return !answer.empty() && answer.front().name.starts_with("error");
+}
 
 // What stands behind a variant, on its line if there is room.
 std::string variant_answer(const Variant& variant, const Answer& now, const Answer& before) {
@@ -297,7 +299,8 @@ void expect_same(const std::string& title, const std::string& expected, const st
 void answer_case(Case& one, const std::map<std::string, std::string>& common,
                  const std::function<Answer(const Asked&)>& ask) {
   const Asked own = asked_of(one, common, nullptr);
-  const bool is_empty = own.text.find_first_not_of(" \n") == std::string::npos;
+  const bool is_empty =
+      own.states("variants") || own.text.find_first_not_of(" \n") == std::string::npos;
   Answer before;
   if (!is_empty || one.variants.empty()) before = answer_to(ask, own);
   one.answer = text_of(before);
@@ -356,6 +359,13 @@ std::vector<std::string> case_files(const std::string& folder) {
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::string name_of_file(const std::string& file) {
+  const std::filesystem::path path(file);
+  std::string name = path.parent_path().stem().string() + "_" + path.stem().string();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 void expect_cases(const std::string& file, const std::function<Answer(const Asked&)>& ask) {

@@ -3,7 +3,8 @@
 //
 //   === A gated MLP is two thirds as wide
 //   // 4 x 256 x 2 / 3 = 682.7, in whole 64s: 640.
-//   %% seq_length=4096              values that are stated beside the input
+//   %% seq_length=4096              values that are stated beside the input; "variants" says that
+//                                   the text makes sense with a variant alone
 //   >>> train.sh                    a file: the first is read, the others stand beside it
 //   torchrun train.py @@            \n, \t, \r and \xNN are characters
 //   @common                         a line of its own: the text of "=== @common"
@@ -53,6 +54,8 @@ std::vector<Item> items_of(const Json& object, const Json& plain = Json::object(
 
 // Case files below a folder of tests/unit.
 std::vector<std::string> case_files(const std::string& folder);
+// Its name and that of its folder, for the name of a test.
+std::string name_of_file(const std::string& file);
 
 // One failure for each case of the file, below tests/unit, whose answer is another. An InputError
 // is the answer, too.

@@ -292,16 +292,8 @@ TEST_P(ReaderCases, HaveTheAnswersOfTheirFile) {
   test::expect_cases(file, readers.at(below.substr(0, below.find('/'))));
 }
 
-std::string name_of_file(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param.substr(std::string("interop/cases/").size());
-  name.erase(name.rfind('.'));
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-}
 INSTANTIATE_TEST_SUITE_P(Interop, ReaderCases, testing::ValuesIn(test::case_files("interop/cases")),
-                         name_of_file);
+                         [](const auto& file) { return test::name_of_file(file.param); });
 
 }  // namespace
 }  // namespace meshwright::interop
