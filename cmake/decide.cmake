@@ -1,7 +1,7 @@
 # Decides on an optional part: meshwright_decide(PART found hint) sets MESHWRIGHT_HAS_<PART> from the option
 # MESHWRIGHT_<PART> and from what was found. feature_summary prints the decision.
 include(FeatureSummary)
-foreach(part ONEDNN SQLITE MPI CUDA NCCL)
+foreach(part TESTS ONEDNN SQLITE MPI CUDA NCCL)
   set(MESHWRIGHT_${part} auto CACHE STRING "auto: when found; on: required; off: never")
   set_property(CACHE MESHWRIGHT_${part} PROPERTY STRINGS auto on off)
 endforeach()

@@ -22,7 +22,6 @@ if(MESHWRIGHT_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
-option(MESHWRIGHT_TESTS "Build the tests" ON)
 option(MESHWRIGHT_PRECOMPILED_HEADERS "Parse common headers once" ON)
 # Sources of a room are compiled in batches: headers and templates cost once a batch, a quarter of the CPU time.
 option(CMAKE_UNITY_BUILD "Compile sources in batches" ON)
@@ -46,3 +45,4 @@ meshwright_decide(SQLITE "${SQLite3_FOUND}" "calibrate --import of Nsight System
 find_package(MPI QUIET COMPONENTS C)
 meshwright_decide(MPI "${MPI_C_FOUND}" "mpi backend: apt install libopenmpi-dev openmpi-bin")
 include(cuda)
+include(tests)
