@@ -218,7 +218,7 @@ const Record<RunFacts>& run_facts_record() {
     r.row<&R::schedule>("Whether the batch follows the question's schedule.");
     r.row<&R::fits>();
     r.row<&R::limits>("In words: limits that fail, or why no layout fits; empty: all are kept.");
-    const Record<R>::Test fits = [](const R& run) { return run.fits; };
+    const auto fits = [](const R& run) { return run.fits; };
     r.rows_of(fitting_run_record(), fits);
     r.all_required();
   });
@@ -230,7 +230,7 @@ const Record<CapacityRow>& capacity_row_record() {
     r.row<&R::id>(kRowIdAbout);
     r.rows<&R::cluster, &R::cluster_name, &R::device, &R::seq_length, &R::recommended>();
     r.rows_of(run_facts_record());
-    const Record<R>::Test fits = [](const R& row) { return row.fits; };
+    const auto fits = [](const R& row) { return row.fits; };
     r.rows_of(fitting_row_record(), fits);
     r.named("CapacityRow").all_required();
   });

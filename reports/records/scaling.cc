@@ -33,7 +33,7 @@ Kind<std::size_t> place_kind() {
 const Record<planner::ScalePoint>& scale_point_record() {
   static const Record<planner::ScalePoint> record = [] {
     using R = planner::ScalePoint;
-    const Record<R>::Test fits = [](const R& point) { return point.layout.has_value(); };
+    const auto fits = [](const R& point) { return point.layout.has_value(); };
     const auto name_by = [](std::string (*name)(const Layout&)) {
       return [name](const R& point) { return point.layout ? Json(name(*point.layout)) : Json(); };
     };

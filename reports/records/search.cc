@@ -109,7 +109,6 @@ const Record<planner::SearchSpace>& search_space_record() {
     using R = planner::SearchSpace;
     r.about("Values that each axis was given; an empty list: its defaults.");
     for_each_field([&](const auto& field) {
-      using T = typename std::decay_t<decltype(field)>::Type;
       if (field.option.empty()) return;
       r.row_at(
           [&field](auto& space) -> auto& { return space[field.member]; }, list_name(field),

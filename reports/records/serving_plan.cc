@@ -161,13 +161,13 @@ const Record<ServicePrices>& service_prices_record() {
 // What every answer about a service says first.
 template <typename File>
 void add_heading(Record<File>& r) {
-  r.row<&File::command>("Makes the answer again.");
-  r.row<&File::notes>("What a reader must know of it.");
-  r.row<&File::model>("The model.");
-  r.row<&File::cluster>("The cluster.");
-  r.row<&File::device>("Its GPU.");
-  r.row<&File::engine>("The engine.");
-  r.row<&File::load>(serving_load_record, "What is asked of it.");
+  r.template row<&File::command>("Makes the answer again.");
+  r.template row<&File::notes>("What a reader must know of it.");
+  r.template row<&File::model>("The model.");
+  r.template row<&File::cluster>("The cluster.");
+  r.template row<&File::device>("Its GPU.");
+  r.template row<&File::engine>("The engine.");
+  r.template row<&File::load>(serving_load_record, "What is asked of it.");
 }
 
 }  // namespace

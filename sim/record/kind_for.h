@@ -74,7 +74,7 @@ Kind<R> object_or_file(RecordOf<R> record) {
 template <typename R>
 Kind<std::vector<R>> list(RecordOf<R> record) {
   struct OfRecords final : ListValue {
-    explicit OfRecords(RecordOf<R> of) : record(of) {}
+    explicit OfRecords(RecordOf<R> one) : record(one) {}
     static std::vector<R>& of(void* list) { return *static_cast<std::vector<R>*>(list); }
     static const std::vector<R>& of(const void* list) {
       return *static_cast<const std::vector<R>*>(list);

@@ -274,7 +274,7 @@ class Record {
     rows_.add_unread(
         key, [writer] { return writer->schema(); }, about);
     rows_.last().derive = [writer, value](const void* record) {
-      const M made = value(*static_cast<const T*>(record));
+      const M made = std::invoke(value, *static_cast<const T*>(record));
       return written_alone(*writer, &made);
     };
     return *this;
@@ -352,7 +352,9 @@ class Record {
   // A function of a record as one of its address.
   template <typename F>
   static auto of_address(F function) {
-    return [function](const void* record) { return function(*static_cast<const T*>(record)); };
+    return [function](const void* record) {
+      return std::invoke(function, *static_cast<const T*>(record));
+    };
   }
 
   Rows rows_;
