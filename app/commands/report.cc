@@ -181,7 +181,7 @@ std::string add_trials(reports::ReportContents& contents, const ReportOptions& o
   if (options.trials.empty()) return "";
   const Json trials = read_input("trials", options.trials, contents.origin);
   refuse_service_trials(trials, options.trials);
-  const std::string caution = caution_about(trials, options.trials, contents.origin, options.force);
+  std::string caution = caution_about(trials, options.trials, contents.origin, options.force);
   contents.validation =
       planner::validate(contents.plan, observations_from_json(trials, options.trials));
   return caution;

@@ -391,27 +391,4 @@ void expect_cases(const std::string& file, const std::function<Answer(const Aske
   if (updates()) write_case_file(path, text);
 }
 
-void expect_snapshot(const char* source, const std::string& label, const std::string& text) {
-  const std::string whole(source), below = "tests/unit/";
-  const std::filesystem::path from(
-      path_below_tests(whole.substr(whole.rfind(below) + below.size())));
-  std::string name = from.stem().string();
-  if (name.ends_with("_test")) name.erase(name.size() - 5);
-  const std::string path = (from.parent_path() / "expected" / (name + ".txt")).string();
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  const std::string title = fmt::format("{}.{}{}{}", test->test_suite_name(), test->name(),
-                                        label.empty() ? "" : ": ", label);
-  CaseText file = read_case_file(path);
-  auto found = std::find_if(file.cases.begin(), file.cases.end(),
-                            [&](const Case& one) { return one.title == title; });
-  std::string answer;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) answer += unmarked(line) + "\n";
-  if (!updates()) return expect_same(title, found == file.cases.end() ? "" : found->typed, answer);
-  if (found == file.cases.end())
-    found = file.cases.insert(found, {.title = title, .typed = "", .answer = "", .variants = {}});
-  found->typed = answer;
-  write_case_file(path, file);
-}
-
 }  // namespace meshwright::test

@@ -61,9 +61,4 @@ std::string name_of_file(const std::string& file);
 // is the answer, too.
 void expect_cases(const std::string& file, const std::function<Answer(const Asked&)>& ask);
 
-// Compares a text with the case of this test's name in a file that has answers alone: that of the
-// source, tests/unit/reports/expected/page.txt of page_test.cc.
-void expect_snapshot(const char* source, const std::string& label, const std::string& text);
-#define EXPECT_SNAPSHOT(label, text) ::meshwright::test::expect_snapshot(__FILE__, label, text)
-
 }  // namespace meshwright::test

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands and what they answer: cases/*.txt. A case is a transcript:
 //
-//   $ plan --model ./m.json --cluster h100-8 | fastest|next      lines of the output with a match
-//   $ review --from ./run.sh --json | /layout /fits              members of the JSON
-//   ~ /measured/step_seconds 1024/103.3 0.05                      a number of it, by hand, and how
-//   near it must be $ report ./plan.json --out ./page.html $ cat ./page.html | verdict a file that
-//   was written
+//   $ plan --model ./m.json --cluster h100-8 | fastest|next    lines of the output with a match
+//   $ review --from ./run.sh --json | /layout /fits            members of the JSON
+//   ~ /measured/step_seconds 1024/103.3 0.05                   a number of it: worked by hand, and
+//                                                              how near it must be
+//   $ report ./plan.json --out ./page.html
+//   $ cat ./page.html | verdict                                a file that was written
 //
 // Words that begin with ./ are files of the case, or of its commands; with configs/ or tests/, of
 // the sources. A command that fails shows all of what it says, one error. Records in JSON show what
