@@ -1,4 +1,4 @@
-# Libraries of scripts/gpu-first and scripts/gpu-prebuild on a machine where nothing of ours is installed. Sourced.
+# Where scripts/gpu-first, gpu-prebuild and install-packages find CUDA and Open MPI. Sourced.
 # shellcheck shell=sh disable=SC2154,SC2034
 
 # use_open_mpi FOLDER LIBRARIES: where a moved Open MPI finds itself; its plugins for fabrics miss their libraries,
@@ -33,9 +33,22 @@ use_pack() {
     -DMPIEXEC_EXECUTABLE="$system/bin/mpirun" -DMESHWRIGHT_ONEDNN=off)
 }
 
+# The folder of the CUDA toolkit: the one that CMake takes (cmake/cuda.cmake), or else where scripts/install-packages cuda
+# makes one.
+cuda_home() {
+  folder=${MESHWRIGHT_CUDA_HOME:-}
+  if [ -z "$folder" ]; then
+    nvcc=$(command -v nvcc || true)
+    for folder in "${nvcc%/bin/nvcc}" "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda "${HOME:-}/.cache/meshwright/cuda"; do
+      if [ -x "$folder/bin/nvcc" ]; then break; fi
+    done
+  fi
+  echo "$folder"
+}
+
 # Folders with CUDA's and NCCL's libraries: the toolkit's, the driver's, those of Python's packages.
 cuda_folders() {
-  for folder in "${CUDA_HOME:-/usr/local/cuda}/lib64" /usr/local/nvidia/lib64 "${NCCL_HOME:+$NCCL_HOME/lib}"; do
+  for folder in "${CUDA_HOME:-/usr/local/cuda}/lib64" "$(cuda_home)/lib64" /usr/local/nvidia/lib64 "${NCCL_HOME:+$NCCL_HOME/lib}"; do
     if [ -n "$folder" ] && [ -d "$folder" ]; then printf '%s:' "$folder"; fi
   done
   python3 -c '

@@ -110,48 +110,5 @@ TEST(NumberFormats, ShippedDevicesListAllThatTheyHave) {
   }
 }
 
-// A Llama 2 7B whose checkpoint is quantized by `method`.
-std::string quantized_model(const TemporaryFolder& folder, const std::string& method) {
-  Json config{{"model_type", "llama"},   {"hidden_size", 4096},       {"intermediate_size", 11008},
-              {"num_hidden_layers", 32}, {"num_attention_heads", 32}, {"num_key_value_heads", 32},
-              {"vocab_size", 32000}};
-  config["quantization_config"] = Json{{"quant_method", method}, {"bits", 4}};
-  std::string file = folder.path("model.json");
-  std::ofstream(file) << config;
-  return file;
-}
-
-// A service runs the weights as they are stored, unless the user states another format.
-TEST(NumberFormats, AServiceHasTheFormatOfItsCheckpoint) {
-  const TemporaryFolder folder;
-  const auto served = [&](const std::string& method, std::vector<std::string> more) {
-    std::vector<std::string> words{
-        "serve",     "estimate", "--model", quantized_model(folder, method),
-        "--cluster", "h100-8",   "--batch", "8",
-        "--isl",     "100",      "--osl",   "100"};
-    words.insert(words.end(), more.begin(), more.end());
-    return run_program(words);
-  };
-  EXPECT_THAT(served("fp8", {}).out, HasSubstr("(fp8 weights"));
-  EXPECT_THAT(served("fp8", {}).err, HasSubstr("--weights overrides it"));
-  EXPECT_THAT(served("awq", {}).out, HasSubstr("(int4 weights"));
-  EXPECT_THAT(served("fp8", {"--weights", "bf16"}).out, HasSubstr("(bf16 weights"));
-  const ProgramResult unknown = served("bitsandbytes", {});
-  EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err,
-              HasSubstr("--weights: is missing: the quantization_config (bitsandbytes)"));
-}
-
-TEST(NumberFormats, AQuantizedCheckpointIsSaid) {
-  const TemporaryFolder folder;
-  for (const char* method : {"gptq", "awq", "bitsandbytes", "fp8"}) {
-    const std::string model = quantized_model(folder, method);
-    const ProgramResult answer = run_program(
-        {"estimate", "--model", model, "--cluster", "h100-8", "--layout", "tp=8,sp,zero=1"});
-    EXPECT_THAT(answer.err, HasSubstr("quantization_config (" + std::string(method) + ")"));
-    EXPECT_EQ(answer.exit_code, 0) << answer.err;
-  }
-}
-
 }  // namespace
 }  // namespace meshwright::test

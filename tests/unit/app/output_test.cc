@@ -10,6 +10,7 @@
 #include <fstream>
 #include <future>
 
+#include "sim/base/text.h"
 #include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 
@@ -19,13 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const std::vector<std::string> kEstimate{"estimate",
-                                         "--model",
-                                         config("models/llama-3-8b.json"),
-                                         "--cluster",
-                                         config("clusters/h100-8.json"),
-                                         "--layout",
-                                         "tp=2,dp=4,sp,zero=1"};
+const std::vector<std::string> kEstimate = split_words(
+    "estimate --model llama-3-8b --cluster h100-8 --layout "
+    "tp=2,dp=4,sp,zero=1");
 
 ProgramResult estimate(const std::vector<std::string>& more) {
   return run_program(with(kEstimate, more));
@@ -38,9 +35,8 @@ struct Files {
   std::string trials = folder.path("trials.json");
 
   Files() {
-    const ProgramResult made =
-        run_program({"plan", "--model", config("models/llama-3-8b.json"), "--cluster",
-                     config("clusters/h100-8.json"), "--ranking-only", "--out", plan});
+    const ProgramResult made = run_program(
+        {"plan", "--model", "llama-3-8b", "--cluster", "h100-8", "--ranking-only", "--out", plan});
     EXPECT_EQ(made.exit_code, 0) << made.err;
     folder.write("trials.json", R"({"observations": []})");
   }
@@ -195,8 +191,8 @@ TEST(Output, ARecordNeverTakesThePlansName) {
 
 TEST(Output, AFullDiskIsNoSuccessInAnyCommand) {
   const Files files;
-  const std::string model = config("models/llama-3-8b.json");
-  const std::string cluster = config("clusters/h100-8.json");
+  const std::string model = "llama-3-8b";
+  const std::string cluster = "h100-8";
   const std::vector<std::vector<std::string>> commands{
       {"--help"},
       {"--version"},
@@ -247,6 +243,30 @@ TEST(Output, ADashIsStandardOutput) {
   EXPECT_EQ(page.exit_code, 0) << page.err;
   EXPECT_TRUE(page.out.starts_with("<!")) << page.out.substr(0, 40);
   EXPECT_THAT(files.folder.names(), testing::ElementsAre("plan.json", "trials.json"));
+}
+
+TEST(Output, AFailedCommandLeavesNothingBehind) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path("taken"));
+  const ProgramResult taken = estimate({"--out", folder.path("taken")});
+  EXPECT_EQ(taken.exit_code, 2);
+  EXPECT_THAT(taken.err, HasSubstr("is a directory"));
+  EXPECT_EQ(estimate({"--out", folder.path("no/such/folder/x.json")}).exit_code, 2);
+  const std::string model = folder.write("m.json", R"({"num_layers": 4})");
+  const ProgramResult broken = run_program(
+      {"plan", "--model", model, "--cluster", "h100-8", "--out", folder.path("plan.json")});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("/hidden_size: is required"));
+  EXPECT_THAT(folder.names(), testing::ElementsAre("m.json", "taken"));
+}
+
+TEST(Output, AFileOfTenGigabytesIsNotRead) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("big.json", "{");
+  ASSERT_EQ(::truncate(file.c_str(), 10'000'000'000), 0);  // sparse: takes no space
+  const ProgramResult result = run_program({"plan", "--model", file, "--cluster", "h100-8"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("big.json"), HasSubstr("MiB")));
 }
 
 }  // namespace

@@ -60,10 +60,10 @@ TEST(SameQuestion, PlanCapacityAndEstimateGiveOneStepWithOneRange) {
 
 TEST(SameQuestion, AStatedFrameworkNarrowsTheRangeOfAJob) {
   const auto width = [](const Words& more) {
-    const std::vector<double> step =
-        row_step(answer(with({"capacity", "--job", "llama-3-405b", "--gpus", "16384",
-                              "--global-batch-size", "2048", "--rows-only"},
-                             more)));
+    const std::vector<double> step = row_step(
+        answer(with(split_words("capacity --job llama-3-405b --gpus 16384 --global-batch-size 2048 "
+                                "--rows-only"),
+                    more)));
     return step[2] / step[0];
   };
   EXPECT_LT(width({"--framework", "megatron-core-2026"}), 0.8 * width({}));
@@ -229,8 +229,8 @@ TEST(NoLayout, TheCauseIsNamedWithTheNearestSizesThatWork) {
   EXPECT_EQ(run_program(fewer).exit_code, 0) << fewer[6];
   EXPECT_EQ(run_program(next_of(none)).exit_code, 0);
   const ProgramResult rows =
-      run_program({"capacity", "--model", "llama-3-8b", "--cluster", "h100-512", "--gpus",
-                   "100000,512", "--rows-only", "--format", "csv"});
+      run_program(split_words("capacity --model llama-3-8b --cluster h100-512 --gpus 100000,512 "
+                              "--rows-only --format csv"));
   EXPECT_THAT(rows.out, HasSubstr("Nearest valid global batches"));
 }
 
@@ -287,25 +287,6 @@ TEST(Synonyms, OptionsOfOtherProgramsAreReadAsOwnOnes) {
   EXPECT_EQ(answer(theirs)["ranked"], answer(own)["ranked"]);
 }
 
-TEST(Synonyms, WhatHasNoCounterpartIsRefusedWithTheRightOption) {
-  const auto error_of = [](const Words& words) {
-    const ProgramResult result = run_program(words);
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    return result.err;
-  };
-  const Words plan{"plan", "--model", "llama-3-8b", "--cluster", "h100-8"};
-  EXPECT_THAT(error_of(with(plan, {"--nodes", "2"})), HasSubstr("use --gpus"));
-  EXPECT_THAT(error_of(with(plan, {"--dp", "2"})), HasSubstr("leave it out; it is devices"));
-  EXPECT_THAT(error_of(with(plan, {"--format", "yaml"})),
-              HasSubstr("--format: must be table, json, csv or markdown (got \"yaml\")"));
-  EXPECT_THAT(error_of(with(plan, {"--wrong", "2"})),
-              HasSubstr("unknown option of meshwright plan: --wrong"));
-  for (const char* option : {"--tp", "--tensor-parallel-size"}) {
-    EXPECT_THAT(error_of({"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", option, "4"}),
-                HasSubstr("--layout tp=4"));
-  }
-}
-
 TEST(Synonyms, NothingAskedGetsHelp) {
   for (const Words& words : {Words{}, Words{"model"}, Words{"cluster"}, Words{"help", "plan"}}) {
     const ProgramResult result = run_program(words);
@@ -357,6 +338,22 @@ TEST(Synonyms, HuggingFaceNamesFindTheShippedModels) {
   EXPECT_EQ(app::config_synonym("torchtitan", "frameworks"), "torchtitan-2025");
   EXPECT_EQ(app::config_synonym("megatron", "frameworks"), "megatron-core-2026");
   EXPECT_EQ(app::config_synonym("deepspeed", "frameworks"), "deepspeed-2025");
+}
+
+// Between nodes on EFA: alltoall unasked, and a word on what was asked for.
+TEST(Dispatcher, OnEfaIsAlltoallUnlessAsked) {
+  const auto estimate = [](const std::string& layout) {
+    return run_program({"estimate", "--model", "qwen3-30b-a3b", "--cluster", "aws-p5", "--gpus",
+                        "64", "--global-batch-size", "256", "--layout", layout});
+  };
+  const std::string layout = "tp=8,pp=4,dp=2,ep=16,etp=1,mbs=4,sp,zero=1";
+  const ProgramResult unasked = estimate(layout);
+  EXPECT_EQ(unasked.out, estimate(layout + ",dispatcher=alltoall").out);
+  EXPECT_THAT(unasked.err, testing::Not(HasSubstr("unproven")));
+  const ProgramResult asked = estimate(layout + ",dispatcher=flex");
+  EXPECT_EQ(asked.exit_code, 0) << asked.err;
+  EXPECT_THAT(asked.err, HasSubstr("16 expert ranks, 8 of which share fast links, which is "
+                                   "unproven on AWS p5.48xlarge"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <regex>
 
 #include "reports/text/text.h"
+#include "sim/base/text.h"
 #include "sim/record/json.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
@@ -33,8 +34,8 @@ ProgramResult ranking_of(const std::vector<std::string>& more) {
 }
 
 TEST(Words, ATrialIsProposedOnlyWhereItCouldRun) {
-  const ProgramResult large = ranking_of(
-      {"--model", "llama-3-405b", "--cluster", "h100-512", "--gpus", "16384", "--format", "json"});
+  const ProgramResult large =
+      ranking_of(split_words("--model llama-3-405b --cluster h100-512 --gpus 16384 --format json"));
   EXPECT_EQ(large.exit_code, 0) << large.err;
   EXPECT_THAT(large.err, HasSubstr("--format json --out plan.json\n"));
 }
@@ -52,8 +53,8 @@ std::size_t longest_line(const std::string& text) {
 // Through pipes: no terminal, so 120 characters and no colour.
 TEST(Words, APlanIsOneDocumentThatFitsALineAndSaysProgressAside) {
   const ProgramResult result =
-      run_program({"plan", "--model", "llama-3-70b", "--cluster", "h100-512", "--gpus", "256,512",
-                   "--train-tokens", "1e12", "--price", "2", "--full"});
+      run_program(split_words("plan --model llama-3-70b --cluster h100-512 --gpus 256,512 "
+                              "--train-tokens 1e12 --price 2 --full"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_LE(longest_line(result.out), 120U) << result.out;
   EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
@@ -78,34 +79,6 @@ TEST(Words, AnMfuStandsBesideItsConventionOnce) {
   EXPECT_TRUE(once(run_program(with({"plan"}, on_eight)).out));
   EXPECT_TRUE(once(run_program(with(with({"estimate"}, on_eight), {"--layout", "tp=8"})).out));
   EXPECT_TRUE(once(content_of(std::string(MESHWRIGHT_SOURCE_DIR) + "/docs/reference/glossary.md")));
-}
-
-TEST(Words, SeveralGpuCountsAreATableInEveryFormat) {
-  for (const std::string format : {"csv", "markdown"}) {
-    const ProgramResult result = ranking_of(
-        {"--model", "llama-3-8b", "--cluster", "h100-8", "--gpus", "8,16", "--format", format});
-    ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr(format == "csv" ? "gpu_hours_per_billion_tokens"
-                                                      : "GPU-hours per billion tokens"));
-  }
-}
-
-TEST(Words, WhereNoLayoutWasTriedNoRuleIsBlamed) {
-  const ProgramResult none =
-      ranking_of({"--model", "llama-3-8b", "--cluster", "h100-8", "--tp", "3", "--pp", "5"});
-  EXPECT_EQ(none.exit_code, 1);
-  EXPECT_THAT(none.err, HasSubstr("no sizes of the search space multiply to 8 GPUs"));
-  EXPECT_THAT(none.err, Not(HasSubstr("memory_capacity")));
-}
-
-TEST(Words, AnUnknownNameIsAnsweredWithTheNearestAndTheList) {
-  const ProgramResult model = ranking_of({"--model", "lama-3-8b", "--cluster", "h100-8"});
-  EXPECT_EQ(model.exit_code, 2);
-  EXPECT_THAT(model.err, HasSubstr("use llama-3-8b"));
-  EXPECT_THAT(model.err, HasSubstr("gpt3-175b, "));
-  const ProgramResult cluster = ranking_of({"--model", "llama-3-8b", "--cluster", "h100-7"});
-  EXPECT_EQ(cluster.exit_code, 2);
-  EXPECT_THAT(cluster.err, HasSubstr("use h100-8"));
 }
 
 TEST(Words, ModelListNamesEveryShippedModelWithItsSize) {
@@ -149,21 +122,6 @@ TEST(Words, AnOwnClusterMayNameAShippedDevice) {
   EXPECT_THAT(bad.err, HasSubstr("use h100-sxm-80gb"));
 }
 
-// A zero-bubble schedule: Megatron Core has none, its own fork has, unknown software may.
-TEST(Words, AFrameworkRefusesWhatItLacksAndNoneRefusesNothing) {
-  const auto zero_bubble = [](const std::string& framework) {
-    return run_program({"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", "--layout",
-                        "tp=2,pp=4,schedule=zb_h1,zero=1,sp", "--framework", framework});
-  };
-  const ProgramResult refused = zero_bubble("megatron-core-2026");
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("under megatron-core-2026 there is none: Megatron-LM's"));
-  EXPECT_EQ(zero_bubble("zero-bubble-2023").exit_code, 0);
-  const ProgramResult unknown = zero_bubble("none");
-  EXPECT_EQ(unknown.exit_code, 0) << unknown.err;
-  EXPECT_THAT(unknown.out, HasSubstr("unknown software"));
-}
-
 TEST(Words, KnownKeysAreListedOnce) {
   const TemporaryFolder folder;
   const std::string file = folder.write("plan.json", R"({"schema": "meshwright.plan/1", "x": 1})");
@@ -182,32 +140,6 @@ TEST(Words, ControlCharactersOfANameNeverReachTheTerminal) {
         run_program({"estimate", "--model", file, "--cluster", "h100-8", "--layout", layout});
     EXPECT_THAT(result.out + result.err, Not(HasSubstr("\x1b")));
     EXPECT_THAT(result.out + result.err, Not(HasSubstr("\x07")));
-  }
-}
-
-TEST(Words, WhatWouldBeIgnoredIsRefused) {
-  const std::vector<std::vector<std::string>> commands{
-      {"calibrate", "--check", "a.json", "--onto", "b.json"},
-      {"calibrate", "--max-drift", "5"},
-      {"calibrate", "--force"},
-      {"calibrate", "--plot", "a.json", "--budget", "5s"},
-      {"calibrate", "--import", "a.txt", "--onto", "b.json", "--ranks", "2"},
-      {"calibrate", "--check", "a.json", "--out", "b.json"},
-      {"validate", "a.json", "b.json", "--fit", "gemm_time_factor"},
-      {"backtest", "a.json", "--fit-on", "b.json"},
-      {"backtest", "a.json", "--fit-out", "b.json"},
-      {"backtest", "a.json", "--folds", "3"},
-      {"explain", "memory_capacity", "--versus", "2"},
-      {"report", "--compare", "a.json", "b.json", "--trials", "c.json"},
-      {"report", "a.json", "--force"},
-      {"volume", "--model", "llama-3-8b", "--layout", "tp=8", "--gpus", "64"},
-      {"plan", "--model", "llama-3-8b", "--cluster", "h100-8", "--ranking-only", "--what-if",
-       "power=2x"}};
-  for (const std::vector<std::string>& command : commands) {
-    const ProgramResult result = run_program(command);
-    EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(command);
-    EXPECT_THAT(result.err, testing::ContainsRegex("requires|excludes"))
-        << testing::PrintToString(command);
   }
 }
 

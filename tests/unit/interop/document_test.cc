@@ -1,172 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
+// Documents as values by key: YAML, TOML and JSON, references inside, values that are stated
+// beside.
 #include "interop/read_launch/document.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "interop/read_launch/read_launch.h"
-#include "sim/base/error.h"
+#include "interop/read_launch/stated_values.h"
 #include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+// The words of a key, or why they are not known.
+std::string said(Values& values, std::string_view key) {
+  const Value* value = values.find(key);
+  if (value == nullptr) return "no such key";
+  return value->unknown.empty() ? fmt::format("{}", fmt::join(value->words, " ")) : value->unknown;
+}
 
-TEST(Document, YamlTomlAndJsonGiveTheSameValues) {
+void expect_said(Values values, const std::map<std::string, std::string>& expected) {
+  for (const auto& [key, words] : expected) EXPECT_EQ(said(values, key), words) << key;
+}
+
+TEST(Document, YamlTomlAndJsonGiveTheSameValuesWithTheirPlaces) {
   Values yaml = values_of_yaml("a:\n  b: 8\n  c: [x, y]\nd: null\n", "f.yaml");
   Values toml = values_of_toml("[a]\nb = 8\nc = [\"x\", \"y\"]\n", "f.toml");
-  Values json = values_of_json("{\"a\": {\"b\": 8, \"c\": [\"x\", \"y\"]}, \"d\": null}", "f.json");
-  for (Values* values : {&yaml, &toml, &json}) {
-    EXPECT_EQ(integer_of(*values->find("a.b"), {}), 8);
-    EXPECT_THAT(values->find("a.c")->words, ElementsAre("x", "y"));
-  }
+  const std::map<std::string, std::string> both{{"a.b", "8"}, {"a.c", "x y"}, {"d", "no such key"}};
+  for (const Values& values : {yaml, toml}) expect_said(values, both);
+  expect_said(values_of_json(R"({"a": {"b": 8, "c": ["x", "y"]}, "d": null})", "f.json"), both);
   EXPECT_EQ(yaml.find("a.b")->place.text(), "f.yaml:2");
   EXPECT_EQ(toml.find("a.b")->place.text(), "f.toml:2");
-  EXPECT_FALSE(json.has("d"));
 }
 
 TEST(Document, MarksAndCarriageReturnsAreNothing) {
-  EXPECT_EQ(integer_of(*values_of_toml("\xEF\xBB\xBF[a]\r\nb = 1\r\n", "f").find("a.b"), {}), 1);
-  EXPECT_EQ(integer_of(*values_of_yaml("\xEF\xBB\xBF"
-                                       "a:\r\n  b: 1\r\n",
-                                       "f")
-                            .find("a.b"),
-                       {}),
-            1);
-  EXPECT_EQ(integer_of(*values_of_json("\xEF\xBB\xBF{\"a\": 1}", "f").find("a"), {}), 1);
+  const std::string mark = "\xEF\xBB\xBF";
+  expect_said(values_of_toml(mark + "[a]\r\nb = 1\r\n", "f"), {{"a.b", "1"}});
+  expect_said(values_of_yaml(mark + "a:\r\n  b: 1\r\n", "f"), {{"a.b", "1"}});
+  expect_said(values_of_json(mark + "{\"a\": 1}", "f"), {{"a", "1"}});
 }
 
-TEST(Document, WhatIsWrongHasLineAndColumn) {
+TEST(Document, WhatIsWrongHasLineAndColumnAndDepthIsLimited) {
+  using testing::HasSubstr;
   EXPECT_THAT(error_of([] { values_of_toml("[a]\nb = = 1\n", "f.toml"); }), HasSubstr("f.toml:2:"));
   EXPECT_THAT(error_of([] { values_of_yaml("a:\n  - b: [1\nc: }\n", "f.yaml"); }),
               HasSubstr("f.yaml:"));
   EXPECT_THAT(error_of([] { values_of_json("{\"a\": }", "f.json"); }), HasSubstr("line 1"));
+  const std::string deep = std::string(70, '[') + std::string(70, ']');
+  EXPECT_THAT(error_of([&] { values_of_yaml("a: " + deep, "f"); }), HasSubstr("50 levels"));
 }
 
-TEST(Document, DepthIsLimited) {
-  std::string text;
-  for (int i = 0; i < 70; ++i) text += "[";
-  for (int i = 0; i < 70; ++i) text += "]";
-  EXPECT_THAT(error_of([&] { values_of_yaml("a: " + text, "f"); }), HasSubstr("50 levels"));
+TEST(References, ArePutInFromBesideAboveAndAnywhere) {
+  expect_said(
+      with_references(values_of_yaml("variables: { n: 5 }\na:\n  x: 1\n  y: ${.x}\n  b:\n"
+                                     "    z: ${..x}\n    v: ${n}\nw: ${a.b.z}\nq: ${nowhere}\n"
+                                     "r: ${r}\n",
+                                     "f.yaml")),
+      {{"a.y", "1"},
+       {"a.b.z", "1"},
+       {"w", "1"},
+       {"a.b.v", "5"},
+       {"q", "the file has no nowhere"},
+       {"r", "its references lead to themselves"}});
 }
 
-TEST(ReadLaunch, SaysWhatItReads) {
-  EXPECT_THAT(error_of([] { read_launch("hello", "f.txt", {}); }),
-              HasSubstr("f.txt: is no launch"));
+TEST(References, ResolversThatComputeAreRun) {
+  expect_said(
+      with_references(
+          values_of_yaml("m:\n  h: 8192\n  l: 80\n  f: ${multiply:4, ${.h}}\n"
+                         "  half: ${divide:${.h},2}\n  more: ${add:${m.h},64,1}\n"
+                         "  up: ${divide_ceil:${.l}, 3}\n  down: ${int_div:${.l},3}\n"
+                         "  name: run-${.l}-${.h}\n  list: [\"${.l}\", 2]\n  env: ${oc.env:TP,8}\n"
+                         "  none: ${oc.env:PP}\n  either: ${oc.select:m.gone, 7}\n"
+                         "  bad: ${multiply:x, 2}\n  zero: ${divide:1,0}\n  odd: ${lookup:1}\n",
+                         "f.yaml"),
+          {{"TP", "4"}}),
+      {{"m.f", "32768"},
+       {"m.half", "4096"},
+       {"m.more", "8257"},
+       {"m.up", "27"},
+       {"m.down", "26"},
+       {"m.name", "run-80-8192"},
+       {"m.list", "80 2"},
+       {"m.env", "4"},
+       {"m.either", "7"},
+       {"m.none", "the environment's PP is not known"},
+       {"m.bad", "x of multiply is no number"},
+       {"m.zero", "it divides by zero"},
+       {"m.odd", "the resolver lookup of OmegaConf is not run"}});
 }
 
-TEST(Torchtitan, ReplicasAndShards) {
-  const LaunchRecord record = read_torchtitan(
-      "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nlocal_batch_size = 16\nseq_len = "
-      "8192\n"
-      "[parallelism]\ndata_parallel_replicate_degree = 2\ntensor_parallel_degree = 8\n"
-      "pipeline_parallel_degree = 4\npipeline_parallel_schedule = \"Interleaved1F1B\"\n"
-      "pipeline_parallel_layers_per_stage = 10\nof_tomorrow = 1\n"
-      "[quantize.linear.float8]\nenable_fsdp_float8_all_gather = true\n[model2]\n",
-      "f.toml", {});
-  EXPECT_EQ(record.model_name, "llama-3-70b");
-  EXPECT_EQ(record.replicas, 2);
-  EXPECT_TRUE(record.data_parallel_size_follows);
-  EXPECT_EQ(record.layout.zero_stage, 2);                      // kept below a pipeline
-  EXPECT_EQ(record.layout.virtual_pipeline_parallel_size, 2);  // 80 / 10 / 4
-  EXPECT_EQ(record.layout.micro_batch_size, 1);
-  EXPECT_EQ(record.micro_batches_a_rank, 16);
-  EXPECT_EQ(record.not_understood.at(0).said, "parallelism.of_tomorrow = 1");
-  EXPECT_EQ(record.not_understood.at(0).place.line, 13);
-  EXPECT_FALSE(record.layout.account_for_embedding_in_pipeline_split);
+Values stated(const std::string& yaml, const std::map<std::string, std::string>& variables) {
+  LaunchHints hints;
+  hints.variables = variables;
+  return with_stated(values_of_yaml(yaml, "f.yaml"), hints);
 }
 
-std::string piped(const std::string& more) {
-  return "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 8\n"
-         "[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_schedule = \"1F1B\"\n" +
-         more;
-}
-
-// 32 layers, embedding and head are 34 over 4 stages: 9, 9, 8, 8, of which the ends take one each.
-TEST(Torchtitan, EmbeddingAndHeadCountAsLayersUnlessTold) {
-  const Layout said_nothing = read_torchtitan(piped(""), "f.toml", {}).layout;
-  EXPECT_EQ(said_nothing.pipeline_layout,
-            std::get<PipelineLayout>(read_pipeline_layout("Et*8|t*9|t*8|t*7L")));
-  const Layout even = read_torchtitan(piped("pipeline_parallel_first_stage_less_layers = 0\n"
-                                            "pipeline_parallel_last_stage_less_layers = 0\n"),
-                                      "f.toml", {})
-                          .layout;
-  EXPECT_FALSE(even.pipeline_layout);
-  EXPECT_FALSE(even.account_for_embedding_in_pipeline_split);
-}
-
-LaunchRecord titan_with(const std::string& more) {
-  return read_torchtitan("[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + more, "f.toml", {});
-}
-
-TEST(Torchtitan, SelectiveRecomputeIsByOperatorOrByBlock) {
-  using enum RecomputeGranularity;
-  const auto option = [](const std::string& value) {
-    return titan_with("[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"" +
-                      value + "\"\n")
-        .layout;
-  };
-  EXPECT_EQ(option("op").recompute_granularity, selective);
-  EXPECT_EQ(option("op").recompute_modules, RecomputeModules{kRecomputeOp});
-  const Layout every_fourth = option("4");  // 8 of 32 blocks
-  EXPECT_EQ(every_fourth.recompute_granularity, full);
-  EXPECT_EQ(every_fourth.recompute_method, RecomputeMethod::block);
-  EXPECT_EQ(every_fourth.recompute_num_layers, 8);
-  EXPECT_EQ(option("1").recompute_granularity, full);
-  EXPECT_EQ(option("1").recompute_num_layers, 0);
-  EXPECT_EQ(titan_with("").layout.recompute_granularity, full);  // its default is "2"
-  EXPECT_EQ(titan_with("").layout.recompute_num_layers, 16);
-}
-
-// batch_size is the name of 2024, when the loss was not compiled.
-TEST(Torchtitan, TheLossIsCompiledSince2025) {
-  const std::string compiled = "[compile]\nenable = true\n";
-  EXPECT_TRUE(titan_with(compiled).job.cross_entropy_loss_fusion);
-  EXPECT_FALSE(titan_with("").job.cross_entropy_loss_fusion);
-  EXPECT_FALSE(titan_with(compiled + "components = [\"model\"]\n").job.cross_entropy_loss_fusion);
-  EXPECT_FALSE(
-      titan_with("[training]\nbatch_size = 2\ncompile = true\n").job.cross_entropy_loss_fusion);
-}
-
-constexpr char kNanotron[] =
-    "parallelism: { dp: 2, pp: 1, tp: 2 }\n"
-    "tokens: { micro_batch_size: 1, batch_accumulation_per_replica: 1, sequence_length: 128 }\n"
-    "model:\n  model_config:\n    hidden_size: 64\n    intermediate_size: 256\n"
-    "    num_attention_heads: 4\n    num_hidden_layers: 2\n    vocab_size: 100\n";
-
-// models/qwen.py takes biases from attention_bias; Starcoder2Config has one key-value head.
-TEST(Nanotron, ModelsDifferByTheirClass) {
-  const auto model = [](const std::string& more) {
-    return read_nanotron(std::string(kNanotron) + more, "n.yaml", {}).model;
-  };
-  EXPECT_FALSE(model("    is_qwen2_config: true\n    attention_bias: false\n").add_qkv_bias);
-  EXPECT_TRUE(model("    is_qwen2_config: true\n    attention_bias: true\n").add_qkv_bias);
-  EXPECT_FALSE(model("    is_llama_config: true\n").tied_embeddings);
-  const Model starcoder = model("    is_starcoder2_config: true\n    multi_query: true\n");
-  EXPECT_EQ(starcoder.activation, Activation::gelu);
-  EXPECT_EQ(starcoder.num_query_groups, 1);
-  EXPECT_TRUE(starcoder.add_bias_linear);
-}
-
-TEST(DeepSpeed, TheScriptsJsonIsReadByName) {
-  const auto read = [](const std::string& name) -> std::optional<std::string> {
-    if (name != "ds.json") return std::nullopt;
-    return "{\"zero_optimization\": {\"stage\": 2}, \"train_micro_batch_size_per_gpu\": \"auto\"}";
-  };
-  const std::string script =
-      "deepspeed --num_gpus 4 t.py --deepspeed ds.json --per_device_train_batch_size 3 "
-      "--gradient_accumulation_steps 5 --block_size 512 --fp16\n";
-  const LaunchRecord record = read_trainer_script(script, "t.sh", {}, read);
-  EXPECT_EQ(record.layout.zero_stage, 2);
-  EXPECT_EQ(record.layout.micro_batch_size, 3);
-  EXPECT_EQ(record.micro_batches_a_rank, 5);
-  EXPECT_EQ(record.job.seq_length, 512);
-  EXPECT_EQ(record.job.precision, Precision::fp16);
-  EXPECT_EQ(record.gpus_per_node, 4);
-  EXPECT_THAT(error_of([&] { read_trainer_script(script, "t.sh", {}, {}); }),
-              HasSubstr("ds.json is not there"));
+// A key may be given by its end. Variables of the environment are no keys.
+TEST(StatedValues, StandInThePlaceOfTheDocuments) {
+  expect_said(stated("model: { a: 1, b: 2 }\n", {{"model.a", "3"}}),
+              {{"model.a", "3"}, {"model.b", "2"}});
+  expect_said(stated("model: { a-b: 1 }\n", {{"a_b", "3"}}), {{"model.a-b", "3"}});
+  expect_said(stated("model: { a: 1 }\n", {{"model.c", "[x,y]"}, {"d", "5"}}),
+              {{"model.c", "x y"}, {"model.d", "5"}});
+  expect_said(stated("model: { a: 1 }\n", {{"model.a", "null"}}), {{"model.a", "no such key"}});
+  expect_said(stated("a: ${tp:4}\n", {{"tp", "8"}}), {{"tp", "no such key"}});
+  expect_said(stated("a: 1\n", {{"GPUS", "8"}}), {{"GPUS", "no such key"}});
+  EXPECT_THROW(stated("a: { x: 1 }\nb: { x: 2 }\n", {{"x", "3"}}), InputError);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of our own in the shape of each tool's, with the traps that such texts have.
+// Lists of hosts, broken XML, and facts laid over a cluster. What tools say: cases/cluster.
 #include "interop/read_cluster/read_cluster.h"
 
 #include <gmock/gmock.h>
@@ -14,10 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string facts_error(const std::string& text) {
-  return error_of([&] { read_cluster_facts(text, "machine.txt"); });
-}
 
 TEST(Hostlist, KeepsZerosAndMultipliesBrackets) {
   EXPECT_THAT(expanded_hostlist("tux[0-2,12],login", {}),
@@ -35,110 +31,24 @@ TEST(Hostlist, RefusesWhatIsNone) {
   }
 }
 
-// Indented, behind prefixes, with a NIC's short row and two tabs before the last column.
-TEST(NvidiaSmiTopo, IsFoundInALog) {
-  const std::string text =
-      "host1: + nvidia-smi topo -m\r\n"
-      "host1:  \tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity\t\tGPU NUMA ID\r\n"
-      "host1: GPU0\t X \tNV18\tNV18\tNV18\tPIX\tSYS\t0-55,112-167\t0\t\tN/A\r\n"
-      "host1: GPU1\tNV18\t X \tNV18\tNV18\tNODE\tSYS\t0-55,112-167\t0\t\tN/A\r\n"
-      "host1: GPU2\tNV18\tNV18\t X \tNV18\tSYS\tPIX\t56-111\t1\t\tN/A\r\n"
-      "host1: GPU3\tNV18\tNV18\tNV18\t X \tSYS\tNODE\t56-111\t1\t\tN/A\r\n"
-      "host1: NIC0\tPIX\tNODE\tSYS\tSYS\t X \tSYS\r\n"
-      "\r\nhost1: Legend:\r\n  X    = Self\r\n";
-  const ClusterFacts facts = read_cluster_facts(text, "log.txt");
-  EXPECT_EQ(facts.gpus_per_host, 4);
-  EXPECT_EQ(facts.nics_per_host, 2);
-  EXPECT_EQ(facts.node_fabric, NodeFabric::nvswitch);
-  EXPECT_EQ(facts.gpus_per_island, 0);
-  ASSERT_EQ(facts.notes.size(), 1U);
-  EXPECT_THAT(facts.notes.front(), HasSubstr("18 NVLinks"));
-}
-
-TEST(NvidiaSmiTopo, BridgesArePairsAndNothingIsAPlainHost) {
-  const std::string pairs =
-      "\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\n"
-      "GPU0\t X \tNV12\tSYS\tSYS\t0-15\nGPU1\tNV12\t X \tSYS\tSYS\t0-15\n"
-      "GPU2\tSYS\tSYS\t X \tNV12\t0-15\nGPU3\tSYS\tSYS\tNV12\t X \t0-15\n";
-  const ClusterFacts facts = read_cluster_facts(pairs, "topo");
-  EXPECT_EQ(facts.node_fabric, NodeFabric::pcie);
-  EXPECT_EQ(facts.gpus_per_island, 2);
-  EXPECT_FALSE(facts.nics_per_host);
-  const ClusterFacts plain = read_cluster_facts("\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n", "t");
-  EXPECT_EQ(plain.node_fabric, NodeFabric::pcie);
-  EXPECT_EQ(plain.gpus_per_island, 0);
-}
-
-TEST(NvidiaSmiTopo, SaysWhereARowIsShort) {
-  EXPECT_THAT(facts_error("\tGPU0\tGPU1\nGPU0\tX\n"), HasSubstr("machine.txt:2"));
-  EXPECT_THAT(facts_error("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV4\tNV4\n"), HasSubstr("1 rows follow"));
-}
-
-std::string nccl_host(const std::string& hash, const std::string& nvlinks) {
-  std::string text = "  <cpu host_hash=\"" + hash + "\" numaid=\"0\" affinity=\"ff\">\n";
-  for (int i = 0; i < 4; ++i) {
-    text += "    <pci busid=\"0000:0" + std::to_string(i) + ":00.0\" link_speed=\"\">\n";
-    text += "      <gpu dev=\"" + std::to_string(i) + "\" sm=\"90\" rank=\"0\" gdr=\"1\">\n";
-    text += nvlinks + "      </gpu>\n    </pci>\n";
-    text += "    <nic><net name=\"mlx5_" + std::to_string(i) +
-            "\" dev=\"0\" speed=\"400000\" port=\"1\"/></nic>\n";
-  }
-  return text + "    <nic><net name=\"eth0\" speed=\"10000\"/></nic>\n  </cpu>\n";
-}
-
-// 400,000 Mb/s / 8 = 50 GB/s; 5 + 4 + 5 + 4 links to four switches.
-TEST(NcclTopology, CountsDevicesLinksAndNics) {
-  const std::string to_switches =
-      "<nvlink target=\"a\" count=\"5\" tclass=\"0x068000\"/><nvlink target=\"b\" count=\"4\" "
-      "tclass=\"0x068000\"/><nvlink target=\"c\" count=\"5\" tclass=\"0x068000\"/><nvlink "
-      "target='d' count='4' tclass='0x068000'/>";
-  const ClusterFacts facts = read_cluster_facts(
-      "\xEF\xBB\xBF<?xml version='1.0'?>\n<!-- a dump -->\n<system version=\"1\">\n" +
-          nccl_host("0x1", to_switches) + "</system>\n",
-      "topo.xml");
-  EXPECT_EQ(facts.gpus_per_host, 4);
-  EXPECT_EQ(facts.node_fabric, NodeFabric::nvswitch);
-  EXPECT_EQ(facts.nics_per_host, 4);
-  EXPECT_EQ(facts.nic_gb_per_s, 50.0);
-  EXPECT_FALSE(facts.hosts_per_domain);
-  // 18 x 20.6 = 370.8
-  EXPECT_THAT(facts.notes.back(), HasSubstr("370.8 GB/s"));
-  const ClusterFacts both = read_cluster_facts(
-      "<system>" + nccl_host("0x1", "") + nccl_host("0x2", "") + "</system>", "two.xml");
-  EXPECT_EQ(both.gpus_per_host, 4);
-  EXPECT_EQ(both.hosts_per_domain, 2);
+std::string xml_error(const std::string& text) {
+  return error_of([&] { read_nccl_topology(text, "t.xml"); });
 }
 
 TEST(NcclTopology, SaysLineAndColumn) {
-  const auto error = [](const std::string& text) {
-    try {
-      read_nccl_topology(text, "t.xml");
-    } catch (const InputError& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
-  EXPECT_THAT(error("<a>\n  <b x=1/>\n</a>"), HasSubstr("t.xml:2:8"));
-  EXPECT_THAT(error("<a><b></a>"), HasSubstr("t.xml:1:9: as XML: start-end tags mismatch"));
-  EXPECT_THAT(error("<a x=\"1>"), HasSubstr("attribute"));
-  EXPECT_THAT(error("<!-- no end"), HasSubstr("comment"));
-  EXPECT_THAT(error("text"), HasSubstr("no document element"));
-  EXPECT_THAT(error("<a/>"), HasSubstr("begins with <a>, a topology with <system>"));
-  EXPECT_THAT(error("<system>\n x</system>"), HasSubstr("t.xml:1:9: as XML: has text"));
-  EXPECT_THAT(error("<system/>\n<system/>"), HasSubstr("t.xml:2:2: as XML: has a second"));
+  EXPECT_THAT(xml_error("<a>\n  <b x=1/>\n</a>"), HasSubstr("t.xml:2:8"));
+  EXPECT_THAT(xml_error("<a><b></a>"), HasSubstr("t.xml:1:9: as XML: start-end tags mismatch"));
+  EXPECT_THAT(xml_error("<a x=\"1>"), HasSubstr("attribute"));
+  EXPECT_THAT(xml_error("<!-- no end"), HasSubstr("comment"));
+  EXPECT_THAT(xml_error("text"), HasSubstr("no document element"));
+  EXPECT_THAT(xml_error("<a/>"), HasSubstr("begins with <a>, a topology with <system>"));
+  EXPECT_THAT(xml_error("<system>\n x</system>"), HasSubstr("t.xml:1:9: as XML: has text"));
+  EXPECT_THAT(xml_error("<system/>\n<system/>"), HasSubstr("t.xml:2:2: as XML: has a second"));
 }
 
 // Nothing of a document type is followed: an entity that stands for a billion others least.
 TEST(NcclTopology, BombsAreRefused) {
-  const auto error = [](const std::string& text) {
-    try {
-      read_nccl_topology(text, "t.xml");
-    } catch (const InputError& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
-  EXPECT_THAT(error("<!DOCTYPE a [<!ENTITY b \"&c;&c;\">]><system x=\"&b;\"/>"),
+  EXPECT_THAT(xml_error("<!DOCTYPE a [<!ENTITY b \"&c;&c;\">]><system x=\"&b;\"/>"),
               HasSubstr("has a document type"));
   const auto nested = [](int depth) {
     std::string text = "<system>";
@@ -146,83 +56,10 @@ TEST(NcclTopology, BombsAreRefused) {
     for (int i = 0; i < depth; ++i) text += "</a>";
     return text + "</system>";
   };
-  EXPECT_THAT(error(nested(50)), HasSubstr("holds no <gpu>"));
-  EXPECT_THAT(error(nested(51)), HasSubstr("deeper than 50"));
-  EXPECT_THAT(error(nested(90'000)), HasSubstr("deeper than 50"));
-  EXPECT_THAT(error(nested(100'000)), HasSubstr("more than 200,000 tags"));
-}
-
-TEST(SlurmTopology, TreesHaveLeavesAndPods) {
-  const ClusterFacts facts = read_cluster_facts(
-      "# three levels\r\nSwitchName=leaf0 Nodes=gpu[000-015]\r\nswitchname=leaf1 \\\n  "
-      "NODES=gpu[016-031] LinkSpeed=1\nSwitchName=leaf2 Nodes=gpu[032-047]\nSwitchName=spine0 "
-      "Switches=leaf[0-1]\nSwitchName=spine1 Switches=leaf2\nSwitchName=core Switches=spine[0-1]\n",
-      "topology.conf");
-  EXPECT_EQ(facts.num_hosts, 48);
-  EXPECT_EQ(facts.hosts_per_leaf, 16);
-  EXPECT_EQ(facts.hosts_per_pod, 32);
-  EXPECT_FALSE(facts.hosts_per_domain);
-}
-
-TEST(SlurmTopology, BlocksAreDomains) {
-  const ClusterFacts conf = read_cluster_facts(
-      "BlockName=b1 Nodes=n[01-18]\nBlockName=b2 Nodes=n[19-36]\nBlockSizes=18,36\n", "t.conf");
-  EXPECT_EQ(conf.num_hosts, 36);
-  EXPECT_EQ(conf.hosts_per_domain, 18);
-  const ClusterFacts yaml = read_cluster_facts(
-      "- topology: racks\n  cluster_default: true\n  block:\n    block_sizes: [18, 36]\n    "
-      "blocks:\n      - {block: b1, nodes: 'n[01-18]'}\n      - {block: b2, nodes: 'n[19-36]'}\n",
-      "topology.yaml");
-  EXPECT_EQ(yaml.num_hosts, 36);
-  EXPECT_EQ(yaml.hosts_per_domain, 18);
-}
-
-TEST(SlurmTopology, YamlTreesAndTheirMistakes) {
-  const ClusterFacts facts = read_cluster_facts(
-      "- topology: ib\n  tree:\n    switches:\n      - switch: s0\n        nodes: dev[0-5]\n      "
-      "- switch: s1\n        nodes: dev[6-9]\n      - switch: top\n        children: s[0-1]\n",
-      "topology.yaml");
-  EXPECT_EQ(facts.num_hosts, 10);
-  EXPECT_EQ(facts.hosts_per_leaf, 6);
-  EXPECT_THAT(facts.notes.front(), HasSubstr("4 to 6 hosts"));
-  EXPECT_THAT(facts_error("SwitchName=a Switches=b\n"), HasSubstr("no switch is named b"));
-  EXPECT_THAT(facts_error("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"),
-              HasSubstr("machine.txt:2: switch a is listed twice"));
-  EXPECT_THAT(facts_error("SwitchName=a Switches=b Nodes=x\nSwitchName=b Switches=a\n"),
-              HasSubstr("below themselves"));
-}
-
-TEST(SlurmNodes, CountsHostsThatAreUp) {
-  const ClusterFacts facts = read_cluster_facts(
-      "NodeName=gpu001 Arch=x86_64 CoresPerSocket=56\n   Gres=gpu:h100:8(S:0-1)\n   "
-      "State=ALLOCATED ThreadsPerCore=2\n   CfgTRES=cpu=224,mem=2T,gres/gpu=8\n\n"
-      "NodeName=gpu[002-016] Gres=gpu:h100:8 State=MIXED\nNodeName=gpu017 Gres=gpu:h100:8 "
-      "State=IDLE+DRAIN\nNodeName=cpu[1-4] Gres=(null) State=IDLE\n",
-      "nodes.txt");
-  EXPECT_EQ(facts.num_hosts, 16);
-  EXPECT_EQ(facts.gpus_per_host, 8);
-  EXPECT_THAT(facts.devices, ElementsAre("h100"));
-  EXPECT_EQ(facts.notes.size(), 2U);
-  EXPECT_THAT(facts_error("NodeName=a Gres=gpu:a100:4\nNodeName=b Gres=gpu:h100:8\n"),
-              HasSubstr("several kinds"));
-  EXPECT_THAT(facts_error("NodeName=a Gres=(null) State=IDLE\n"), HasSubstr("no host with GPUs"));
-  EXPECT_THAT(facts_error("NodeName= Gres=gpu:h100:8\n"), HasSubstr("NodeName= names no host"));
-}
-
-TEST(Topograph, LayersAndDomains) {
-  const ClusterFacts facts = read_cluster_facts(R"({"instances": [
-    {"id": "a", "network_layers": ["leaf-1", "spine-1"],
-     "labels": {"accelerator.topograph.run/domain": "nvl-1"}},
-    {"id": "b", "network_layers": ["leaf-1", "spine-1"],
-     "labels": {"accelerator.topograph.run/domain": "nvl-1"}},
-    {"id": "c", "network_layers": ["leaf-2", "spine-2"],
-     "labels": {"accelerator.topograph.run/domain": "nvl-2"}}]})",
-                                                "graph.json");
-  EXPECT_EQ(facts.num_hosts, 3);
-  EXPECT_EQ(facts.hosts_per_leaf, 2);
-  EXPECT_EQ(facts.hosts_per_pod, 2);
-  EXPECT_EQ(facts.hosts_per_domain, 2);
-  EXPECT_THAT(facts_error(R"({"instances": [{"network_layers": []}]})"), HasSubstr("/instances/0"));
+  EXPECT_THAT(xml_error(nested(50)), HasSubstr("holds no <gpu>"));
+  EXPECT_THAT(xml_error(nested(51)), HasSubstr("deeper than 50"));
+  EXPECT_THAT(xml_error(nested(90'000)), HasSubstr("deeper than 50"));
+  EXPECT_THAT(xml_error(nested(100'000)), HasSubstr("more than 200,000 tags"));
 }
 
 Cluster eight() {
@@ -347,14 +184,6 @@ TEST(OverlaidCluster, RefusesContradictions) {
                InputError);
   EXPECT_THROW(overlaid(eight(), {.tool = "t", .devices = {"a100"}}, "f"), InputError);
   EXPECT_THROW(overlaid(eight(), {.tool = "t", .gpus_per_island = 2}, "f"), InputError);
-}
-
-TEST(ClusterFacts, WhatIsNoneSaysWhatIsRead) {
-  const std::string said = error_and_hint_of([] { read_cluster_facts("hello", "machine.txt"); });
-  EXPECT_THAT(said, HasSubstr("nothing about a machine"));
-  EXPECT_THAT(said, HasSubstr("hint: read are " + cluster_formats_text()));
-  EXPECT_THAT(said, HasSubstr("Slurm's topology.yaml"));
-  EXPECT_THAT(facts_error(""), HasSubstr("nothing about a machine"));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of other software than the launcher's, and the user's own pattern, reviewed as a user would.
+// Logs of other software than the launcher's, reviewed as a user would.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/record/json.h"
+#include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -34,13 +35,6 @@ class ReviewLogs : public testing::Test {
     Json json = result.out.empty() ? Json{} : Json::parse(result.out);
     batch_ = json["job"]["global_batch_size"];
     return json["measured"];
-  }
-  // The message of one that is refused.
-  std::string refused(const std::string& log, const std::vector<std::string>& more) {
-    const ProgramResult result = review(log, more);
-    EXPECT_EQ(result.exit_code, 2) << result.out;
-    EXPECT_EQ(result.out, "");
-    return result.err;
   }
   TemporaryFolder folder_;
   int batch_ = 0;
@@ -134,42 +128,11 @@ TEST_F(ReviewLogs, MsSwiftsMemoryIsReserved) {
   EXPECT_NEAR(json["other_memory_bytes"].get<double>(), 67.5 * 1073741824, 1.0);
 }
 
-TEST_F(ReviewLogs, AnyOtherLogHasAPattern) {
-  std::string log;
-  for (int i = 1; i <= 9; ++i) log += fmt::format("step {} loss 2.{} in 21.5s\n", i, i);
-  const Json json = measured(log, {"--log-pattern", "step {step} .* {seconds}s"});
-  EXPECT_NEAR(json["step_seconds"].get<double>(), 21.5, 1e-9);
-  EXPECT_EQ(json["steps"], 8);
-}
-
-TEST_F(ReviewLogs, APatternThatMatchesNothingShowsTheNearestLine) {
-  const std::string message = refused("starting 8 ranks\nstep=1 loss 2.5 in 21.5s\n",
-                                      {"--log-pattern", "step {step} .* {seconds}s"});
-  EXPECT_THAT(message, HasSubstr("matches no line"));
-  EXPECT_THAT(message, HasSubstr("step=1 loss 2.5 in 21.5s"));
-}
-
-TEST_F(ReviewLogs, ABrokenPatternIsRefused) {
-  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "step {step}"}),
-              HasSubstr("no placeholder of a step's time"));
-  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "({seconds}"}),
-              HasSubstr("is no regular expression"));
-  EXPECT_THAT(refused("step 1\n", {"--log-pattern", "{seconds} {seconds}"}), HasSubstr("twice"));
-}
-
-TEST_F(ReviewLogs, APatternNeedsALog) {
+TEST_F(ReviewLogs, NothingOfTheEnvironmentOrOfPathsIsKept) {
+  const std::string launch = MESHWRIGHT_SOURCE_DIR "/tests/unit/app/launches/bloom.slurm";
   const ProgramResult result =
-      run_program({"review", "--from", folder_.write("train.sh", kScript), "--model", "qwen3-8b",
-                   "--cluster", "hgx-h100-400g", "--log-pattern", "{seconds}"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("needs --log"));
-}
-
-TEST_F(ReviewLogs, UnknownSoftwareIsToldOfThePattern) {
-  const std::string message = refused("loss 2.5\n", {});
-  EXPECT_THAT(message, HasSubstr("found no training steps"));
-  EXPECT_THAT(message, HasSubstr("MaxText"));
-  EXPECT_THAT(message, HasSubstr("--log-pattern"));
+      run_program({"review", "--from", launch, "--cluster", "jean-zay-a100", "--json"});
+  EXPECT_THAT(Json::parse(result.out)["launch"].dump(), testing::Not(HasSubstr("SOMEWHERE")));
 }
 
 }  // namespace

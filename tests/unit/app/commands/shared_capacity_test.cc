@@ -115,57 +115,5 @@ TEST(SharedCapacityCommand, AReportRefusesHoursThatAreNoDay) {
   EXPECT_THAT(result.err, HasSubstr(place + ": must add up"));
 }
 
-TEST(SharedCapacityCommand, NoClusterIsAnAnswer) {
-  const TemporaryFolder folder;
-  Json job = job_with_service();
-  job["service"]["tpot_seconds"] = 1e-5;
-  const ProgramResult result = asked_capacity(folder, job);
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_THAT(std::regex_replace(result.out, std::regex("\\s+"), " "), HasSubstr("times a target"));
-}
-
-TEST(SharedCapacityCommand, BadInputNamesItsPlace) {
-  const TemporaryFolder folder;
-  Json job = job_with_service();
-  job["service"]["load_curve"]["points"][1]["hour"] = 0;
-  ProgramResult result = asked_capacity(folder, job);
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("/service/load_curve/points/1/hour"));
-
-  job = job_with_service();
-  job["service"]["isl"] = 9'000'000;
-  result = asked_capacity(folder, job);
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("/service/isl"));
-
-  job = job_with_service();
-  job.erase("train_tokens");
-  job["capacity"]["limits"].erase("deadline_days");
-  result = asked_capacity(folder, job);
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--train-tokens"));
-
-  result = asked_capacity(folder, job_with_service(), {"--what-if", "inter_node_bandwidth=0.5x"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--what-if"));
-}
-
-// Other commands leave the service aside, and refuse a wrong one.
-TEST(SharedCapacityCommand, AnEstimateOfTheTrainingIgnoresTheService) {
-  const TemporaryFolder folder;
-  Json wrong = job_with_service();
-  wrong["service"]["weights"] = "fp9";
-  const ProgramResult refused =
-      run_program({"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", "--job",
-                   folder.write("wrong.json", wrong.dump()), "--layout", "tp=8,mbs=1"});
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("/service/weights"));
-  const std::string job = folder.write("job.json", job_with_service().dump());
-  EXPECT_EQ(run_program({"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", "--job", job,
-                         "--layout", "tp=8,mbs=1"})
-                .exit_code,
-            0);
-}
-
 }  // namespace
 }  // namespace meshwright::test

@@ -61,56 +61,6 @@ TEST(Question, EveryAnswerOpensWithItAndMarksDefaults) {
   EXPECT_THAT(file_json(file)["defaults"], testing::Contains(Json("global_batch_size")));
 }
 
-TEST(Question, WhatAJobFileSaysIsNoDefault) {
-  const TemporaryFolder folder;
-  const std::string job = folder.write("job.json", R"({"global_batch_size": 64})");
-  const ProgramResult answer = estimate_on("h100-8", "tp=8", {"--job", job, "--gpus", "8"});
-  EXPECT_THAT(answer.out + answer.err, HasSubstr("64 sequences per step, bf16 (default)"));
-  EXPECT_THAT(answer.out + answer.err, HasSubstr("4,096 tokens per sequence (default)"));
-}
-
-TEST(Question, ALayoutLargerThanTheClusterIsRefused) {
-  const ProgramResult refused = estimate_on("h100-8", "tp=16");
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("needs 16 GPUs"));
-  EXPECT_EQ(estimate_on("h100-8", "tp=8,dp=2").exit_code, 2);
-  EXPECT_EQ(estimate_on("h100-8", "tp=3").exit_code, 2);  // 8 / 3
-}
-
-TEST(Question, TheDataSizeFollowsFromTheGpusWhenItIsLeftOut) {
-  const auto sizes = [](const ProgramResult& answer) {
-    EXPECT_EQ(answer.exit_code, 0) << answer.err;
-    const Json document = Json::parse(answer.out);
-    return std::pair{document["estimate"]["layout"]["data_parallel_size"].get<int>(),
-                     document["cluster"]["num_nodes"].get<int>()};
-  };
-  // 512 / 8; 512 H100 are 64 nodes.
-  EXPECT_EQ(sizes(estimate_on("h100-512", "tp=8,sp", {"--format", "json"})), (std::pair{64, 64}));
-  // Stated: two nodes of the 64 do.
-  EXPECT_EQ(sizes(estimate_on("h100-512", "tp=8,dp=2,sp", {"--format", "json"})),
-            (std::pair{2, 2}));
-}
-
-TEST(Question, WithoutAClusterNoLinkIsClaimed) {
-  const ProgramResult answer =
-      run_program({"volume", "--model", kLlama8b, "--layout", "tp=8,dp=4"});
-  EXPECT_EQ(answer.exit_code, 0) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("32 GPUs of no named cluster"));
-  EXPECT_THAT(answer.out, Not(HasSubstr("intra_node")));
-}
-
-// A layout in a file is named by its file, whatever the rule that it breaks.
-TEST(Question, ALayoutsFileIsNamedInWhatIsWrongWithIt) {
-  const TemporaryFolder folder;
-  const std::string file = folder.write("layout.json", R"({"sequence_parallel": true})");
-  for (const auto& [layout, named] :
-       {std::pair{file, file}, std::pair{std::string("sp"), std::string("--layout")}}) {
-    const ProgramResult answer = run_program({"volume", "--model", kLlama8b, "--layout", layout});
-    EXPECT_EQ(answer.exit_code, 2);
-    EXPECT_THAT(answer.err, HasSubstr("error: " + named + ": sequence_parallel is on"));
-  }
-}
-
 // Observations of the plan's winner that say which plan they are of.
 std::string trials_of(const TemporaryFolder& folder, const std::string& plan_file,
                       const std::string& sha256) {
@@ -216,19 +166,6 @@ TEST(Question, TrialsThatDoNotSayTheirPlanAreComparedWithACaution) {
   const ProgramResult text = run_program({"validate", file, unsaid});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("does not state which plan it was made from"));
-}
-
-TEST(Question, ADiffOfTwoModelsSaysSoBeforeAnyNumber) {
-  const TemporaryFolder folder;
-  ASSERT_EQ(plan({"--out", folder.path("a.json")}).exit_code, 0);
-  ASSERT_EQ(run_program({"plan", "--model", "quickstart-gpt", "--cluster", "h100-8",
-                         "--ranking-only", "--out", folder.path("b.json")})
-                .exit_code,
-            0);
-  const ProgramResult result = run_program({"diff", folder.path("a.json"), folder.path("b.json")});
-  EXPECT_TRUE(result.out.starts_with("different models: llama-3-8b before, ")) << result.out;
-  EXPECT_THAT(run_program({"diff", folder.path("a.json"), folder.path("a.json")}).out,
-              Not(HasSubstr("different models")));
 }
 
 }  // namespace

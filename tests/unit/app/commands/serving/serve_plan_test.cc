@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// meshwright serve, serve simulate and serve backtest through the program.
+// Records of `serve` and its sub-commands: their schemas, what they hold, and that they are read
+// back. What is printed and refused: cases/serve.txt.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "reports/records/serving_answer.h"
 #include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
+#include "sim/base/text.h"
 #include "sim/record/json.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
@@ -20,30 +23,11 @@ using test::run_program;
 using test::TemporaryFolder;
 using test::with;
 
-const std::vector<std::string> kPlan{"serve",     "--model", "llama-3-70b", "--cluster", "h100-512",
-                                     "--weights", "fp8",     "--kv-cache",  "fp8",       "--isl",
-                                     "4000",      "--osl",   "1000",        "--rate",    "20"};
-const std::vector<std::string> kSimulate{"serve",  "simulate", "--model", "llama-3-8b", "--cluster",
-                                         "h100-8", "--isl",    "500",     "--osl",      "100"};
-
-TEST(ServePlan, AnswersWithDeploymentsMoneyAndFront) {
-  const auto result =
-      run_program(with(kPlan, {"--ttft", "2s", "--tpot", "50ms", "--mode", "both"}));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* word :
-       {"deployments", "tok/s/GPU", "USD/M output", "all kWh/M output", "users"}) {
-    EXPECT_NE(result.out.find(word), std::string::npos) << word << "\n" << result.out;
-  }
-}
-
-TEST(ServePlan, AnswersAtThePercentile) {
-  const auto result =
-      run_program(with(kPlan, {"--tpot", "50ms", "--percentile", "p90", "--num-prompts", "100"}));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* words : {": p90 TTFT ", ", p90 TPOT ", "mean TTFT"}) {
-    EXPECT_NE(result.out.find(words), std::string::npos) << words << "\n" << result.out;
-  }
-}
+const std::vector<std::string> kPlan = split_words(
+    "serve --model llama-3-70b --cluster h100-512 --weights fp8 --kv-cache "
+    "fp8 --isl 4000 --osl 1000 --rate 20");
+const std::vector<std::string> kSimulate =
+    split_words("serve simulate --model llama-3-8b --cluster h100-8 --isl 500 --osl 100");
 
 TEST(ServePlan, JsonObeysItsSchema) {
   const auto result = run_program(
@@ -130,28 +114,6 @@ TEST(ServeReport, WritesAPageWithItsRecord) {
   EXPECT_NE(test::content_of(page).find("<section id=\"latency\">"), std::string::npos);
 }
 
-TEST(ServeReport, RefusesSeveralClustersAndBrokenPlans) {
-  const TemporaryFolder folder;
-  const std::string one = R"({"schema": "meshwright.serve_plan/1"})";
-  const std::string several = folder.write("several.json", "[" + one + "," + one + "]");
-  const auto refused = [&](const std::vector<std::string>& arguments, const char* words) {
-    const auto result = run_program(arguments);
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
-  };
-  const std::string page = folder.path("page.html");
-  refused({"report", several, "--out", page}, "has 2 service plans; expected one");
-  const std::string single = folder.write("single.json", one);
-  refused({"report", single, "--out", page}, "/scenario");
-}
-
-TEST(ServePlan, LimitsThatNothingMeetsAreAnAnswer) {
-  const auto result = run_program(with(kPlan, {"--tpot", "1ms"}));
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_NE(result.out.find("No deployment meets the limits."), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("The nearest is"), std::string::npos) << result.out;
-}
-
 TEST(ServeSimulate, AnswersWithPercentiles) {
   const auto result = run_program(with(kSimulate, {"--concurrency", "16", "--format", "json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -161,15 +123,6 @@ TEST(ServeSimulate, AnswersWithPercentiles) {
       "");
   EXPECT_EQ(answer["metrics"]["requests"], 160);
   EXPECT_LE(answer["metrics"]["ttft"]["p50_seconds"], answer["metrics"]["ttft"]["p99_seconds"]);
-}
-
-TEST(ServeSimulate, ReadsArrivalsAndLengths) {
-  const TemporaryFolder folder;
-  const std::string arrivals = folder.write(
-      "arrivals.csv", "arrival_s,input_tokens,output_tokens\n0,100,10\n0.5,200,20\n0.5,300,1\n");
-  const auto result = run_program(with(kSimulate, {"--arrivals", arrivals}));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("3 requests"), std::string::npos) << result.out;
 }
 
 TEST(ServeBacktest, ReadsATableOfPoints) {
@@ -212,34 +165,6 @@ TEST(ServeBacktest, ReadsAResultOfVllm) {
   EXPECT_EQ(Json::parse(again.out)["points"][0]["predicted"], answer["points"][0]["predicted"]);
 }
 
-TEST(ServeBacktest, SaysWhichOptionAResultLacks) {
-  const TemporaryFolder folder;
-  const std::string file = folder.write(
-      "result.json",
-      R"({"model_id": "meta-llama/Llama-3.1-8B-Instruct", "num_prompts": 40, "completed": 40,
-          "request_rate": "inf", "max_concurrency": 4, "total_input_tokens": 4000,
-          "total_output_tokens": 4000, "output_throughput": 400, "mean_tpot_ms": 9})");
-  const std::vector<std::string> asked{"serve", "backtest", file};
-  EXPECT_NE(run_program(asked).err.find("use --engine"), std::string::npos);
-  const auto result =
-      run_program(with(asked, {"--engine", "vllm-0.19", "--cluster", "h100-8", "--weights", "bf16",
-                               "--tp", "1", "--format", "json"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(Json::parse(result.out)["points"].size(), 1U);
-}
-
-// The cache that vLLM printed, beside the predicted one.
-TEST(ServeBacktest, ComparesTheCacheOfAnEngineLog) {
-  const auto result = run_program(
-      {"serve", "backtest",
-       std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/fuzz/corpus/serving_result/vllm.log",
-       "--cluster", "h100-8", "--format", "json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const Json point = Json::parse(result.out)["points"][0];
-  EXPECT_EQ(point["measured"]["kv_tokens"], 1e6);
-  EXPECT_GT(point["predicted"]["kv_tokens"].get<double>(), 0.0);
-}
-
 // Three configurations that took 1.3 of the predicted time, and a row about another GPU.
 TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
   const TemporaryFolder folder;
@@ -263,9 +188,9 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
                 1.3e3 * point["predicted"]["tpot_mean"].get<double>());
   }
   const std::string results = folder.write("results.csv", rows + row(4, "a100", 9));
-  const std::vector<std::string> asked{"serve", "--model", "llama-3-8b", "--cluster", "h100-8",
-                                       "--isl", "500",     "--osl",      "100",       "--rate",
-                                       "20",    "--tpot",  "50ms",       "--format",  "json"};
+  const std::vector<std::string> asked = split_words(
+      "serve --model llama-3-8b --cluster h100-8 --isl 500 --osl 100 --rate "
+      "20 --tpot 50ms --format json");
   const auto plain = run_program(asked);
   const auto result = run_program(with(asked, {"--learn", results}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -284,76 +209,23 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
   EXPECT_EQ(Json::parse(reports::serving_plan_record().write(read).dump()), answer);
 }
 
-// A client's result says no layout: the launch that was measured does.
-TEST(ServeLearn, TakesTheServiceFromItsLaunch) {
-  const TemporaryFolder folder;
-  const std::string launch =
-      folder.write("serve.sh",
-                   "docker run vllm/vllm-openai:v0.24.0 --model meta-llama/Llama-3.1-8B-Instruct "
-                   "--tensor-parallel-size 1\n");
-  const std::string file = folder.write(
-      "result.json",
-      R"({"model_id": "meta-llama/Llama-3.1-8B-Instruct", "num_prompts": 40, "completed": 40,
-          "request_rate": "inf", "max_concurrency": 4, "total_input_tokens": 4000,
-          "total_output_tokens": 4000, "output_throughput": 400, "mean_tpot_ms": 9})");
-  const std::vector<std::string> asked{
-      "serve", "--model", "llama-3.1-8b", "--cluster", "h100-8",  "--isl", "100",
-      "--osl", "100",     "--rate",       "10",        "--learn", file};
-  EXPECT_NE(run_program(asked).err.find("no tensor-parallel size: use --tp"), std::string::npos);
-  EXPECT_EQ(run_program(with(asked, {"--tp", "1"})).exit_code, 0);
-  const auto result = run_program(with(asked, {"--learn-launch", launch, "--format", "json"}));
+TEST(ServeEstimate, JsonObeysItsSchemaAndAddsUp) {
+  const auto result = run_program(split_words(
+      "serve estimate --model llama-3-70b --cluster h100-8 --engine vllm-0.24 --tp 8 --weights fp8 "
+      "--batch 64 --format json"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(Json::parse(result.out)["learning"]["configurations"], 1);
-}
-
-struct Refused {
-  std::vector<std::string> more;
-  const char* says;
-};
-class ServeBadInput : public testing::TestWithParam<Refused> {};
-
-TEST_P(ServeBadInput, IsOneClearSentence) {
-  const auto result = run_program(GetParam().more);
-  EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
-  EXPECT_NE(result.err.find(GetParam().says), std::string::npos) << result.err;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Serve, ServeBadInput,
-    testing::Values(Refused{{"serve", "--cluster", "h100-8", "--rate", "1"}, "--model: is missing"},
-                    Refused{{"serve", "--model", "llama-3-8b", "--cluster", "h100-8"},
-                            "got neither --rate nor --concurrency"},
-                    Refused{with(kPlan, {"--tpot", "50"}),
-                            "--tpot: must be a time above 0 (got \"50\""},
-                    Refused{with(kPlan, {"--percentile", "p100"}), "must be above 0 and below 100"},
-                    Refused{with(kPlan, {"--percentile", "p99.9", "--num-prompts", "100"}),
-                            "is past what 100 requests tell"},
-                    Refused{{"serve", "--model", "llama-3-8b", "--cluster", "h100-8,h100-512",
-                             "--rate", "1", "--learn", "results.csv"},
-                            "--learn: is about one machine"},
-                    Refused{with(kPlan, {"--mode", "split"}), "unknown mode \"split\""},
-                    Refused{with(kPlan, {"--gpus", "8", "--find-gpus"}), "excludes --gpus"},
-                    Refused{with(kSimulate, {"--rate", "100000"}), "is unstable above"}));
-
-TEST(ServeBadFiles, AreRefusedWithTheirLine) {
-  const TemporaryFolder folder;
-  const auto says = [&](const char* option, const std::string& content) {
-    const std::string file = folder.write("table.csv", content);
-    std::vector<std::string> words = with(kSimulate, {option, file});
-    if (std::string(option) == "--lengths") {
-      words = {"serve",  "simulate",  "--model", "llama-3-8b", "--cluster",
-               "h100-8", "--lengths", file,      "--rate",     "1"};
-    }
-    const auto result = run_program(words);
-    EXPECT_EQ(result.exit_code, 2) << result.out;
-    return result.err;
-  };
-  EXPECT_NE(says("--arrivals", "arrival_s\n").find("holds no arrivals"), std::string::npos);
-  EXPECT_NE(says("--arrivals", "arrival_s\n2\n1\n").find("arrival_s 1 comes before the 2"),
-            std::string::npos);
-  EXPECT_NE(says("--lengths", "input_tokens,output_tokens\n5,0\n")
-                .find("output_tokens must be a whole number of tokens above 0 (got \"0\")"),
-            std::string::npos);
+  const Json answer = Json::parse(result.out);
+  EXPECT_EQ(test::complaint_of(reports::serving_answer_record().schema("serve estimate"), answer),
+            "");
+  const Json& decode = answer["estimate"]["decode"];
+  double sum = 0;
+  for (const Json& term : decode["terms"]) sum += term["time_seconds"].get<double>();
+  EXPECT_NEAR(sum, decode["time_seconds"].get<double>(), 1e-12);
+  EXPECT_LT(decode["low_seconds"], decode["time_seconds"]);
+  EXPECT_GT(decode["high_seconds"], decode["time_seconds"]);
+  EXPECT_EQ(reports::serving_answer_record().write(
+                reports::serving_answer_record().read(answer, "answer"))["engine"],
+            answer["engine"]);
 }
 
 }  // namespace

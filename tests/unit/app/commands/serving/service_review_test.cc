@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// meshwright serve read, and review of a service, through the program.
+// Review of a service through the program.
 #include <gtest/gtest.h>
 
 #include "reports/records/serving_review.h"
@@ -18,14 +18,6 @@ constexpr char kLaunch[] =
     "docker run --gpus all vllm/vllm-openai:v0.19.0 --model meta-llama/Llama-3.1-70B-Instruct "
     "--quantization fp8 --kv-cache-dtype fp8 --tensor-parallel-size 4 --max-num-seqs 256\n";
 
-TEST(ServeRead, ListsWordsThatAreNotUnderstood) {
-  const TemporaryFolder folder;
-  const std::string file = folder.write("serve.sh", "vllm serve m --never-heard 3\n");
-  const auto result = run_program({"serve", "read", file});
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_NE(result.out.find("--never-heard 3"), std::string::npos) << result.out;
-}
-
 TEST(ReviewOfAService, PredictsAndObeysItsSchema) {
   const TemporaryFolder folder;
   const std::string file = folder.write("serve.sh", kLaunch);
@@ -38,26 +30,6 @@ TEST(ReviewOfAService, PredictsAndObeysItsSchema) {
   EXPECT_EQ(answer["gpus"], 4);
   EXPECT_GT(answer["kv_tokens"].get<double>(), 64 * 2500);
   EXPECT_GT(answer["tpot_seconds"].get<double>(), 0.0);
-}
-
-TEST(ReviewOfAService, AWeightThatDoesNotFitIsRefused) {
-  const TemporaryFolder folder;
-  const std::string file =
-      folder.write("serve.sh", "vllm serve meta-llama/Llama-3.1-70B --tensor-parallel-size 1\n");
-  const auto result =
-      run_program({"review", "--from", file, "--cluster", "h100-8", "--weights", "bf16"});
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_NE(result.out.find("refused by the engine"), std::string::npos) << result.out;
-}
-
-TEST(ReviewOfAService, TheLogSaysTheCacheInTokens) {
-  const TemporaryFolder folder;
-  const std::string file = folder.write("serve.sh", kLaunch);
-  const std::string log = folder.write("server.log", "INFO GPU KV cache size: 1,000,000 tokens\n");
-  const auto result = run_program(
-      {"review", "--from", file, "--cluster", "h100-8", "--log", log, "--format", "json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(Json::parse(result.out)["measured_kv_tokens"], 1e6);
 }
 
 // 64 users, 1,024 + 512 tokens: the load is the result's. The measured TTFT is its 420.5 ms.
@@ -81,15 +53,6 @@ TEST(ReviewOfAService, ComparesAResultOfABenchmark) {
     EXPECT_NEAR(one["measured"].get<double>(), 0.4205, 1e-9);
   }
   EXPECT_TRUE(found) << result.out;
-}
-
-TEST(ReviewOfAService, OptionsOfAServiceAreRefusedForTraining) {
-  const TemporaryFolder folder;
-  const std::string file = folder.write("train.sh", "torchrun pretrain_gpt.py --num-layers 2\n");
-  const auto result =
-      run_program({"review", "--from", file, "--cluster", "h100-8", "--concurrency", "4"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("--concurrency"), std::string::npos) << result.err;
 }
 
 }  // namespace
