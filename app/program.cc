@@ -10,11 +10,11 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <sstream>
 
 #include "app/commands/commands.h"
 #include "app/console/build.h"
 #include "app/console/exit_code.h"
-#include "app/console/process.h"
 #include "app/console/terminal.h"
 #include "app/options/command.h"
 #include "app/options/option_synonyms.h"
@@ -127,15 +127,23 @@ void check_arguments(int argc, char** argv) {
   }
 }
 
+// CLI11's help, where it was asked for.
+int help(const CLI::App& app, const CLI::Success& asked) {
+  std::ostringstream text;
+  const int code = app.exit(asked, text, text);
+  print_text(text.str());
+  return code;
+}
+
 // Nothing: go on with the command; else the exit code.
 std::optional<int> parse(CLI::App& app, const std::vector<std::string>& words) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return std::nullopt;
   } catch (const CLI::CallForHelp& e) {
-    return app.exit(e);
+    return help(app, e);
   } catch (const CLI::CallForAllHelp& e) {
-    return app.exit(e);
+    return help(app, e);
   } catch (const CLI::CallForVersion&) {
     print("{}", version_text());
     return kDone;
@@ -204,8 +212,8 @@ int answer(int argc, char** argv) {
 
 }  // namespace
 
-int run(int argc, char** argv) {
-  prepare_process();
+int run(int argc, char** argv, const Streams& streams) {
+  const StreamsInUse in_use(streams);
   const int code = answer(argc, argv);
   const int failure = flush_standard_output();
   // A reader that has seen enough, such as head, is no failure.

@@ -6,9 +6,13 @@
 
 #include <string>
 
+#include "app/console/terminal.h"
+
 namespace meshwright::app {
 
-int run(int argc, char** argv);
+// Answers one command line on these streams. A process may ask many, one after the other; commands
+// that start ranks are asked in a process of their own, which the ranks' launcher starts again.
+int run(int argc, char** argv, const Streams& streams = {});
 
 // "0.2.0" and one line per backend that was built in, with its libraries.
 std::string version_text();

@@ -13,7 +13,10 @@
 namespace meshwright::app {
 namespace {
 
+Streams streams;
 int first_failure = 0;
+
+bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) != 0; }
 
 bool changes_a_terminal(char32_t code) {
   const bool is_control = code < 0x20 ? code != '\n' && code != '\t' : code >= 0x7F && code <= 0x9F;
@@ -22,6 +25,13 @@ bool changes_a_terminal(char32_t code) {
 }
 
 }  // namespace
+
+StreamsInUse::StreamsInUse(const Streams& in_use) {
+  streams = in_use;
+  first_failure = 0;
+}
+
+StreamsInUse::~StreamsInUse() { streams = {}; }
 
 std::string printable(std::string_view text) {
   std::string shown;
@@ -46,12 +56,12 @@ bool colours_wanted() {
     const char* const value = std::getenv(name);
     return std::string_view(value == nullptr ? "" : value);
   };
-  return ::isatty(STDOUT_FILENO) != 0 && set_to("NO_COLOR").empty() && set_to("TERM") != "dumb";
+  return is_terminal(streams.out) && set_to("NO_COLOR").empty() && set_to("TERM") != "dumb";
 }
 
 void write_to_standard_output(const std::string& shown) {
   errno = 0;
-  const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size();
+  const bool whole = std::fwrite(shown.data(), 1, shown.size(), streams.out) == shown.size();
   if (!whole && first_failure == 0) first_failure = errno;
 }
 
@@ -62,7 +72,7 @@ void print_text(std::string_view text) { write_to_standard_output(printable(text
 std::size_t terminal_width() {
   constexpr std::size_t kUnknown = 120;
   winsize size{};
-  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+  if (!is_terminal(streams.out) || ::ioctl(::fileno(streams.out), TIOCGWINSZ, &size) != 0) {
     const char* const set = std::getenv("COLUMNS");
     const long columns = set == nullptr ? 0 : std::strtol(set, nullptr, 10);
     return columns > 0 ? static_cast<std::size_t>(columns) : kUnknown;
@@ -81,28 +91,28 @@ std::string styled(Style style, std::string_view text, bool colours) {
 }
 
 void print_styled(Style style, std::string_view text) {
-  static const bool colours = colours_wanted();
-  write_to_standard_output(styled(style, text, colours));
+  write_to_standard_output(styled(style, text, colours_wanted()));
 }
 
 void say_text(std::string_view text) {
   flush_standard_output();  // where both are one, what was printed before stands before
   const std::string shown = printable(text);
   // Standard error that is gone leaves nobody to tell.
-  [[maybe_unused]] const std::size_t written = std::fwrite(shown.data(), 1, shown.size(), stderr);
+  [[maybe_unused]] const std::size_t written =
+      std::fwrite(shown.data(), 1, shown.size(), streams.err);
 }
 
 void show_progress(std::string_view text) {
-  static const bool on_terminal = ::isatty(STDERR_FILENO) != 0;
-  if (!on_terminal) return;
+  if (!is_terminal(streams.err)) return;
   const std::string line = fmt::format("\r\x1b[K{}", printable(text));
-  [[maybe_unused]] const std::size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
+  [[maybe_unused]] const std::size_t written =
+      std::fwrite(line.data(), 1, line.size(), streams.err);
+  std::fflush(streams.err);
 }
 
 int flush_standard_output() {
   errno = 0;
-  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  const bool failed = std::fflush(streams.out) != 0 || std::ferror(streams.out) != 0;
   if (failed && first_failure == 0) first_failure = errno != 0 ? errno : EIO;
   return first_failure;
 }

@@ -6,11 +6,28 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace meshwright::app {
+
+// Where a run writes: its result, and everything else.
+struct Streams {
+  std::FILE* out = stdout;
+  std::FILE* err = stderr;
+};
+
+// While it lives, all functions below write to these streams, and no write has failed before. One
+// at a time; else they write to those of the process.
+class StreamsInUse {
+ public:
+  explicit StreamsInUse(const Streams& streams);
+  ~StreamsInUse();
+  StreamsInUse(const StreamsInUse&) = delete;
+  StreamsInUse& operator=(const StreamsInUse&) = delete;
+};
 
 // Control characters and those that turn the reading direction as \u001b; newlines and tabs stay.
 // JSON stays JSON of the same content.

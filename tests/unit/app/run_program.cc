@@ -7,17 +7,33 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
+#include "app/program.h"
 #include "tests/paths.h"
 
 namespace meshwright::test {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The program's name and its arguments.
+std::vector<std::string> words_of(const std::vector<std::string>& arguments) {
+  return with({MESHWRIGHT_PROGRAM}, arguments);
+}
+
+// As main() gets them.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
 
 [[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& out,
                          const std::string& err) {
@@ -27,24 +43,54 @@ namespace fs = std::filesystem;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
   out.empty() ? ::close(STDOUT_FILENO) : ::dup2(out_file, STDOUT_FILENO);
   ::dup2(err_file, STDERR_FILENO);
-  std::vector<char*> argv;
-  std::string program = MESHWRIGHT_PROGRAM;
-  argv.push_back(program.data());
-  std::vector<std::string> words = arguments;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::execv(program.c_str(), argv.data());
+  std::vector<std::string> words = words_of(arguments);
+  ::execv(MESHWRIGHT_PROGRAM, pointers_to(words).data());
   ::_exit(127);
+}
+
+// A stream into memory.
+class Memory {
+ public:
+  ~Memory() {
+    if (stream_ != nullptr) std::fclose(stream_);
+    std::free(data_);
+  }
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  [[nodiscard]] std::FILE* stream() const { return stream_; }
+  [[nodiscard]] std::string content() const {
+    std::fflush(stream_);
+    return {data_, size_};
+  }
+
+ private:
+  char* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::FILE* stream_ = ::open_memstream(&data_, &size_);
+};
+
+bool opens_backends(const std::vector<std::string>& arguments) {
+  const std::string command = arguments.empty() ? "" : arguments.front();
+  return command == "calibrate" || command == "trial" || command == "--version";
 }
 
 }  // namespace
 
 ProgramResult run_program(const std::vector<std::string>& arguments) {
-  const TemporaryFolder folder;
-  const std::string out = folder.path("out");
-  ProgramResult result = run_program_into(out, arguments);
-  result.out = content_of(out);
-  return result;
+  if (opens_backends(arguments)) {
+    const TemporaryFolder folder;
+    const std::string out = folder.path("out");
+    ProgramResult result = run_program_into(out, arguments);
+    result.out = content_of(out);
+    return result;
+  }
+  const Memory out, err;
+  std::vector<std::string> words = words_of(arguments);
+  const int code = app::run(static_cast<int>(words.size()), pointers_to(words).data(),
+                            {.out = out.stream(), .err = err.stream()});
+  return {.exit_code = code, .out = out.content(), .err = err.content()};
 }
 
 ProgramResult run_program_into(const std::string& out, const std::vector<std::string>& arguments) {

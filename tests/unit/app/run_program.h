@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the built program as a user would and keeps what it said.
+// Asks the program as a user would and keeps what it said.
 #pragma once
 
 #include <string>
@@ -13,9 +13,10 @@ struct ProgramResult {
   std::string err;
 };
 
-// Arguments are passed as they are, without a shell.
+// In this process, which is quick; in one of its own where backends are opened or ranks started.
 ProgramResult run_program(const std::vector<std::string>& arguments);
-// Standard output goes to this file, or is closed where its name is empty; `out` stays empty.
+// In a process of its own, without a shell. Standard output goes to this file, or is closed where
+// its name is empty; `out` stays empty.
 ProgramResult run_program_into(const std::string& out, const std::vector<std::string>& arguments);
 
 // Standard output and error go to this file; the caller waits for the process.
