@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "sim/base/error.h"
 
@@ -67,8 +68,14 @@ std::size_t read_choice(ObjectReader& reader, const std::string& key,
 
 Json choice_schema(const std::vector<std::string_view>& names) { return {{"enum", names}}; }
 
-OptionalValue::OptionalValue(std::shared_ptr<const Value> inside, bool writes_null)
-    : inside_(std::move(inside)) {
+const Value* kept(std::unique_ptr<const Value> value) {
+  static std::mutex one_at_a_time;
+  static auto& all = *new std::vector<std::unique_ptr<const Value>>;
+  const std::lock_guard lock(one_at_a_time);
+  return all.emplace_back(std::move(value)).get();
+}
+
+OptionalValue::OptionalValue(const Value* inside, bool writes_null) : inside_(inside) {
   unit = inside_->unit;
   nullable = writes_null;
 }

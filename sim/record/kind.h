@@ -48,13 +48,21 @@ class Value {
   virtual void write(Json& json, const std::string& key, const void* value) const = 0;
   // The JSON Schema of the value.
   [[nodiscard]] virtual Json schema() const = 0;
-  virtual void assign(void* to, const void* from) const = 0;
+  // The value is none, if it can be.
+  virtual void forget(void* /*value*/) const {}
 
   // An amount's unit: the key gets its suffix, or that of the base unit.
   std::optional<Unit> unit{};
   // A file may say null; then the value stays as it is.
   bool nullable = false;
 };
+
+// Holds it while the program runs: kinds are said in records, which are made once.
+const Value* kept(std::unique_ptr<const Value> value);
+template <typename V, typename... Arguments>
+const Value* keep(Arguments&&... arguments) {
+  return kept(std::unique_ptr<const Value>(new V(std::forward<Arguments>(arguments)...)));
+}
 
 // A Value whose type is known to the compiler.
 template <typename M>
@@ -68,10 +76,10 @@ class Kind {
     bool nullable = false;
   };
   // NOLINTNEXTLINE(google-explicit-constructor): a kind is often said by its three functions.
-  Kind(Functions functions) : Kind(std::make_shared<OfFunctions>(std::move(functions))) {}
-  explicit Kind(std::shared_ptr<const Value> value) : value_(std::move(value)) {}
+  Kind(Functions functions) : value_(keep<OfFunctions>(std::move(functions))) {}
+  explicit Kind(const Value* value) : value_(value) {}
 
-  [[nodiscard]] const std::shared_ptr<const Value>& value() const { return value_; }
+  [[nodiscard]] const Value* value() const { return value_; }
   void read(ObjectReader& reader, const std::string& key, M& value) const {
     value_->read(reader, key, &value);
   }
@@ -81,7 +89,7 @@ class Kind {
   [[nodiscard]] Json schema() const { return value_->schema(); }
   // The same kind, but for the functions that `other` has.
   [[nodiscard]] Kind with(Functions other) const {
-    const auto base = value_;
+    const Value* const base = value_;
     if (!other.read) {
       other.read = [base](ObjectReader& reader, const std::string& key, M& value) {
         base->read(reader, key, &value);
@@ -111,20 +119,17 @@ class Kind {
       functions.write(json, key, *static_cast<const M*>(value));
     }
     Json schema() const override { return functions.schema(); }
-    void assign(void* to, const void* from) const override {
-      *static_cast<M*>(to) = *static_cast<const M*>(from);
-    }
     Functions functions;
   };
 
-  std::shared_ptr<const Value> value_;
+  const Value* value_;
 };
 
 // Values whose shape is known and whose type is not: what they do is compiled once, in kind.cc. The
 // classes of their types say where a part of the value is.
 class OptionalValue : public Value {
  public:
-  OptionalValue(std::shared_ptr<const Value> inside, bool writes_null);
+  OptionalValue(const Value* inside, bool writes_null);
   void read(ObjectReader& reader, const std::string& key, void* value) const final;
   void write(Json& json, const std::string& key, const void* value) const final;
   [[nodiscard]] Json schema() const final;
@@ -134,7 +139,7 @@ class OptionalValue : public Value {
   virtual const void* held(const void* value) const = 0;  // null: none
 
  private:
-  std::shared_ptr<const Value> inside_;
+  const Value* inside_;
 };
 
 // One of a table's names.
@@ -224,7 +229,7 @@ Kind<double> amount_in(const Unit& unit, NumberRange range);
 template <typename Q>
 Kind<Q> of_number(const Kind<double>& number) {
   struct OfNumber final : Value {
-    explicit OfNumber(const std::shared_ptr<const Value>& of) : number(of) { unit = of->unit; }
+    explicit OfNumber(const Value* of) : number(of) { unit = of->unit; }
     void read(ObjectReader& reader, const std::string& key, void* value) const override {
       double read = static_cast<Q*>(value)->value();
       number->read(reader, key, &read);
@@ -235,12 +240,9 @@ Kind<Q> of_number(const Kind<double>& number) {
       number->write(json, key, &written);
     }
     Json schema() const override { return number->schema(); }
-    void assign(void* to, const void* from) const override {
-      *static_cast<Q*>(to) = *static_cast<const Q*>(from);
-    }
-    std::shared_ptr<const Value> number;
+    const Value* number;
   };
-  return Kind<Q>(std::make_shared<OfNumber>(number.value()));
+  return Kind<Q>(keep<OfNumber>(number.value()));
 }
 template <typename Q>
 Kind<Q> amount(const Unit& unit, NumberRange range = kNotNegative) {
@@ -266,12 +268,9 @@ Kind<Enum> choice(const std::array<EnumName<Enum>, N>& names) {
       while (i < N && table[i].value != *static_cast<const Enum*>(value)) ++i;
       return i;
     }
-    void assign(void* to, const void* from) const override {
-      *static_cast<Enum*>(to) = *static_cast<const Enum*>(from);
-    }
     std::array<EnumName<Enum>, N> table;
   };
-  return Kind<Enum>(std::make_shared<OfEnum>(names));
+  return Kind<Enum>(keep<OfEnum>(names));
 }
 
 // One of some names: `place_of` gives the place of a value's name, `at` the value of a place.
@@ -284,13 +283,10 @@ Kind<M> named(std::vector<std::string_view> names, PlaceOf place_of, At at) {
     std::size_t place(const void* value) const override {
       return place_of(*static_cast<const M*>(value));
     }
-    void assign(void* to, const void* from) const override {
-      *static_cast<M*>(to) = *static_cast<const M*>(from);
-    }
     PlaceOf place_of;
     At at;
   };
-  return Kind<M>(std::make_shared<OfName>(std::move(names), place_of, at));
+  return Kind<M>(keep<OfName>(std::move(names), place_of, at));
 }
 
 // Values of M, read and written as those of another kind: `to` makes such a value, `from` an M.
@@ -318,11 +314,9 @@ Kind<std::optional<M>> optional_or_null(const Kind<M>& kind, bool writes_null) {
       const auto& held = *static_cast<const std::optional<M>*>(value);
       return held ? &*held : nullptr;
     }
-    void assign(void* to, const void* from) const override {
-      *static_cast<std::optional<M>*>(to) = *static_cast<const std::optional<M>*>(from);
-    }
+    void forget(void* value) const override { static_cast<std::optional<M>*>(value)->reset(); }
   };
-  return Kind<std::optional<M>>(std::make_shared<OfOptional>(kind.value(), writes_null));
+  return Kind<std::optional<M>>(keep<OfOptional>(kind.value(), writes_null));
 }
 // A kind's value or none; none is not written.
 template <typename M>
@@ -413,12 +407,9 @@ Kind<M> some_names(const Names& names) {
       access.held(*static_cast<const M*>(value), places);
       return places;
     }
-    void assign(void* to, const void* from) const override {
-      *static_cast<M*>(to) = *static_cast<const M*>(from);
-    }
     Access access;
   };
-  return Kind<M>(std::make_shared<OfNames>(names));
+  return Kind<M>(keep<OfNames>(names));
 }
 
 // The names of a table that hold.

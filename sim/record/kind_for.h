@@ -57,12 +57,9 @@ Kind<R> object(RecordOf<R> record) {
   struct OfRecord final : ObjectValue {
     explicit OfRecord(RecordOf<R> of) : record(of) {}
     const Rows& rows() const override { return record().all(); }
-    void assign(void* to, const void* from) const override {
-      *static_cast<R*>(to) = *static_cast<const R*>(from);
-    }
     RecordOf<R> record;
   };
-  return Kind<R>(std::make_shared<OfRecord>(record));
+  return Kind<R>(keep<OfRecord>(record));
 }
 // In a file, the name or path of another file may stand for the object.
 template <typename R>
@@ -84,10 +81,9 @@ Kind<std::vector<R>> list(RecordOf<R> record) {
     void* append(void* list) const override { return &of(list).emplace_back(); }
     std::size_t size(const void* list) const override { return of(list).size(); }
     const void* at(const void* list, std::size_t place) const override { return &of(list)[place]; }
-    void assign(void* to, const void* from) const override { of(to) = of(from); }
     RecordOf<R> record;
   };
-  return Kind<std::vector<R>>(std::make_shared<OfRecords>(record));
+  return Kind<std::vector<R>>(keep<OfRecords>(record));
 }
 
 }  // namespace kind

@@ -141,15 +141,29 @@ Json Rows::Row::written(const std::string& name, const void* record) const {
   return json;
 }
 
-void Rows::add(std::string_view key, std::shared_ptr<const Value> value, Part part,
-               std::string_view about_row) {
+Rows::Rows() = default;
+Rows::~Rows() = default;
+Rows::Rows(const Rows&) = default;
+Rows::Rows(Rows&&) noexcept = default;
+Rows& Rows::operator=(const Rows&) = default;
+Rows& Rows::operator=(Rows&&) noexcept = default;
+
+void Rows::add(std::string_view key, const Value* value, Part part, std::string_view about_row) {
   Row& made = rows.emplace_back();
   made.key = key;
-  made.value = std::move(value);
+  made.value = value;
   made.part = std::move(part);
   made.about = about_row;
-  made.schema = [value = made.value] { return value->schema(); };
+  made.schema = [value] { return value->schema(); };
 }
+
+void Rows::add(std::string_view name, std::string_view base_suffix, const Value* value,
+               void* (*part)(void*), std::string_view about_row) {
+  add(name, value, part, about_row);
+  if (!value->unit) last().key += base_suffix;
+}
+
+void Rows::add_check(Check check) { rows.emplace_back().check = std::move(check); }
 
 void Rows::add_unread(std::string_view key, std::function<Json()> schema,
                       std::string_view about_row) {
@@ -173,7 +187,7 @@ void Rows::add(const Rows& base, const Part& part, const Test& only_if) {
   };
   for (const Row& row : base.rows) {
     Row& made = rows.emplace_back(row);
-    if (row.part) {
+    if (row.value != nullptr) {
       made.part = [part, inside = row.part](void* record) { return inside(part(record)); };
     }
     made.exists_if = only_if;
@@ -256,7 +270,14 @@ void Rows::overlay(void* record, const void* given, const std::vector<std::strin
     if (row.check) {
       row.check(record, reader);
     } else if (row.value && std::find(keys.begin(), keys.end(), row.key) != keys.end()) {
-      row.value->assign(row.part(record), row.part(const_cast<void*>(given)));
+      const Json said = row.written(row.key, given);
+      void* const value = row.part(record);
+      if (said.empty() || said.front().is_null()) {
+        row.value->forget(value);
+      } else {
+        ObjectReader saying(said, source);
+        row.value->read(saying, row.key, value);
+      }
     } else if (row.complete) {
       row.complete(record, reader);
     }

@@ -55,7 +55,7 @@ class Rows {
 
   struct Row {
     std::string key{};
-    std::shared_ptr<const Value> value{};  // none: a key that is not read, or a check
+    const Value* value = nullptr;  // none: a key that is not read, or a check
     Part part{};                           // where the value is
     std::string about{};
     bool required = false;  // in a schema; reading asks for it unless `may_lack`
@@ -69,9 +69,19 @@ class Rows {
     [[nodiscard]] Json written(const std::string& name, const void* record) const;
   };
 
+  Rows();
+  ~Rows();
+  Rows(const Rows&);
+  Rows(Rows&&) noexcept;
+  Rows& operator=(const Rows&);
+  Rows& operator=(Rows&&) noexcept;
+
   Row& last() { return rows.back(); }
-  void add(std::string_view key, std::shared_ptr<const Value> value, Part part,
-           std::string_view about_row);
+  void add(std::string_view key, const Value* value, Part part, std::string_view about_row);
+  // The key of a value without a unit of its own ends in that of base units.
+  void add(std::string_view name, std::string_view base_suffix, const Value* value,
+           void* (*part)(void*), std::string_view about_row);
+  void add_check(Check check);
   void add_unread(std::string_view key, std::function<Json()> schema, std::string_view about_row);
   // Adds the rows of `base`, a part of the record, without changes; with `only_if` only if it
   // holds.
@@ -99,11 +109,10 @@ Json written_alone(const Value& value, const void* written);
 // The last member of a path, as it is spelled: &meshwright::Model::hidden_size is "hidden_size".
 template <auto... Path>
 constexpr std::string_view member_name() {
-  // g++: [with auto ...Path = {&A::b, &C::d}; ...]; clang: [Path = <&A::b, &C::d>].
+  // g++: [with auto ...Path = {&A::b, &{anonymous}::C::d}; ...]; clang: [Path = <&A::b, &C::d>].
   constexpr std::string_view kText = __PRETTY_FUNCTION__;
-  constexpr std::size_t kStart = kText.find("Path = ") + 7;
-  constexpr std::size_t kEnd = kText[kStart] == '{' ? kText.find('}', kStart) : kText.rfind('>');
-  constexpr std::string_view kPath = kText.substr(kStart, kEnd - kStart);
+  constexpr std::string_view kBefore = kText.substr(0, kText.find(';', kText.find("Path = ")));
+  constexpr std::string_view kPath = kBefore.substr(0, kBefore.find_last_not_of("]>}") + 1);
   return kPath.substr(kPath.rfind(':') + 1);
 }
 
@@ -194,7 +203,7 @@ class Record {
   }
   template <typename B, typename At, typename Test>
   Record& rows_of(const Record<B>& base, At at, Test only_if) {
-    rows_.add(base.rows_, part_by(at), of_address(only_if));
+    rows_.add(base.rows_, part_by(at), of_address<>(only_if));
     return *this;
   }
 
@@ -223,7 +232,7 @@ class Record {
   }
   template <typename Test>
   Record& written_if(Test test) {
-    rows_.last().written_if = of_address(test);
+    rows_.last().written_if = of_address<>(test);
     return *this;
   }
   // An older spelling: read, never written.
@@ -234,7 +243,7 @@ class Record {
   // The key exists only where the members before it say so.
   template <typename Test>
   Record& only_if(Test test) {
-    rows_.last().exists_if = of_address(test);
+    rows_.last().exists_if = of_address<>(test);
     return *this;
   }
   // Sets members that a file does not state from the members before them: complete(T&), or
@@ -270,7 +279,7 @@ class Record {
   }
   template <typename M, typename F>
   Record& derived(std::string_view key, const Kind<M>& kind, std::string_view about, F value) {
-    const std::shared_ptr<const Value> writer = kind.value();
+    const Value* const writer = kind.value();
     rows_.add_unread(
         key, [writer] { return writer->schema(); }, about);
     rows_.last().derive = [writer, value](const void* record) {
@@ -282,15 +291,13 @@ class Record {
   template <typename F>
   Record& derived(std::string_view key, Json schema, std::string_view about, F json) {
     unread(key, std::move(schema), about);
-    rows_.last().derive = of_address(json);
+    rows_.last().derive = of_address<>(json);
     return *this;
   }
   // Adds a condition on the members before it; `test` throws InputError through the reader.
   template <typename Test>
   Record& check(Test test) {
-    rows_.rows.emplace_back().check = [test](const void* record, ObjectReader& reader) {
-      test(*static_cast<const T*>(record), reader);
-    };
+    rows_.add_check(of_address<ObjectReader&>(test));
     return *this;
   }
 
@@ -332,29 +339,46 @@ class Record {
   template <typename At>
   using FoundBy = std::decay_t<std::invoke_result_t<At, T&>>;
 
+  template <auto... Path>
+  static void* part_at(void* record) {
+    return &(*static_cast<T*>(record).*....*Path);
+  }
   template <auto... Path, typename M>
   Record& typed_row(std::string_view key, const Kind<M>& kind, std::string_view about) {
-    rows_.add(
-        key, kind.value(),
-        [](void* record) -> void* { return &(*static_cast<T*>(record).*....*Path); }, about);
+    rows_.add(key, "", kind.value(), part_at<Path...>, about);
     return *this;
   }
   template <auto... Path, typename M>
   Record& typed_row(const Kind<M>& kind, std::string_view about) {
-    std::string key(member_name<Path...>());
-    if (!kind.value()->unit) key += base_suffix<M>();
-    return typed_row<Path...>(key, kind, about);
+    rows_.add(member_name<Path...>(), base_suffix<M>(), kind.value(), part_at<Path...>, about);
+    return *this;
+  }
+  // What a generic function finds in a record.
+  template <typename At>
+  static void* found_by(const At& at, T& record) {
+    return &at(record);
   }
   template <typename At>
   static Rows::Part part_by(At at) {
-    return [at](void* record) -> void* { return &at(*static_cast<T*>(record)); };
+    if constexpr (std::is_empty_v<At>) {
+      return +[](void* record) { return found_by(At{}, *static_cast<T*>(record)); };
+    } else {
+      return [at](void* record) { return found_by(at, *static_cast<T*>(record)); };
+    }
   }
-  // A function of a record as one of its address.
-  template <typename F>
+  // A function of a record as one of its address. One that captures nothing is a pointer, which
+  // costs the compiler least.
+  template <typename... More, typename F>
   static auto of_address(F function) {
-    return [function](const void* record) {
-      return std::invoke(function, *static_cast<const T*>(record));
-    };
+    if constexpr (std::is_empty_v<F>) {
+      return +[](const void* record, More... more) {
+        return std::invoke(F{}, *static_cast<const T*>(record), more...);
+      };
+    } else {
+      return [function](const void* record, More... more) {
+        return std::invoke(function, *static_cast<const T*>(record), more...);
+      };
+    }
   }
 
   Rows rows_;
