@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes reports with the built program and opens them from file:// in Chromium.
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -49,12 +51,16 @@ export function make_report(name, plan_arguments, trials = 0, profile = null) {
   return { page, plan, record: read_json(file(`${name}.report.json`)) };
 }
 
+// Milliseconds that a busy machine may take for anything.
+const kPatience = 300_000;
+
 export const launch = () =>
-  chromium.launch({ executablePath: process.env.MESHWRIGHT_CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  chromium.launch({ timeout: kPatience, executablePath: process.env.MESHWRIGHT_CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
 
 // An open page, and what it complained of or asked the network for.
 export async function open(browser, path, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(kPatience);
   const page = await context.newPage();
   const address = pathToFileURL(path).href;
   const errors = [];
@@ -68,4 +74,10 @@ export async function open(browser, path, options = {}) {
   });
   await page.goto(address);
   return { page, context, errors, requests, close: () => context.close() };
+}
+
+// Until it is so: what follows an event is seen some frames later.
+export async function in_the_end(is_so) {
+  for (const end = Date.now() + kPatience; !(await is_so()) && Date.now() < end; ) await sleep(50);
+  assert.ok(await is_so(), String(is_so));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds what the commands print to the width of the screen, and their tables to rules for readers.
 
-usage: screens.py MESHWRIGHT CONFIGS [WIDTH...]    (no WIDTH: 80, and of the plans the first four)
+usage: screens.py MESHWRIGHT CONFIGS [WIDTH...]    (no WIDTH: 80, and of the plans the first two)
 
 Runs each command below with COLUMNS at each WIDTH and at 2,000. At a WIDTH no line is longer,
 each word is a word of the widest output (none is cut), and no cell is a column of single words. At 2,000, where a row
@@ -172,7 +172,7 @@ def main():
         sys.exit(__doc__)
     program, configs = (str(pathlib.Path(a).resolve()) for a in sys.argv[1:3])
     widths = [int(width) for width in sys.argv[3:]]
-    plans = PLANS if widths else PLANS[:4]
+    plans = PLANS if widths else PLANS[:2]
     widths = widths or [80]
     found = 0
     with tempfile.TemporaryDirectory() as folder:

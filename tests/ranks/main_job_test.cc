@@ -100,7 +100,7 @@ TEST(MainJob, AKilledRankEndsTheTrialAndKeepsWhatWasRun) {
   const auto killed = std::chrono::steady_clock::now();
   ASSERT_EQ(::kill(rank_one, SIGKILL), 0);
   const ProgramResult ended = trial.get();
-  EXPECT_LT(std::chrono::steady_clock::now() - killed, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, 25s);
   EXPECT_EQ(ended.exit_code, 3);
   EXPECT_THAT(ended.err, HasSubstr("rank 1"));
   EXPECT_THAT(ended.err, HasSubstr("signal 9"));

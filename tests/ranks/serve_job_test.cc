@@ -122,7 +122,7 @@ TEST(ServeJob, AStoppedStageEndsTheTrialWithItsName) {
     return run_program({"trial", plan, "--top", "1", "--rank-timeout", "2s", "--out", trials});
   });
   int rank_one = 0;
-  for (int i = 0; i < 600 && rank_one == 0; ++i) {
+  for (int i = 0; i < 3000 && rank_one == 0; ++i) {
     std::this_thread::sleep_for(100ms);
     rank_one = rank_one_of(plan);
   }
@@ -144,7 +144,7 @@ TEST(ServeJob, AKilledRankEndsTheTrialWithItsName) {
     return run_program({"trial", plan, "--top", "1", "--out", trials});
   });
   int rank_one = 0;
-  for (int i = 0; i < 600 && rank_one == 0; ++i) {
+  for (int i = 0; i < 3000 && rank_one == 0; ++i) {
     std::this_thread::sleep_for(100ms);
     rank_one = rank_one_of(plan);
   }
@@ -153,7 +153,7 @@ TEST(ServeJob, AKilledRankEndsTheTrialWithItsName) {
   const auto killed = std::chrono::steady_clock::now();
   ASSERT_EQ(::kill(rank_one, SIGKILL), 0);
   const ProgramResult ended = trial.get();
-  EXPECT_LT(std::chrono::steady_clock::now() - killed, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, 25s);
   EXPECT_EQ(ended.exit_code, 3);
   EXPECT_THAT(ended.err, HasSubstr("rank 1"));
   EXPECT_THAT(ended.err, HasSubstr("signal 9"));

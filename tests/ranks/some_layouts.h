@@ -11,17 +11,22 @@
 
 namespace meshwright::calibrate {
 
-// The layouts of exactly this many ranks. MESHWRIGHT_TEST_EVERY=n takes every n-th of a list.
+// MESHWRIGHT_TEST_EVERY=n takes every n-th of a list.
+inline int every() {
+  static const char* const asked = std::getenv("MESHWRIGHT_TEST_EVERY");
+  return asked == nullptr ? 1 : std::atoi(asked);
+}
+
+// The layouts of exactly this many ranks.
 // `turn` belongs to the list: its next call begins one layout further on, so that n calls take all.
 inline std::vector<Layout> of_ranks(int ranks, int& turn,
                                     std::initializer_list<const char*> texts) {
-  static const char* const asked = std::getenv("MESHWRIGHT_TEST_EVERY");
-  static const int every = asked == nullptr ? 1 : std::atoi(asked);
   std::vector<Layout> chosen;
   int found = 0;
   for (const char* text : texts) {
     const Layout layout = layout_from_text(text);
-    if (world_size(layout) == ranks && found++ % every == turn % every) chosen.push_back(layout);
+    if (world_size(layout) == ranks && found++ % every() == turn % every())
+      chosen.push_back(layout);
   }
   ++turn;
   return chosen;
