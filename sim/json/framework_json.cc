@@ -59,7 +59,6 @@ const Record<FrameworkDefaults>& defaults_record() {
 const Record<DataParallelFacts>& data_parallel_record() {
   static const Record<DataParallelFacts> record = [] {
     using D = DataParallelFacts;
-    const auto copies = kind::number({0.0, 100.0});
     Record<D> r("How gradients and weights cross the data-parallel ranks.");
     r.row<&D::rails_per_collective>(
         IntRange{0, 64}, "NICs of a node that one collective uses; 0: as many as its ranks reach.");

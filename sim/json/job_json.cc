@@ -19,7 +19,6 @@ constexpr std::array kFrozenNames{EnumName{Precision::bf16, "bf16"},
 
 Record<Job> make_job_record() {
   constexpr IntRange kSize{1, 100'000'000};
-  const auto precision = kind::choice(kPrecisionNames);
   Record<Job> r(
       "What is asked of the cluster. What is left out has the framework's default, else that of "
       "sim/base/job.h.");

@@ -72,7 +72,6 @@ void add_step_times(Record<Observation>& r) {
 Record<Observation> make_observation_record() {
   using O = Observation;
   constexpr IntRange kFromZero{.low = 0};
-  const auto layout = kind::object(layout_record);
   Record<O> r("What happened when a layout was executed.");
   r.named("Observation");
   r.derived<std::string>("short_name", kind::text(), "The plan's layout in a line.",

@@ -192,7 +192,6 @@ const Record<ReplicaMemory>& replica_memory_record() {
 const Record<StepEstimate>& step_estimate_record() {
   static const Record<StepEstimate> record = [] {
     using S = StepEstimate;
-    const auto time = kind::base_amount<Seconds>();
     Record<S> r("Time of one step.");
     r.row<&S::step>(engine_step_record, "What runs.");
     r.row_at(

@@ -157,9 +157,9 @@ void Rows::add(std::string_view key, const Value* value, Part part, std::string_
   made.schema = [value] { return value->schema(); };
 }
 
-void Rows::add(std::string_view name, std::string_view base_suffix, const Value* value,
+void Rows::add(std::string_view member, std::string_view base_suffix, const Value* value,
                void* (*part)(void*), std::string_view about_row) {
-  add(name, value, part, about_row);
+  add(member, value, part, about_row);
   if (!value->unit) last().key += base_suffix;
 }
 

@@ -78,8 +78,8 @@ class Rows {
 
   Row& last() { return rows.back(); }
   void add(std::string_view key, const Value* value, Part part, std::string_view about_row);
-  // The key of a value without a unit of its own ends in that of base units.
-  void add(std::string_view name, std::string_view base_suffix, const Value* value,
+  // The key is the member's name; that of a value without a unit of its own ends in base units.
+  void add(std::string_view member, std::string_view base_suffix, const Value* value,
            void* (*part)(void*), std::string_view about_row);
   void add_check(Check check);
   void add_unread(std::string_view key, std::function<Json()> schema, std::string_view about_row);

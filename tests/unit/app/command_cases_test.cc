@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <regex>
 
 #include "app/console/call.h"
@@ -82,26 +83,10 @@ std::string without_places(std::string text, const TemporaryFolder& folder) {
   return replaced(replaced(text, folder.path(""), "./"), kSource, "");
 }
 
-// Lines that were broken where a terminal ends are one again.
-std::vector<std::string> whole_lines(const std::string& text) {
-  std::vector<std::string> whole;
-  bool goes_on = false;
-  for (const std::string& line : split_lines(text)) {
-    if (goes_on && !line.empty()) {
-      whole.back() += " " + line.substr(line.find_first_not_of(' '));
-    } else {
-      whole.push_back(line);
-    }
-    goes_on = line.size() > 90 && line.size() <= 120 && line.find("  ", 4) == std::string::npos &&
-              line.find_last_of(".:") != line.size() - 1;
-  }
-  return whole;
-}
-
 void add_lines(const std::string& text, const std::string& pattern, Answer& answer) {
   Part lines{"", {}};
   const std::regex wanted(pattern);
-  for (const std::string& line : whole_lines(text)) {
+  for (const std::string& line : split_lines(text)) {
     if (!line.empty() && std::regex_search(line, wanted)) lines.items.emplace_back(line, "");
   }
   if (lines.items.empty()) lines.items.emplace_back("no line has " + pattern, "");
@@ -164,7 +149,17 @@ void expect_near(const Json& document, const std::string& line) {
   EXPECT_NEAR(document[at].get<double>(), product_of(words.at(2)), std::stod(words.at(3))) << line;
 }
 
+// No line is broken: where one breaks depends on how long the paths in it are.
+class WideTerminal {
+ public:
+  WideTerminal() { ::setenv("COLUMNS", "10000", 1); }
+  ~WideTerminal() { ::unsetenv("COLUMNS"); }
+  WideTerminal(const WideTerminal&) = delete;
+  WideTerminal& operator=(const WideTerminal&) = delete;
+};
+
 Answer transcript_of(const Asked& asked) {
+  const WideTerminal wide;
   const TemporaryFolder folder;
   for (const auto& [name, text] : asked.beside) folder.write(name.substr(2), text);
   Answer answer;
