@@ -10,16 +10,17 @@ namespace meshwright::reports {
 namespace {
 
 Kind<planner::WhatIfParameter> parameter_kind() {
-  const auto& all = planner::all_parameters();
   std::vector<std::string_view> names;
-  for (const planner::WhatIfParameterText& text : all) names.push_back(text.name);
+  for (const planner::WhatIfParameterText& text : planner::all_parameters()) {
+    names.push_back(text.name);
+  }
   return kind::named<planner::WhatIfParameter>(
       names,
       [names](planner::WhatIfParameter parameter) {
         const auto found = std::find(names.begin(), names.end(), planner::text_of(parameter).name);
         return static_cast<std::size_t>(found - names.begin());
       },
-      [&all](std::size_t place) { return all[place].parameter; });
+      [](std::size_t place) { return planner::all_parameters()[place].parameter; });
 }
 
 // An input that is turned, and its words.

@@ -8,7 +8,6 @@ namespace meshwright {
 namespace {
 
 constexpr NumberRange kEngineFactor{0.1, 10.0};
-constexpr IntRange kServingCount{0, 1'000'000'000};
 
 const Record<EngineTier>& engine_tier_record() {
   return described([](Record<EngineTier>& r) {

@@ -8,8 +8,6 @@
 namespace meshwright {
 namespace {
 
-constexpr IntRange kServingCount{0, 1'000'000'000};
-
 const Record<WeightScheme>& weight_scheme_record() {
   return described([](Record<WeightScheme>& r) {
     using W = WeightScheme;

@@ -10,6 +10,9 @@
 
 namespace meshwright {
 
+// Requests, tokens and configurations.
+inline constexpr IntRange kServingCount{0, 1'000'000'000};
+
 const Record<InferenceRates>& inference_rates_record();
 const Record<Engine>& engine_record();
 const Record<ReplicaLayout>& replica_layout_record();

@@ -56,7 +56,7 @@ class Rows {
   struct Row {
     std::string key{};
     const Value* value = nullptr;  // none: a key that is not read, or a check
-    Part part{};                           // where the value is
+    Part part{};                   // where the value is
     std::string about{};
     bool required = false;  // in a schema; reading asks for it unless `may_lack`
     bool may_lack = false;
