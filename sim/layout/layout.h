@@ -186,7 +186,7 @@ struct Layout {
   int zero_stage = 0;       // 0..3; 1 is Megatron's distributed optimizer
   int zero_shard_size = 0;  // ranks that share one copy (hybrid sharding); 0: all data ranks
   FsdpUnit fsdp_unit = FsdpUnit::none;  // with zero_stage 1 to 3, see uses_fsdp
-  // FSDP's no_sync: whole gradients add up over micro-batches and are reduced once a step.
+  // FSDP's no_sync: whole gradients add up over several micro-batches and are reduced once a step.
   bool defer_grad_reduce = false;
 
   // With zero_stage 1: after the last backward every rank sums all gradients, steps with its share
@@ -288,10 +288,6 @@ constexpr bool uses_fsdp(const Layout& l) {
 // whole until its last backward (torch.distributed.pipelining, stage.py).
 constexpr bool fsdp_below_pipeline(const Layout& l) {
   return uses_fsdp(l) && l.pipeline_parallel_size > 1;
-}
-// Tells whether its gradients are reduced once a step, not after each micro-batch.
-constexpr bool fsdp_reduces_once(const Layout& l) {
-  return uses_fsdp(l) && (l.pipeline_parallel_size > 1 || l.defer_grad_reduce);
 }
 // Tells whether graphs hold a part of the layers; the whole step holds all.
 constexpr bool captures_attention(const Layout& l) {

@@ -76,7 +76,7 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
   memory.weights = bytes(shard * master);
   memory.gradients = bytes(shard * master);
   if (fsdp_below_pipeline(layout)) memory.weights += bytes(whole * weight_bytes(job.precision));
-  if (fsdp_reduces_once(layout)) {
+  if (fsdp_reduces_once(job, layout)) {
     const Bytes summed = bytes(whole * bytes_per_element(job.gradient_precision));
     memory.gradients = std::max(memory.gradients, summed);
   }
@@ -101,7 +101,7 @@ Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, con
            layout.tensor_parallel_size;
   }
   if (fsdp_below_pipeline(layout)) return bytes(unit * gradient);
-  const double reduced = fsdp_reduces_once(layout) ? 0.0 : gradient;
+  const double reduced = fsdp_reduces_once(job, layout) ? 0.0 : gradient;
   if (whole) return bytes(unit * std::max(2.0 * weight + reduced, gradient));
   Stage root = stage;
   for (Chunk& chunk : root.chunks) chunk.num_layers = 0;

@@ -10,6 +10,14 @@
 
 namespace meshwright {
 
+// Tells whether FSDP reduces gradients once a step, not after each micro-batch: below a pipeline,
+// and where no_sync holds for all micro-batches but the last of several.
+constexpr bool fsdp_reduces_once(const TrainingJob& job, const Layout& layout) {
+  const bool no_sync =
+      layout.defer_grad_reduce && num_micro_batches(job.global_batch_size, layout) > 1;
+  return uses_fsdp(layout) && (layout.pipeline_parallel_size > 1 || no_sync);
+}
+
 // Bytes of the weights alone, as the forward pass holds them: all of the model's states where
 // nothing is trained. ZeRO-3 shards them. The operands of fp8_weights() come beside.
 Bytes weight_memory(const StageParameters& parameters, const Numerics& numerics,

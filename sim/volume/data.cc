@@ -142,6 +142,7 @@ FsdpChunk fsdp_chunk(const VolumeScope& scope, const Chunk& chunk) {
 void add_units(Ledger& ledger, const VolumeScope& scope, const Chunk& units, int count) {
   if (count == 0) return;
   const bool frees = scope.layout.zero_stage == 3;
+  const bool reduces = !fsdp_reduces_once(scope.job, scope.layout);
   Stage alone;
   alone.chunks = {units};
   for (const Shard& all : shards_of(scope, alone)) {
@@ -153,7 +154,7 @@ void add_units(Ledger& ledger, const VolumeScope& scope, const Chunk& units, int
       data.cut_into_units(some);
       data.all_gather(first ? transfer_names::kFirstUnitGather : transfer_names::kUnitGather,
                       Phase::forward, !first);
-      if (!scope.layout.defer_grad_reduce) {
+      if (reduces) {
         data.reduce_scatter(
             first ? transfer_names::kFirstUnitReduceScatter : transfer_names::kUnitReduceScatter,
             Phase::backward, !first);
@@ -162,7 +163,7 @@ void add_units(Ledger& ledger, const VolumeScope& scope, const Chunk& units, int
     DataLedger data(ledger, scope, all);
     data.cut_into_units(count);
     if (frees) data.all_gather(transfer_names::kUnitGatherAgain, Phase::backward, true);
-    if (!scope.layout.defer_grad_reduce) data.all_reduce_between_copies(Phase::backward);
+    if (reduces) data.all_reduce_between_copies(Phase::backward);
   }
 }
 
@@ -173,7 +174,7 @@ void add_root(Ledger& ledger, const VolumeScope& scope, const Chunk& root) {
   for (const Shard& shard : shards_of(scope, alone)) {
     DataLedger data(ledger, scope, shard);
     data.all_gather(transfer_names::kRootGather, Phase::forward, false);
-    if (scope.layout.defer_grad_reduce) continue;
+    if (fsdp_reduces_once(scope.job, scope.layout)) continue;
     data.reduce_scatter(transfer_names::kRootReduceScatter, Phase::backward, false);
     data.all_reduce_between_copies(Phase::backward);
   }
@@ -181,9 +182,9 @@ void add_root(Ledger& ledger, const VolumeScope& scope, const Chunk& root) {
 
 // Adds the transfers that FSDP makes once per step: in a pipeline, and if gradients are reduced
 // after the last micro-batch.
-void add_fsdp_step(DataLedger& data, const Layout& layout) {
-  if (!fsdp_reduces_once(layout)) return;
-  const bool whole_step = fsdp_below_pipeline(layout);
+void add_fsdp_step(DataLedger& data, const VolumeScope& scope) {
+  if (!fsdp_reduces_once(scope.job, scope.layout)) return;
+  const bool whole_step = fsdp_below_pipeline(scope.layout);
   if (whole_step) {
     data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
   }
@@ -240,7 +241,7 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
     mirrored += shard.parameters / (zero > 0 ? shard.shard_size : 1);
     DataLedger data(ledger, scope, shard);
     if (uses_fsdp(scope.layout)) {
-      add_fsdp_step(data, scope.layout);
+      add_fsdp_step(data, scope);
       continue;
     }
     const bool all_reduces = zero == 1 && scope.layout.all_reduce_gradients;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens once a step beside the gradients' own reduction: parameters that several ranks hold,
 // and scalars (Megatron-LM core/distributed/finalize_model_grads.py, core/optimizer/clip_grads.py).
+#include "sim/memory/model_state.h"
 #include "sim/model/parameters.h"
 #include "sim/volume/parts.h"
 #include "sim/volume/transfer_names.h"
@@ -65,7 +66,7 @@ void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, co
                                                  : head_norm_parameters(scope.model, stage);
   if (layout.tensor_parallel_size > 1 && summed > 0.0) {
     // Sharded gradients: what falls into a rank's shard, on the mean of the data ranks.
-    const bool sharded = layout.zero_stage > 1 && !fsdp_reduces_once(layout);
+    const bool sharded = layout.zero_stage > 1 && !fsdp_reduces_once(scope.job, layout);
     const double parts = sharded ? zero_shard_group_size(layout) : 1.0;
     ledger.add({.name = transfer_names::kReplicatedGradientAllReduce,
                 .group = Group::tensor,

@@ -104,7 +104,7 @@ TEST(OmittedTransfer, EachCallOfLatentAttentionIsNoticedWhenItIsLeftOut) {
 std::vector<std::string> sharded_layouts(int ranks) {
   if (ranks == 2)
     return {"dp=2,zero=2,mbs=2", "dp=2,zero=3,mbs=2", "dp=2,zero=3,fsdp=block,mbs=2",
-            "dp=2,zero=3,fsdp=block,mbs=2,defer_grad_reduce"};
+            "dp=2,zero=3,fsdp=block,defer_grad_reduce"};
   if (ranks == 4) return {"tp=2,dp=2,sp,zero=3,mbs=2", "dp=4,zero=3,fsdp=block,shard=2"};
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include "calibrate/trial/states/optimizer_step.h"
 #include "calibrate/trial/states/whole_states.h"
+#include "sim/memory/model_state.h"
 #include "sim/volume/transfer_names.h"
 #include "sim/volume/volume.h"
 
@@ -38,8 +39,8 @@ bool shards_by_unit(const Layout& layout) {
   return layout.zero_stage > 1;
 }
 
-bool defers_gradients(const Layout& layout) {
-  return shards_by_unit(layout) && uses_fsdp(layout) && layout.defer_grad_reduce;
+bool defers_gradients(const Job& job, const Layout& layout) {
+  return shards_by_unit(layout) && fsdp_reduces_once(job, layout);
 }
 
 int unit_of_layer(const Layout& layout, int layer) {
@@ -169,7 +170,7 @@ void ShardedStates::reduce_once(ParameterUnit& unit) {
 }
 
 void ShardedStates::reduce_gradients(int unit) {
-  if (defers_gradients(context_.layout)) return;
+  if (defers_gradients(context_.job, context_.layout)) return;
   for (ParameterUnit& u : store_.units()) {
     if (u.key == unit) reduce(u);
   }
@@ -253,7 +254,7 @@ void ShardedStates::gather_updated(ParameterUnit& unit) {
 }
 
 void ShardedStates::update(const AdamStep& adam) {
-  if (!defers_gradients(context_.layout)) sum_partial_gradients();
+  if (!defers_gradients(context_.job, context_.layout)) sum_partial_gradients();
   for (ParameterUnit& unit : store_.units()) {
     if (!unit.gradients.empty()) reduce_once(unit);
     update(unit, adam);

@@ -5,7 +5,8 @@
 // ZeRO-2 reduces a unit's gradients after its backward, ZeRO-3 also gathers its weights before its
 // forward and again before its backward (arXiv 1910.02054, section 7). FSDP keeps what belongs to
 // no layer gathered from forward to backward, and with zero_stage below 3 the layers, too. It may
-// keep whole gradients until the last micro-batch (defer_grad_reduce, set_requires_gradient_sync).
+// keep whole gradients until the last of several micro-batches (defer_grad_reduce,
+// set_requires_gradient_sync).
 #pragma once
 
 #include <string_view>
@@ -19,7 +20,7 @@ namespace meshwright::calibrate {
 // pipelines whole for a step, and Megatron-LM's distributed optimizer always.
 bool shards_by_unit(const Layout& layout);
 // Tells whether such gradients are whole from the first micro-batch to the last.
-bool defers_gradients(const Layout& layout);
+bool defers_gradients(const Job& job, const Layout& layout);
 // The unit of a layer, and that of what belongs to none.
 inline constexpr int kRootUnit = -1;
 int unit_of_layer(const Layout& layout, int layer);

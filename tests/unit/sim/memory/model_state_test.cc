@@ -92,10 +92,10 @@ TEST(ModelState, ZeroStagesShardOneThingMoreEach) {
 }
 
 // FSDP on 4 ranks: fp32 parameters, gradients and two moments in shards, 16/4 = 4, whatever the
-// stage. Deferred reductions keep gradients whole, 4 bytes in place of the shard's 4/4, which come
-// as they go; a pipeline also 2 of gathered parameters.
+// stage. Deferred reductions of several micro-batches keep gradients whole, 4 bytes in place of the
+// shard's 4/4, which come as they go; a pipeline also 2 of gathered parameters.
 TEST(ModelState, FsdpShardsEverythingInFp32) {
-  const Job job = job_with(Precision::bf16);
+  Job job = job_with(Precision::bf16);
   Layout layout = sharded_over(4, 3);
   layout.fsdp_unit = FsdpUnit::block;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
@@ -103,6 +103,8 @@ TEST(ModelState, FsdpShardsEverythingInFp32) {
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
   layout.defer_grad_reduce = true;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4);
+  job.global_batch_size = 4;  // one micro-batch, which is the last
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
   layout.pipeline_parallel_size = 2;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4 + 2);
 }
@@ -119,7 +121,7 @@ TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
   model.kv_channels = 8;
   model.vocab_size = 128;
   model.max_position_embeddings = 32;
-  const Job job = job_with(Precision::bf16);
+  Job job = job_with(Precision::bf16);
   Layout layout = sharded_over(4, 3);
   layout.fsdp_unit = FsdpUnit::block;
   const Stage stage = pipeline_stages(model, layout).front();
@@ -131,7 +133,7 @@ TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(6 * (all - root) / 4 + 2 * root));
   layout.fsdp_unit = FsdpUnit::whole;
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2) * all));
-  layout.defer_grad_reduce = false;
+  job.global_batch_size = 4;  // one micro-batch: nothing waits for another
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2 + 4) * all));
 }
 

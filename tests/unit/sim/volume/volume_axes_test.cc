@@ -234,7 +234,8 @@ TEST(DataVolume, FsdpMovesWhatZeroThreeMovesLessTheRootsSecondGather) {
   EXPECT_DOUBLE_EQ(moved(layout), 4 * (2 + 4) * all);
 }
 
-// Deferred: gathers for every micro-batch, one reduction. Below a pipeline: one of each.
+// Deferred: gathers for every micro-batch, one reduction. Below a pipeline: one of each. With one
+// micro-batch a step nothing is deferred.
 TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
   Layout layout;
   layout.data_parallel_size = 4;
@@ -245,6 +246,11 @@ TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
   EXPECT_EQ(find(deferred, "gradient reduce-scatter", Phase::step)->times_per_step, 1);
   EXPECT_EQ(find(deferred, "unit gradient reduce-scatter", Phase::backward), nullptr);
   EXPECT_EQ(find(deferred, "unit weight all-gather")->times_per_step, 4 * 7);
+  layout.micro_batch_size = 4;
+  const StageVolume only = stage_of(small_model(), layout);
+  EXPECT_EQ(find(only, "gradient reduce-scatter", Phase::step), nullptr);
+  EXPECT_EQ(find(only, "unit gradient reduce-scatter", Phase::backward)->times_per_step, 7);
+  layout.micro_batch_size = 1;
   layout.defer_grad_reduce = false;
   layout.pipeline_parallel_size = 2;
   const StageVolume piped = stage_of(small_model(), layout);
