@@ -62,8 +62,16 @@ Bytes bucket_bytes(const StageParameters& parameters, const Numerics& numerics,
   return bytes((parameters.dense + parameters.expert) * weight_bytes(numerics.precision));
 }
 
+// Tells whether all gathered parameters are there at once: below a pipeline for the whole step,
+// with zero_stage 1 and 2 when the backward begins. One unit of everything is FSDP's root, which
+// fsdp_buffers() counts for any stage.
+bool keeps_gathered(const Layout& layout) {
+  return fsdp_below_pipeline(layout) ||
+         (uses_fsdp(layout) && layout.zero_stage < 3 && layout.fsdp_unit != FsdpUnit::whole);
+}
+
 // PyTorch FSDP keeps parameters, gradients and moments in fp32 shards: 16 bytes a parameter with
-// Adam. Whole beside them: below a pipeline the gathered parameters, and gradients that add up over
+// Adam. Whole beside them: the gathered parameters that stay, and gradients that add up over
 // micro-batches, in the format that they are reduced in. The optimizer leaves no gradients
 // (zero_grad), and a unit's shard comes when its whole gradient goes: the larger of both counts
 // (_fsdp_param_group.py, post_backward; _fsdp_param.py, to_accumulated_grad_if_needed).
@@ -75,7 +83,7 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
   StageMemory memory;
   memory.weights = bytes(shard * master);
   memory.gradients = bytes(shard * master);
-  if (fsdp_below_pipeline(layout)) memory.weights += bytes(whole * weight_bytes(job.precision));
+  if (keeps_gathered(layout)) memory.weights += bytes(whole * weight_bytes(job.precision));
   if (fsdp_reduces_once(job, layout)) {
     const Bytes summed = bytes(whole * bytes_per_element(job.gradient_precision));
     memory.gradients = std::max(memory.gradients, summed);
@@ -86,9 +94,8 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
 
 // Buffers of FSDP in backward: the unit at work and its gradient, the next unit's gathered
 // parameters, and the input of one reduce-scatter (_fsdp_param_group.py). The root stays gathered.
-// If gradients are reduced once, a unit's input is its whole gradient, which counts with the
-// states. In a pipeline only the reduction's input counts here; other whole arrays count with the
-// states.
+// Parameters that all stay gathered count with the states, and so does a reduction's input where
+// gradients are reduced once: it is the whole gradient. In a pipeline only that input counts here.
 Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
   const bool frozen = freezes_weights(job);
   const double weight = frozen ? frozen_weight_bytes(job) : weight_bytes(job.precision);
@@ -103,6 +110,7 @@ Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, con
   if (fsdp_below_pipeline(layout)) return bytes(unit * gradient);
   const double reduced = fsdp_reduces_once(job, layout) ? 0.0 : gradient;
   if (whole) return bytes(unit * std::max(2.0 * weight + reduced, gradient));
+  if (keeps_gathered(layout)) return bytes(unit * std::max(weight + reduced, gradient));
   Stage root = stage;
   for (Chunk& chunk : root.chunks) chunk.num_layers = 0;
   return bytes(unit * std::max(3.0 * weight + reduced, weight + gradient) +
@@ -203,7 +211,7 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
   if (freezes_weights(job)) {
     const StageParameters frozen = frozen_bytes(model, job, layout, stage);
     memory.weights += bytes(sharded(frozen, layout, uses_fsdp(layout) ? 1 : 3));
-    if (fsdp_below_pipeline(layout)) memory.weights += bytes(frozen.dense + frozen.expert);
+    if (keeps_gathered(layout)) memory.weights += bytes(frozen.dense + frozen.expert);
   }
   memory.weights += fp8_weights(model, job, layout, stage);
   memory.communication_buffers = zero_3_buffers(model, job, layout, stage);

@@ -91,22 +91,50 @@ TEST(ModelState, ZeroStagesShardOneThingMoreEach) {
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 3)), 4);
 }
 
-// FSDP on 4 ranks: fp32 parameters, gradients and two moments in shards, 16/4 = 4, whatever the
-// stage. Deferred reductions of several micro-batches keep gradients whole, 4 bytes in place of the
-// shard's 4/4, which come as they go; a pipeline also 2 of gathered parameters.
+// FSDP on 4 ranks: fp32 parameters, gradients and two moments in shards, 16/4 = 4. Stages 1 and 2
+// keep the gathered parameters to the backward, 2 more, which ranks do not divide; one unit of
+// everything counts its own with the buffers. Deferred reductions of several micro-batches keep
+// gradients whole, 4 bytes in place of the shard's 4/4, which come as they go; a pipeline both.
 TEST(ModelState, FsdpShardsEverythingInFp32) {
   Job job = job_with(Precision::bf16);
   Layout layout = sharded_over(4, 3);
   layout.fsdp_unit = FsdpUnit::block;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
-  layout.zero_stage = 2;
-  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
   layout.defer_grad_reduce = true;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4);
   job.global_batch_size = 4;  // one micro-batch, which is the last
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
+  layout.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 2);
+  layout.zero_stage = 1;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 2);
+  job.global_batch_size = 8;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4 + 2);
+  layout.fsdp_unit = FsdpUnit::whole;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4);
+  layout.defer_grad_reduce = false;
   layout.pipeline_parallel_size = 2;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4 + 2);
+  job.precision = Precision::fp32;  // gathered as they are
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4 + 4);
+}
+
+// Frozen weights of LoRA are gathered like others: of 2 bytes on 4 ranks 2/4 remain, or 2 more from
+// forward to backward.
+TEST(ModelState, FsdpKeepsFrozenWeightsToo) {
+  const PublishedRun setup = modern_layer();
+  Job job = setup.job;
+  job.lora_rank = 8;
+  Layout layout = sharded_over(4, 3);
+  layout.fsdp_unit = FsdpUnit::block;
+  const Stage stage = pipeline_stages(setup.model, layout).front();
+  const double all = stage_parameters(setup.model, job, layout, stage).dense;
+  const double adapters = adapter_parameters(setup.model, job, layout, stage).dense;
+  const Bytes freed = static_memory(setup.model, job, layout, stage).weights;
+  layout.zero_stage = 2;
+  const Bytes kept = static_memory(setup.model, job, layout, stage).weights;
+  EXPECT_EQ(freed, bytes((4 * adapters + 2 * all) / 4));
+  EXPECT_EQ(kept - freed, bytes(2 * (adapters + all)));
 }
 
 // A unit at work and its gradient, the next unit, the input of an fp32 reduction: 2 + 2 + 2 + 4 =
@@ -128,6 +156,10 @@ TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
   const double all = stage_parameters(model, job, layout, stage).dense;
   const double root = 128 * 64 + 32 * 64 + 2 * 64;
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(10 * (all - root) / 4 + 2 * root));
+  // Parameters that stay count with the states: a gradient and the reduction's input, 2 + 4.
+  layout.zero_stage = 2;
+  EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(6 * (all - root) / 4));
+  layout.zero_stage = 3;
   // Reduced once, the input of a reduction takes the place of a whole gradient: 2 + 2 + 2.
   layout.defer_grad_reduce = true;
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(6 * (all - root) / 4 + 2 * root));
