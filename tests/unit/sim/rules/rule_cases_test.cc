@@ -8,33 +8,32 @@
 //   lacks=fsdp                   a feature that the software does not have; framework.json is more
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "sim/base/text.h"
-#include "sim/json/input_records.h"
 #include "sim/json/records.h"
 #include "sim/rules/feature_rules.h"
 #include "sim/rules/framework_rules.h"
 #include "sim/rules/rules.h"
 #include "tests/paths.h"
 #include "tests/unit/cases.h"
+#include "tests/unit/training_words.h"
 
 namespace meshwright::test {
 namespace {
 
 struct Question {
-  Json model = Json::parse(R"({"num_layers": 48, "hidden_size": 6144, "ffn_hidden_size": 24576,
-      "num_attention_heads": 64, "num_query_groups": 8, "kv_channels": 96, "vocab_size": 51200,
-      "max_position_embeddings": 2048, "mtp_num_layers": 0, "name": "the model"})");
-  Json experts = Json::parse(R"({"num_moe_experts": 8, "moe_router_topk": 2,
-      "moe_ffn_hidden_size": 1536, "moe_shared_expert_intermediate_size": 0})");
-  Json job = Json::parse(R"({"seq_length": 2048, "global_batch_size": 64})");
-  std::string layout;
+  TrainingWords training{
+      .model = Json::parse(R"({"num_layers": 48, "hidden_size": 6144, "ffn_hidden_size": 24576,
+          "num_attention_heads": 64, "num_query_groups": 8, "kv_channels": 96, "vocab_size": 51200,
+          "max_position_embeddings": 2048, "name": "the model"})"),
+      .job = Json::parse(R"({"seq_length": 2048, "global_batch_size": 64})"),
+      .experts = Json::parse(R"({"num_moe_experts": 8, "moe_router_topk": 2,
+          "moe_ffn_hidden_size": 1536, "moe_shared_expert_intermediate_size": 0})"),
+      .layout = ""};
   std::optional<Unsupported> lacks;
-  bool has_experts = false;
   Devices devices;
 };
 
@@ -44,12 +43,6 @@ std::optional<Unsupported> feature(const std::string& name) {
   }
   ADD_FAILURE() << "no feature " << name;
   return {};
-}
-
-bool set(Json& record, const std::string& key, const std::string& value) {
-  if (!record.contains(key)) return false;
-  record[key] = Json::parse(value);
-  return true;
 }
 
 bool set(Devices& devices, const std::string& key, const std::string& value) {
@@ -71,22 +64,10 @@ bool set(Devices& devices, const std::string& key, const std::string& value) {
 
 Question question_of(const std::string& text) {
   Question asked;
-  const Json jobs = job_record().schema("")["properties"];
-  for (const std::string& word : split_words(text)) {
-    const std::size_t equals = std::min(word.find('='), word.size() - 1);
-    const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
-    if (word == "experts") {
-      asked.has_experts = true;
-    } else if (key == "lacks") {
-      asked.lacks = feature(value);
-    } else if (jobs.contains(key)) {
-      asked.job[key] = Json::accept(value) ? Json::parse(value) : Json(value);
-    } else if (!set(asked.model, key, value) && !set(asked.experts, key, value) &&
-               !set(asked.devices, key, value)) {
-      asked.layout += word + " ";
-    }
-  }
-  if (asked.has_experts) asked.model["moe"] = asked.experts;
+  asked.training.read(text, [&](const std::string& key, const std::string& value) {
+    if (key == "lacks") asked.lacks = feature(value);
+    return key == "lacks" || set(asked.devices, key, value);
+  });
   return asked;
 }
 
@@ -95,9 +76,9 @@ std::set<Unsupported> is_lacking;  // features that a case lacks
 
 Answer answer_under(const Question& asked, const Devices& devices) {
   const Framework plain, &framework = devices.framework == nullptr ? plain : *devices.framework;
-  const Model model = model_from_json(asked.model, "model.json");
-  const Job job = job_from_json(asked.job, "job.json", "", framework.defaults.job);
-  const Layout layout = layout_from_text(asked.layout, framework.defaults.layout);
+  const Model model = model_from_json(asked.training.model, "model.json");
+  const Job job = job_from_json(asked.training.job, "job.json", "", framework.defaults.job);
+  const Layout layout = layout_from_text(asked.training.layout, framework.defaults.layout);
   const auto violation = check_layout(model, job, layout, devices);
   if (!violation) return {{"error", {{"none", ""}}}};
   const std::string rule(rule_text(violation->rule).name);
@@ -112,11 +93,11 @@ void expect_shipped_to_refuse(const Question& asked) {
     std::ifstream in(entry.path());
     const std::string name = entry.path().stem().string();
     const Framework framework = framework_from_json(Json::parse(in), name + ".json");
-    if (!framework.limits.lacks(*asked.lacks) || asked.has_experts) continue;
+    if (!framework.limits.lacks(*asked.lacks) || asked.training.model.contains("moe")) continue;
     const Answer answer =
         answer_under(asked, {.framework = &framework, .lacks = framework.limits.bits()});
     EXPECT_NE(answer[0].items[0].second.find(framework.name), std::string::npos)
-        << name << ": " << asked.layout;
+        << name << ": " << asked.training.layout;
   }
 }
 
