@@ -52,7 +52,7 @@ using Answer = std::vector<Part>;
 // `plain` has, too.
 std::vector<Item> items_of(const Json& object, const Json& plain = Json::object());
 
-// JSON that stands in the text; each further value changes it (RFC 7396): null takes a member away.
+// JSON of the text. Each further one is a merge patch (RFC 7396): null removes a member.
 Json json_of(const std::string& text);
 
 // What a reader makes of the JSON, as its writer says it, without what `plain` has, too; "hints"
