@@ -94,7 +94,7 @@ Json number_json(double value) {
   return value;
 }
 
-Json plain_value(const std::string& cell) {
+Json unscaled_value(const std::string& cell) {
   if (cell == "true" || cell == "True") return true;
   if (cell == "false" || cell == "False") return false;
   const std::optional<double> number = number_in_cell(cell);
@@ -119,7 +119,7 @@ std::optional<Json> value_of(const Field& field, const std::vector<std::string>&
     if (field.values->contains(cell)) return (*field.values)[cell];
     throw InputError(where, field.pointer, fmt::format("\"{}\" is none of the map's values", cell));
   }
-  if (!field.scale) return plain_value(cell);
+  if (!field.scale) return unscaled_value(cell);
   const std::optional<double> number = number_in_cell(cell);
   if (!number)
     throw InputError(where, field.pointer, fmt::format("must be a number (got \"{}\")", cell));
@@ -187,7 +187,7 @@ std::string id_of_row(const std::vector<Field>& fields, const CsvTable& table, s
   const std::vector<std::string>& cells = table.rows[row];
   for (const Field& field : fields) {
     if (field.pointer != "/id" || cells.size() != table.columns.size()) continue;
-    if (const std::string id = joined_cells(field, cells); !id.empty()) return id;
+    if (std::string id = joined_cells(field, cells); !id.empty()) return id;
   }
   return std::to_string(row + 1);
 }

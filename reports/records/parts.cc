@@ -8,7 +8,8 @@ namespace meshwright::reports {
 const Record<Layout>& named_layout_record() {
   return described([](Record<Layout>& r) {
     r.about("A layout with the names that people read.");
-    r.derived<std::string>("short_name", kind::text(), "All that is not as usual.", short_name);
+    r.derived("short_name", "All that is not as usual.",
+              [](const Layout& layout) { return short_name(layout); });
     r.derived<std::string>("brief_name", kind::text(), "Its sizes.", brief_name);
     r.row_at(
         [](auto& layout) -> auto& { return layout; }, "layout", layout_record);

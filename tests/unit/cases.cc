@@ -351,6 +351,23 @@ std::vector<Item> items_of(const Json& object, const Json& plain) {
   return items;
 }
 
+Json json_of(const std::string& text) {
+  std::istringstream in(text);
+  Json all, next;
+  for (in >> all >> std::ws; !in.eof(); in >> std::ws) {
+    in >> next;
+    all.merge_patch(next);
+  }
+  return all;
+}
+
+Answer reread(const Asked& asked, const std::function<Json(const Json&)>& read_and_write,
+              const Json& plain) {
+  const Json written = read_and_write(json_of(asked.text));
+  EXPECT_EQ(read_and_write(Json::parse(written.dump())), written);
+  return {{"read", items_of(written, plain), "default"}};
+}
+
 std::vector<std::string> case_files(const std::string& folder) {
   std::vector<std::string> files;
   const std::string root = path_below_tests("");

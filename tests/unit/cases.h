@@ -52,6 +52,14 @@ using Answer = std::vector<Part>;
 // `plain` has, too.
 std::vector<Item> items_of(const Json& object, const Json& plain = Json::object());
 
+// JSON of the text. Each further one is a merge patch (RFC 7396): null removes a member.
+Json json_of(const std::string& text);
+
+// What a reader makes of the JSON, as its writer says it, without what `plain` has, too; "hints"
+// shows those of an error. What is written must be read as the same.
+Answer reread(const Asked& asked, const std::function<Json(const Json&)>& read_and_write,
+              const Json& plain = Json::object());
+
 // Case files below a folder of tests/unit.
 std::vector<std::string> case_files(const std::string& folder);
 // Its name and that of its folder, for the name of a test.

@@ -22,7 +22,7 @@ TEST(Sweep, EveryRankHasAWholeNumberOfElementsAndNeverNone) {
   EXPECT_EQ(whole_payload(kibibytes(1), 512), bytes(4.0 * 512));
 }
 
-SweepLimits one_core() { return {.memory = gibibytes(8), .budget_seconds = 600.0}; }
+SweepLimits limits_of_one_core() { return {.memory = gibibytes(8), .budget_seconds = 600.0}; }
 
 std::size_t position(const std::vector<MeasuredPoint>& points, const std::string& label) {
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -38,7 +38,7 @@ TEST(Sweep, WhatWeighsMostInAStepComesFirst) {
   Workload workload;
   workload.precisions = {Precision::fp32};
   workload.gemms = {{{.shape = {1, 72, 64, 64}}, 2.0}, {{.shape = {1, 64, 64, 64}}, 3.0}};
-  const auto points = planned_points(workload, {}, one_core());
+  const auto points = planned_points(workload, {}, limits_of_one_core());
   EXPECT_LT(position(points, "gemm fp32 (64 x 64 x 64)"),
             position(points, "gemm fp32 (72 x 64 x 64)"));
   EXPECT_LT(position(points, "gemm fp32 (72 x 64 x 64)"),
@@ -52,7 +52,7 @@ TEST(Sweep, CallsOfTheSameShapeAddUp) {
   workload.gemms = {{{.shape = {1, 64, 32, 64}}, 3.0},
                     {{.shape = {1, 64, 64, 32}}, 2.0},
                     {{.shape = {1, 64, 64, 32}}, 2.0}};
-  const auto points = planned_points(workload, {}, one_core());
+  const auto points = planned_points(workload, {}, limits_of_one_core());
   EXPECT_LT(position(points, "gemm fp32 (64 x 64 x 32)"),
             position(points, "gemm fp32 (64 x 32 x 64)"));
 }
@@ -64,7 +64,7 @@ TEST(Sweep, AModelsCollectivesAreOrderedAmongItsProducts) {
   workload.precisions = {Precision::fp32};
   workload.gemms = {{{.shape = {1, 512, 512, 1024}}, 1.0}};
   workload.collectives = {{Collective::all_reduce, 2, mebibytes(3), 100.0}};
-  const auto points = planned_points(workload, group_shapes({0, 0}), one_core());
+  const auto points = planned_points(workload, group_shapes({0, 0}), limits_of_one_core());
   EXPECT_LT(position(points, "all_reduce 3 MiB over 2 ranks"),
             position(points, "gemm fp32 (512 x 512 x 1024)"));
 }
@@ -87,7 +87,7 @@ TEST(Sweep, TheJobsNumberFormatAndSixteenBitsAreMeasured) {
   EXPECT_THAT(measured_precisions(in({tf32}), one_gpu()), ElementsAre(tf32, bf16));
   EXPECT_THAT(measured_precisions(in({bf16}), one_gpu()), ElementsAre(bf16));
   EXPECT_THAT(measured_precisions({}, one_gpu()), ElementsAre(bf16, fp8));
-  EXPECT_THAT(measured_precisions(in({bf16}), one_core()), ElementsAre(bf16, fp32));
+  EXPECT_THAT(measured_precisions(in({bf16}), limits_of_one_core()), ElementsAre(bf16, fp32));
 }
 
 TEST(Sweep, WhatADeviceCannotMultiplyIsStoodInForByWhatItCan) {
@@ -121,7 +121,7 @@ TEST(Sweep, AGpusLargestProductsAreSustainedToo) {
                             [&](const MeasuredPoint& b) { return same_subject(b, p); }));
   }
   EXPECT_TRUE(planned<timed::SustainedGemm>(one_gpu(10.0)).empty());
-  EXPECT_TRUE(planned<timed::SustainedGemm>(one_core()).empty());
+  EXPECT_TRUE(planned<timed::SustainedGemm>(limits_of_one_core()).empty());
 }
 
 TEST(Sweep, AGpusHostLinkIsMeasuredInBothDirectionsAloneAndTogether) {
@@ -130,7 +130,7 @@ TEST(Sweep, AGpusHostLinkIsMeasuredInBothDirectionsAloneAndTogether) {
   EXPECT_EQ(links[0].as<timed::HostLink>()->direction, HostDirection::to_device);
   EXPECT_EQ(links[1].as<timed::HostLink>()->direction, HostDirection::to_host);
   EXPECT_EQ(links[2].as<timed::HostLink>()->direction, HostDirection::both);
-  EXPECT_EQ(planned<timed::HostLink>(one_core()).size(), 1U);
+  EXPECT_EQ(planned<timed::HostLink>(limits_of_one_core()).size(), 1U);
 }
 
 // Messages of the grid and of a model are cold if they are so large that other data replace them in
@@ -140,7 +140,8 @@ TEST(Sweep, LargeMessagesAreMetInMemory) {
   workload.collectives = {{Collective::all_reduce, 2, mebibytes(3), 2.0},
                           {Collective::all_reduce, 2, kibibytes(96), 100.0}};
   int cold = 0, warm = 0;
-  for (const MeasuredPoint& p : planned_points(workload, group_shapes({0, 0}), one_core())) {
+  for (const MeasuredPoint& p :
+       planned_points(workload, group_shapes({0, 0}), limits_of_one_core())) {
     const auto* collective = p.as<timed::CollectiveCall>();
     if (collective == nullptr) continue;
     EXPECT_EQ(collective->call.cold, p.amount >= kibibytes(256)) << p.label();
@@ -188,16 +189,16 @@ TEST(Sweep, OverlapIsMeasuredBesideSeveralProductsAndForCopiesToo) {
   }
   EXPECT_EQ(up, rows);
   EXPECT_EQ(down, rows);
-  EXPECT_TRUE(planned<timed::CopyOverlap>(one_core()).empty());
+  EXPECT_TRUE(planned<timed::CopyOverlap>(limits_of_one_core()).empty());
 }
 
 TEST(Sweep, OnlyAGpusHostLaunchesAheadOfItsDevice) {
   EXPECT_EQ(planned<timed::HostLaunch>(one_gpu()).size(), 1U);
-  EXPECT_TRUE(planned<timed::HostLaunch>(one_core()).empty());
+  EXPECT_TRUE(planned<timed::HostLaunch>(limits_of_one_core()).empty());
 }
 
 TEST(Sweep, EachPointIsPlannedOnce) {
-  const auto points = planned_points({}, group_shapes({0, 0, 1, 1}), one_core());
+  const auto points = planned_points({}, group_shapes({0, 0, 1, 1}), limits_of_one_core());
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       ASSERT_FALSE(same_subject(points[i], points[j])) << points[i].label();
@@ -208,7 +209,7 @@ TEST(Sweep, EachPointIsPlannedOnce) {
 // 512^3 products take 2.7 ms at 1e11 FLOP/s; 2048^3 would take 0.17 s, more than a hundredth of 2 s
 // at half that rate.
 TEST(Sweep, AShortBudgetHasNoLargeProducts) {
-  SweepLimits limits = one_core();
+  SweepLimits limits = limits_of_one_core();
   limits.budget_seconds = 2.0;
   for (const MeasuredPoint& p : planned_points({}, {}, limits)) {
     const auto* gemm = p.as<timed::Gemm>();
@@ -245,7 +246,7 @@ TEST(Sweep, SharesOfAStepAreThoseOfTheCalls) {
   Workload workload;
   workload.precisions = {Precision::fp32};
   workload.gemms = {{{.shape = {1, 64, 64, 64}}, 2.0}, {{.shape = {1, 64, 64, 128}}, 1.0}};
-  const auto points = planned_points(workload, {}, one_core());
+  const auto points = planned_points(workload, {}, limits_of_one_core());
   const std::vector<double> shares = step_shares(workload, points, DeviceKind::cpu);
   EXPECT_DOUBLE_EQ(shares[position(points, "gemm fp32 (64 x 64 x 64)")], 0.5);
   EXPECT_DOUBLE_EQ(shares[position(points, "gemm fp32 (64 x 64 x 128)")], 0.5);

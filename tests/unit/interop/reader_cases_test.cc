@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers make of other software's files: cases/FOLDER/*.txt, a folder for each kind of file.
+// What readers make of other software's files, and what is written for it: cases/FOLDER/*.txt, a
+// folder for each kind of file.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,8 @@
 #include "interop/read_launch/read_launch.h"
 #include "interop/serving/read_serving.h"
 #include "interop/shell/shell_arithmetic.h"
+#include "interop/write_launch/launch.h"
+#include "sim/base/text.h"
 #include "sim/json/records.h"
 #include "sim/json/serving_records.h"
 #include "sim/model/parameters.h"
@@ -283,11 +286,41 @@ Answer model_of(const Asked& asked) {
   return {model_part(model), facts.part()};
 }
 
+// Lines, without comments, of the launchers that "%%" names; without a name, what each refuses.
+Answer written_of(const Asked& asked) {
+  const Json said = test::json_of(asked.text);
+  Scenario scenario;
+  scenario.model = model_from_json(said["model"], "model.json");
+  scenario.job = job_from_json(said["job"], "job.json");
+  scenario.cluster.gpus_per_node = said.value("gpus_per_node", 8);
+  scenario.cluster.gpus_per_tray = said.value("gpus_per_tray", 0);
+  scenario.cluster.num_nodes = said.value("num_nodes", 4);
+  const Layout layout = layout_from_text(said["layout"].get<std::string>());
+  Answer answer;
+  for (const LaunchFile& file : launches({scenario, layout})) {
+    EXPECT_NE(file.text.empty(), file.refusal.empty()) << file.target;
+    EXPECT_FALSE(file.names_of.empty()) << file.target;
+    if (!asked.stated.empty() && !asked.states(file.target)) continue;
+    Part part{file.target, {}};
+    if (!file.refusal.empty()) part.items.emplace_back("refused: " + file.refusal, "");
+    for (const std::string& line : split_lines(asked.stated.empty() ? "" : file.text)) {
+      const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+      const bool says = begin < line.size() && !line.substr(begin).starts_with("# ");
+      if (says) part.items.emplace_back(line.substr(begin), "");
+    }
+    answer.push_back(part);
+  }
+  return answer;
+}
+
 class ReaderCases : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReaderCases, HaveTheAnswersOfTheirFile) {
-  static const std::map<std::string, Answer (*)(const Asked&)> readers{
-      {"launch", launch_of}, {"serving", serving_of}, {"cluster", cluster_of}, {"model", model_of}};
+  static const std::map<std::string, Answer (*)(const Asked&)> readers{{"launch", launch_of},
+                                                                       {"serving", serving_of},
+                                                                       {"cluster", cluster_of},
+                                                                       {"model", model_of},
+                                                                       {"written", written_of}};
   const std::string file = GetParam(), below = file.substr(std::string("interop/cases/").size());
   test::expect_cases(file, readers.at(below.substr(0, below.find('/'))));
 }

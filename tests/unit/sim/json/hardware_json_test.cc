@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
+// Units and bits of what is read. Mistakes and older files: cases/hardware.txt.
 #include <gtest/gtest.h>
 
-#include "sim/base/error.h"
 #include "sim/json/records.h"
-#include "tests/unit/error_of.h"
 
 namespace meshwright {
 namespace {
-
-using ::testing::HasSubstr;
 
 Json device_json() {
   return Json::parse(R"({
@@ -29,10 +25,6 @@ Json cluster_json() {
   return j;
 }
 
-std::string cluster_error(const Json& j) {
-  return error_of([&] { cluster_from_json(j, "c.json"); });
-}
-
 TEST(HardwareJson, UnitsOfTheKeysAreApplied) {
   const Cluster c = cluster_from_json(cluster_json(), "c.json");
   EXPECT_EQ(c.device.memory, gibibytes(80));
@@ -43,30 +35,6 @@ TEST(HardwareJson, UnitsOfTheKeysAreApplied) {
   EXPECT_DOUBLE_EQ(c.intra_node.latency.value(), 1.5e-6);
   EXPECT_EQ(c.inter_node.ramp_bytes, kibibytes(512));
   EXPECT_EQ(c.num_gpus(), 16);
-}
-
-// Profiles of before the key was written must stay readable.
-TEST(HardwareJson, ADeviceThatDoesNotSayItsKindIsACoreWhereItIsOneMultiprocessor) {
-  Json j = device_json();
-  EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::gpu);
-  j["num_multiprocessors"] = 1;
-  EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::cpu);
-  j["kind"] = "gpu";
-  EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::gpu);
-  EXPECT_EQ(to_json(device_from_json(j, "d.json"))["kind"], "gpu");
-}
-
-TEST(HardwareJson, BaseUnitsAreReadToo) {
-  Json j = device_json();
-  j.erase("memory_gib");
-  j["memory_bytes"] = 1234567;
-  EXPECT_EQ(device_from_json(j, "d.json").memory, bytes(1234567));
-}
-
-TEST(HardwareJson, OneAmountInTwoUnitsIsRefused) {
-  Json j = device_json();
-  j["memory_bytes"] = 1234567;
-  EXPECT_THROW(device_from_json(j, "d.json"), InputError);
 }
 
 // Values with full mantissas, as a measurement has them.
@@ -151,52 +119,6 @@ TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
   expect_same_bits(after.inter_node, before.inter_node);
 }
 
-TEST(HardwareJson, IslandsAndSwitchesReload) {
-  Json j = cluster_json();
-  j["gpus_per_node"] = 8;
-  j["gpus_per_island"] = 2;
-  j["island"] = j["intra_node"];
-  j["node_fabric"] = "pcie";
-  j["network"] = "fat_tree";
-  j["nodes_per_leaf"] = 16;
-  j["nodes_per_pod"] = 64;
-  j["core_oversubscription"] = 3.0;
-  const Cluster c = cluster_from_json(j, "c.json");
-  EXPECT_EQ(c.node_fabric, NodeFabric::pcie);
-  EXPECT_EQ(c.network, NetworkFabric::fat_tree);
-  EXPECT_EQ(c.nodes_per_pod, 64);
-  expect_same_bits(c.island, c.intra_node);
-  const std::string text = to_json(c).dump();
-  EXPECT_EQ(to_json(cluster_from_json(Json::parse(text), "c.json")).dump(), text);
-}
-
-TEST(HardwareJson, ACustomAllReduceIsRefusedByName) {
-  Json j = cluster_json();
-  j["intra_node"]["custom_all_reduce"] = {{"latency_us", 4}, {"one_shot_fraction", 0.5}};
-  try {
-    cluster_from_json(j, "c.json");
-    FAIL() << "must be refused";
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "c.json: /intra_node/custom_all_reduce: is no longer read: no estimate used it");
-  }
-}
-
-TEST(HardwareJson, IslandsAndPodsThatDoNotDivideAreRefused) {
-  Json j = cluster_json();
-  j["gpus_per_node"] = 8;
-  j["gpus_per_island"] = 3;
-  j["island"] = j["intra_node"];
-  EXPECT_THROW(cluster_from_json(j, "c.json"), InputError);
-  j["gpus_per_island"] = 4;
-  EXPECT_NO_THROW(cluster_from_json(j, "c.json"));
-  j.erase("island");
-  EXPECT_THROW(cluster_from_json(j, "c.json"), InputError);
-  j.erase("gpus_per_island");
-  j["nodes_per_pod"] = 40;  // no multiple of 32 nodes a leaf
-  EXPECT_THROW(cluster_from_json(j, "c.json"), InputError);
-}
-
 TEST(HardwareJson, AmountsReloadToTheSameBitsWhateverTheyAre) {
   // Dividing by 1e9 and multiplying again is off by one bit for some of any 300 such numbers.
   Cluster c = cluster_from_json(cluster_json(), "c.json");
@@ -207,55 +129,6 @@ TEST(HardwareJson, AmountsReloadToTheSameBitsWhateverTheyAre) {
     ASSERT_EQ(again.inter_node.bandwidth, c.inter_node.bandwidth) << i;
     ASSERT_EQ(again.inter_node.latency, c.inter_node.latency) << i;
   }
-}
-
-TEST(HardwareJson, PointsAreSortedOnReading) {
-  Json j = device_json();
-  j["gemm"][0]["points"] =
-      Json::parse("[[1,64,64,64,2e-6,0.1],[1,32,64,64,1e-6,0.1],[1,32,32,64,1e-6,0.1]]");
-  const std::vector<GemmPoint> points = device_from_json(j, "d.json").gemm.front().points;
-  EXPECT_EQ(points[0].n, 32);
-  EXPECT_EQ(points[1].n, 64);
-  EXPECT_EQ(points[2].m, 64);
-}
-
-TEST(HardwareJson, AWrongKeyIsRefusedWithItsPlace) {
-  Json j = cluster_json();
-  j["intra_node"]["bandwith_gb_per_s"] = 1;
-  EXPECT_THAT(cluster_error(j), HasSubstr("c.json: /intra_node"));
-  EXPECT_THAT(cluster_error(j), HasSubstr("bandwith_gb_per_s"));
-}
-
-TEST(HardwareJson, AWrongPointIsRefusedWithItsPlace) {
-  Json j = cluster_json();
-  j["device"]["gemm"][0]["points"] = Json::parse("[[1,64,64,64,0,0.1]]");
-  EXPECT_THAT(cluster_error(j), HasSubstr("/device/gemm/0/points/0"));
-  j["device"]["gemm"][0]["points"] = Json::parse("[[1,64.5,64,64,1e-6,0.1]]");
-  EXPECT_THAT(cluster_error(j), HasSubstr("must be whole"));
-  j["device"]["gemm"][0]["points"] = Json::parse("[[1,64,64]]");
-  EXPECT_THAT(cluster_error(j), HasSubstr("must be [batch, m, n, k, seconds, relative spread]"));
-}
-
-TEST(HardwareJson, AnotherSchemaIsRefused) {
-  Json j = cluster_json();
-  j["schema"] = "meshwright.cluster/2";
-  EXPECT_THAT(cluster_error(j), HasSubstr("meshwright.cluster/1"));
-}
-
-TEST(HardwareJson, ADeviceMustMultiplySomehow) {
-  Json j = cluster_json();
-  j["device"]["gemm"] = Json::array();
-  EXPECT_THAT(cluster_error(j), HasSubstr("/device/gemm"));
-}
-
-TEST(HardwareJson, OneNodeNeedsNoLinkBetweenNodes) {
-  Json j = cluster_json();
-  j.erase("inter_node");
-  EXPECT_THAT(cluster_error(j), HasSubstr("/inter_node"));
-  j["num_nodes"] = 1;
-  EXPECT_EQ(cluster_error(j), "");
-  const Cluster c = cluster_from_json(j, "c.json");
-  EXPECT_FALSE(to_json(c).contains("inter_node"));
 }
 
 }  // namespace

@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
+// Jobs under software. What is read and refused: cases/job_and_software.txt.
 #include <gtest/gtest.h>
 
-#include "sim/base/error.h"
 #include "sim/hardware/framework.h"
 #include "sim/json/records.h"
 #include "sim/record/json.h"
 
 namespace meshwright {
 namespace {
-
-using testing::HasSubstr;
-
-Job read_job(const char* text) { return job_from_json(Json::parse(text), "job.json"); }
-
-TEST(JobJson, WhatIsWrittenIsReadBack) {
-  Job job;
-  job.precision = Precision::fp8;
-  job.gradient_precision = Precision::bf16;
-  job.fp8_param_gather = true;
-  job.cross_entropy_loss_fusion = true;
-  job.fp8_recipe = Fp8Recipe::mxfp8;
-  job.activation_func_fp8_input_store = true;
-  job.fp8_dot_product_attention = job.disable_parameter_transpose_cache = true;
-  job.store_param_remainders = false;
-  job.moe_dispatch_fwd_dtype = job.moe_combine_bwd_dtype = Precision::fp8;
-  job.seq_length = 8192;
-  EXPECT_EQ(job_from_json(to_json(job), "job.json"), job);
-}
 
 TEST(JobJson, WhatIsNotSaidIsAsTheFrameworkHasIt) {
   Framework framework;
@@ -52,16 +32,6 @@ TEST(JobJson, RemaindersAreAsTheSoftwaresRecipes) {
   EXPECT_EQ(job_under(job, framework).store_param_remainders, false);
   Job wide;
   EXPECT_EQ(job_under(wide, framework).store_param_remainders, false);
-}
-
-TEST(JobJson, Fp8WeightsAloneNeedAnFp8Job) {
-  EXPECT_TRUE(read_job(R"({"precision": "fp8", "fp8_param_gather": true})").fp8_param_gather);
-  try {
-    read_job(R"({"precision": "bf16", "fp8_param_gather": true})");
-    FAIL() << "was read";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/fp8_param_gather"));
-  }
 }
 
 }  // namespace
