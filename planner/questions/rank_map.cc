@@ -87,6 +87,18 @@ std::string axis_text(const AxisPlace& axis) {
                      number_text(100.0 * axis.share_of_step, 2));
 }
 
+std::string percent(double share) { return fmt::format("{:.1f} %", share * 100.0); }
+
+std::string groups_text(const RankMap& map, const LinkLoad& load) {
+  std::string text;
+  for (const std::string& group : load.groups) {
+    append_to_list(text, ", ",
+                   fmt::format("{} {}", replaced(group, "_", " "),
+                               percent(axis_share(map, group, load.tier))));
+  }
+  return text;
+}
+
 }  // namespace
 
 RankPlace place_of(int rank, const Layout& layout) {
@@ -118,6 +130,48 @@ RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
   return map;
 }
 
+double axis_share(const RankMap& map, std::string_view group, Tier tier) {
+  for (const AxisPlace& axis : map.axes) {
+    if (name_of(axis.group) == group && axis.tier == tier) return axis.share_of_step;
+  }
+  return 0.0;
+}
+
+std::string_view tier_words(Tier tier) {
+  return tier == Tier::intra_node ? "inside a node" : "between nodes";
+}
+
+std::vector<LinkLoad> link_loads(const RankMap& map) {
+  std::vector<LinkLoad> loads;
+  for (const AxisPlace& axis : map.axes) {
+    auto found = std::find_if(loads.begin(), loads.end(),
+                              [&](const LinkLoad& load) { return load.tier == axis.tier; });
+    if (found == loads.end()) {
+      found = loads.insert(loads.end(), {.link = axis.link, .tier = axis.tier});
+    }
+    found->share_of_step += axis.share_of_step;
+    found->groups.emplace_back(name_of(axis.group));
+  }
+  std::stable_sort(loads.begin(), loads.end(), [](const LinkLoad& a, const LinkLoad& b) {
+    return a.share_of_step > b.share_of_step;
+  });
+  return loads;
+}
+
+std::string busiest_link_text(const RankMap& map) {
+  const std::vector<LinkLoad> loads = link_loads(map);
+  if (loads.empty()) return "No group of this layout loads a link.";
+  const LinkLoad& busiest = loads.front();
+  std::string text = fmt::format(
+      "The busiest link is {} ({}): sending keeps it busy for {} of the step ({}).", busiest.link,
+      tier_words(busiest.tier), percent(busiest.share_of_step), groups_text(map, busiest));
+  for (std::size_t i = 1; i < loads.size(); ++i) {
+    text += fmt::format(" {}: {} ({}).", loads[i].link, percent(loads[i].share_of_step),
+                        groups_text(map, loads[i]));
+  }
+  return text;
+}
+
 std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluster& cluster) {
   std::string text =
       fmt::format("placement, {} {} per node, ranks numbered {}:\n", cluster.gpus_per_node,
@@ -128,10 +182,7 @@ std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluste
     if (gap) text += "  ...\n";
     text += fmt::format("  node {:<8} {}\n", map.node_numbers[i], node_text(map.nodes[i], layout));
   }
-  if (map.axes.empty()) return text;
-  const AxisPlace& busiest = map.axes.front();
-  return text +
-         fmt::format("  busiest: {} by the {} groups.\n", busiest.link, name_of(busiest.group));
+  return text + "  " + busiest_link_text(map) + "\n";
 }
 
 }  // namespace meshwright::planner

@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/hardware/placement.h"
@@ -24,6 +25,14 @@ struct AxisPlace {
   std::string link;          // its name
   Bytes sent_per_step;       // over that link, by one rank of the busiest stage
   double share_of_step = 0;  // share of the step in which the transfer uses the link, 0 to 1
+};
+
+// A link with all groups that send over it.
+struct LinkLoad {
+  std::string link{};
+  Tier tier = Tier::intra_node;
+  double share_of_step = 0.0;         // sum over its groups, were nothing overlapped
+  std::vector<std::string> groups{};  // their names, the most loaded first
 };
 
 // A rank's place along an axis, from 0: tensor, context, data, pipeline.
@@ -43,6 +52,16 @@ struct RankMap {
 // and context ranks and have no coordinate of their own.
 RankPlace place_of(int rank, const Layout& layout);
 RankMap rank_map(const Estimate& estimate, const Cluster& cluster);
+
+// The busiest link first.
+std::vector<LinkLoad> link_loads(const RankMap& map);
+
+// Share of the step in which a group uses the link of a tier, 0 to 1.
+double axis_share(const RankMap& map, std::string_view group, Tier tier);
+std::string_view tier_words(Tier tier);  // "inside a node"
+
+// "The busiest link is NVLink 4 (inside a node): sending keeps it busy for 12.2 % of the step ..."
+std::string busiest_link_text(const RankMap& map);
 
 // Lines for people: one an axis, one a node, and which link is busiest.
 std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluster& cluster);

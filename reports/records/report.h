@@ -300,19 +300,12 @@ struct GlossaryEntry {
   std::string word{}, meaning{};
 };
 
-struct LinkLoad {
-  std::string link{};
-  Tier tier{};
-  double share_of_step = 0.0;
-  std::vector<std::string> groups{};
-};
-
 struct PlacementPart {
   std::string sentence{};
   std::vector<std::string> rank_order{};
   int gpus_per_node = 0, num_nodes = 0;
   planner::RankMap map{};
-  std::vector<LinkLoad> links{};
+  std::vector<planner::LinkLoad> links{};
   std::string wiring{};
 };
 

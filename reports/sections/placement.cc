@@ -23,6 +23,7 @@ namespace {
 
 using html::escape;
 using planner::AxisPlace;
+using planner::LinkLoad;
 using planner::RankPlace;
 
 const Record<LinkLoad>& link_load_record() {
@@ -57,60 +58,6 @@ const Record<PlacementPart>& placement_record() {
 
 void placement_rows(Record<Report>& r) { r.row<&Report::placement>(nullable(placement_record)); }
 
-// Share of the step in which a group uses the link of a tier, 0 to 1.
-double axis_share(const planner::RankMap& map, std::string_view group, Tier tier) {
-  for (const AxisPlace& axis : map.axes) {
-    if (name_of(axis.group) == group && axis.tier == tier) return axis.share_of_step;
-  }
-  return 0.0;
-}
-
-std::vector<LinkLoad> link_loads(const planner::RankMap& map) {
-  std::vector<LinkLoad> loads;
-  for (const AxisPlace& axis : map.axes) {
-    auto found = std::find_if(loads.begin(), loads.end(),
-                              [&](const LinkLoad& load) { return load.tier == axis.tier; });
-    if (found == loads.end()) {
-      found = loads.insert(loads.end(), {.link = axis.link, .tier = axis.tier});
-    }
-    found->share_of_step += axis.share_of_step;
-    found->groups.emplace_back(name_of(axis.group));
-  }
-  std::stable_sort(loads.begin(), loads.end(), [](const LinkLoad& a, const LinkLoad& b) {
-    return a.share_of_step > b.share_of_step;
-  });
-  return loads;
-}
-
-std::string groups_text(const planner::RankMap& map, const LinkLoad& load) {
-  std::string text;
-  for (const std::string& group : load.groups) {
-    append_to_list(
-        text, ", ",
-        fmt::format("{} {}", spoken(group), percent_text(axis_share(map, group, load.tier))));
-  }
-  return text;
-}
-
-std::string_view tier_words(Tier tier) {
-  return tier == Tier::intra_node ? "inside a node" : "between nodes";
-}
-
-std::string placement_sentence(const planner::RankMap& map, const std::vector<LinkLoad>& loads) {
-  if (loads.empty()) return "No group of this layout loads a link.";
-  const LinkLoad& busiest = loads.front();
-  std::string text = fmt::format(
-      "The busiest link is {} ({}): sending keeps it busy for {} of the "
-      "step ({}).",
-      busiest.link, tier_words(busiest.tier), percent_text(busiest.share_of_step),
-      groups_text(map, busiest));
-  for (std::size_t i = 1; i < loads.size(); ++i) {
-    text += fmt::format(" {}: {} ({}).", loads[i].link, percent_text(loads[i].share_of_step),
-                        groups_text(map, loads[i]));
-  }
-  return text;
-}
-
 void fill_placement(Report& report, const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;
   if (plan.ranked.empty()) return;
@@ -120,8 +67,8 @@ void fill_placement(Report& report, const ReportContents& contents) {
   placement.num_nodes = plan.cluster.num_nodes;
   for (const Axis axis : best.layout.rank_order) placement.rank_order.emplace_back(name_of(axis));
   placement.map = planner::rank_map(best, plan.cluster);
-  placement.links = link_loads(placement.map);
-  placement.sentence = placement_sentence(placement.map, placement.links);
+  placement.links = planner::link_loads(placement.map);
+  placement.sentence = planner::busiest_link_text(placement.map);
   placement.wiring = cluster_tree(plan.cluster);
 }
 
@@ -227,11 +174,11 @@ std::string link_bars(const PlacementPart& placement) {
   for (const LinkLoad& link : placement.links) {
     std::vector<html::Segment> segments;
     for (const std::string& group : link.groups) {
-      const double share = axis_share(placement.map, group, link.tier);
+      const double share = planner::axis_share(placement.map, group, link.tier);
       segments.push_back({group, share, fmt::format("{}: {}", spoken(group), percent_text(share))});
       if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
     }
-    rows.push_back({fmt::format("{}, {}", escape(link.link), tier_words(link.tier)),
+    rows.push_back({fmt::format("{}, {}", escape(link.link), planner::tier_words(link.tier)),
                     html::bar(segments, most), fmt::format("{:.1f}", link.share_of_step * 100.0)});
   }
   return "<div class=\"bars\">" +

@@ -83,6 +83,18 @@ TEST(RankMap, AnAxisThatFillsANodeStaysInsideIt) {
   EXPECT_THAT(text, HasSubstr("busiest"));
 }
 
+// NVLink carries the largest group (11 %); the NICs carry two, 8 + 6 = 14 %.
+TEST(RankMap, TheBusiestLinkIsThatOfTheLargestSum) {
+  RankMap map;
+  map.axes = {{Group::tensor, Tier::intra_node, {}, "NVLink", {}, 0.11},
+              {Group::data, Tier::inter_node, {}, "NICs", {}, 0.08},
+              {Group::pipeline, Tier::inter_node, {}, "NICs", {}, 0.06}};
+  EXPECT_EQ(
+      busiest_link_text(map),
+      "The busiest link is NICs (between nodes): sending keeps it busy for 14.0 % of the step "
+      "(data 8.0 %, pipeline 6.0 %). NVLink: 11.0 % (tensor 11.0 %).");
+}
+
 // Experts over two nodes: each of the links has its part of the tokens.
 TEST(RankMap, AGroupOverTwoNodesLoadsBothLinks) {
   const Cluster cluster = small_cluster(2, 80);
