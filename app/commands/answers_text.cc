@@ -21,11 +21,8 @@ constexpr std::size_t kFlipPoints = 6;
 Paragraph confidence_text(const planner::Confidence& confidence, const planner::Plan& plan) {
   if (confidence.against.empty()) return {};
   std::string text = fmt::format(
-      "  Layout #1 is the fastest of {} contenders with {:.0f} % probability.\n"
-      "  Choosing it costs {} % of a step on average.\n"
-      "  Its step time is known to ±{} % (1 sigma), an error mostly common to all layouts.\n",
-      confidence.against.size() + 1, 100.0 * confidence.probability_best,
-      number_text(100.0 * confidence.expected_regret, 2),
+      "  The best layout's step time is known to ±{} % (1 sigma), an error mostly common to all "
+      "layouts.\n",
       number_text(100.0 * confidence.relative_deviation, 2));
   if (confidence.proposed_runs.empty()) {
     text += "  No trial would change the choice by more than 0.5 % of a step.\n";
@@ -67,6 +64,9 @@ Paragraph tornado_text(const planner::Answers& answers, const planner::Plan& pla
       table_text(table)};
 }
 
+constexpr std::string_view kNoFlip =
+    "With any one input scaled by 0.25x to 4x, no other layout becomes faster by more than 0.5 %.";
+
 Paragraph flips_text(const planner::Answers& answers) {
   std::string text;
   for (std::size_t i = 0; i < std::min(kFlipPoints, answers.crossovers.size()); ++i) {
@@ -74,11 +74,7 @@ Paragraph flips_text(const planner::Answers& answers) {
   }
   if (!text.empty()) return {"crossover points, nearest first", wrapped(text)};
   if (answers.confidence.against.empty()) return {};
-  return {
-      "crossover points: none",
-      wrapped(
-          "  With any one input scaled by 0.25x to 4x, no other layout becomes faster by more than "
-          "0.5 %.\n")};
+  return {"crossover points: none", wrapped(fmt::format("  {}\n", kNoFlip))};
 }
 
 Paragraph placement_text(const planner::Answers& answers, const planner::Plan& plan) {
@@ -90,10 +86,22 @@ Paragraph placement_text(const planner::Answers& answers, const planner::Plan& p
 
 }  // namespace
 
-void print_paragraph(const Paragraph& paragraph) {
-  print_text("\n");
+void print_first_paragraph(const Paragraph& paragraph) {
   print_styled(paragraph.style, wrapped(paragraph.heading + "\n"));
   print_text(paragraph.body);
+}
+
+void print_paragraph(const Paragraph& paragraph) {
+  print_text("\n");
+  print_first_paragraph(paragraph);
+}
+
+std::string sureness_text(const planner::Answers& answers) {
+  const std::string sure = planner::sentence_of(answers.confidence);
+  if (sure.empty()) return "";
+  return fmt::format("How sure: {}\nWhat changes it: {}\n", sure,
+                     answers.crossovers.empty() ? std::string(kNoFlip)
+                                                : planner::sentence_of(answers.crossovers.front()));
 }
 
 Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags, std::size_t most) {

@@ -15,7 +15,11 @@ struct Paragraph {
   std::string body;     // lines
   Style style = Style::heading;
 };
-void print_paragraph(const Paragraph& paragraph);
+void print_first_paragraph(const Paragraph& paragraph);
+void print_paragraph(const Paragraph& paragraph);  // after an empty line
+
+// How sure the choice of layout #1 is, and the nearest value at which it changes. Lines.
+std::string sureness_text(const planner::Answers& answers);
 
 // The first `most` of them.
 Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags, std::size_t most);

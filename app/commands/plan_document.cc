@@ -45,7 +45,8 @@ Paragraph counts_paragraph(const PlanDocument& d) {
 }
 
 Paragraph winner_paragraph(const PlanDocument& d) {
-  std::string text = reports::winner_limits_text(d.plan) + "\n" +
+  std::string text = (d.answers ? sureness_text(*d.answers) : "") +
+                     reports::winner_limits_text(d.plan) + "\n" +
                      std::string(reports::kMfuConvention) + "\n" +
                      reports::interval_text(d.plan.ranked.front()) + "\n";
   if (d.answers && d.answers->robust_pick) text += d.answers->robust_pick->sentence + "\n";
@@ -106,7 +107,6 @@ Paragraphs short_paragraphs(const PlanDocument& d, const Shares& shares) {
   Paragraphs paragraphs;
   if (d.scaling.points.size() > 1) paragraphs.push_back(counts_paragraph(d));
   if (!d.plan.ranked.empty()) {
-    paragraphs.push_back(winner_paragraph(d));
     if (d.capacity) paragraphs.push_back(capacity_verdict(*d.capacity));
     paragraphs.push_back(fastest_paragraph(d, shares.layouts));
     if (d.answers) paragraphs.push_back(red_flags_text(d.answers->red_flags, shares.flags));
@@ -115,6 +115,15 @@ Paragraphs short_paragraphs(const PlanDocument& d, const Shares& shares) {
     paragraphs.push_back(brief_rejections(d.plan, shares.rejections));
   }
   return paragraphs;
+}
+
+// The answer and how sure it is, then what was asked.
+void print_head(const PlanDocument& d) {
+  if (!d.plan.ranked.empty()) {
+    print_first_paragraph(winner_paragraph(d));
+    print_text("\n");
+  }
+  print_text(wrapped(question_text(d.inputs)));
 }
 
 }  // namespace
@@ -134,13 +143,14 @@ void print_short(const PlanDocument& d) {
   Paragraphs asked;  // by options, in full
   if (d.answers && !d.answers->what_ifs.empty()) asked.push_back(what_if_text(*d.answers));
   if (!d.runs_to_make.empty()) asked.push_back(runs_paragraph(d));
-  const std::size_t others = lines_in(question) + lines_in(notes) + lines_of(asked);
+  std::size_t others = lines_in(question) + lines_in(notes) + lines_of(asked);
+  if (!d.plan.ranked.empty()) others += lines_of({winner_paragraph(d)});
   Shares shares;
   Paragraphs paragraphs = short_paragraphs(d, shares);
   while (lines_of(paragraphs) + others > kShortLines && shares.shrink()) {
     paragraphs = short_paragraphs(d, shares);
   }
-  print_text(question);
+  print_head(d);
   for (const Paragraph& paragraph : paragraphs) print_paragraph(paragraph);
   for (const Paragraph& paragraph : asked) print_paragraph(paragraph);
   print_text(notes);
@@ -149,10 +159,9 @@ void print_short(const PlanDocument& d) {
 }
 
 void print_full(const PlanDocument& d) {
-  print_text(wrapped(question_text(d.inputs)));
+  print_head(d);
   if (d.scaling.points.size() > 1) print_paragraph(counts_paragraph(d));
   if (!d.plan.ranked.empty()) {
-    print_paragraph(winner_paragraph(d));
     print_paragraph(fastest_paragraph(d, static_cast<std::size_t>(d.top)));
   }
   print_text(wrapped(left_out_text(d.left_out)));

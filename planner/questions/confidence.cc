@@ -302,6 +302,29 @@ void keep_contenders(std::vector<Linear>& layouts, double could_win) {
 
 }  // namespace
 
+std::string sentence_of(const Confidence& confidence, const ConfidenceOptions& options) {
+  if (confidence.against.empty()) return "";
+  std::vector<std::string> ties;
+  for (const AgainstRunnerUp& a : confidence.against) {
+    if (1.0 - a.probability_winner_is_faster >= kTies)
+      ties.push_back(fmt::format("#{}", a.rank + 1));
+  }
+  const bool settled = confidence.expected_regret < options.gain_that_matters;
+  std::string text = fmt::format(
+      "{}. Layout #1 is the fastest of {} contenders with {:.0f} % probability. Choosing it costs "
+      "{} "
+      "% of a step on average.",
+      settled ? "Settled" : "Open", confidence.against.size() + 1,
+      100.0 * confidence.probability_best, number_text(100.0 * confidence.expected_regret, 2));
+  if (ties.empty()) return text;
+  return text + fmt::format(" {} {} with it: {} faster with {:.0f} % probability or more.",
+                            ties.size() == 1
+                                ? "Layout " + ties.front()
+                                : "Layouts " + fmt::format("{}", fmt::join(ties, ", ")),
+                            ties.size() == 1 ? "ties" : "tie",
+                            ties.size() == 1 ? "it is" : "each is", 100.0 * kTies);
+}
+
 Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {
   Confidence result;
   if (plan.ranked.empty()) return result;

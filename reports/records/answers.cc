@@ -115,6 +115,7 @@ const Record<ConfidenceFacts>& confidence_record() {
     r.row<&R::expected_regret>("Share of a step that choosing it loses on average.");
     r.row<&R::relative_deviation>("Of the winner's step time.");
     r.row<&R::against>(against_record);
+    r.row<&R::sentence>("Whether the choice is settled, and what ties with it.");
     r.row<&R::proposed_runs>(proposed_run_record, "Empty: no run would change the choice.");
     r.named("Confidence").all_required();
   });

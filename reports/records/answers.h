@@ -51,6 +51,7 @@ struct ProposedRunFacts : RankedName {
 struct ConfidenceFacts {
   double probability_best = 1.0, expected_regret = 0.0, relative_deviation = 0.0;
   std::vector<AgainstFacts> against{};
+  std::string sentence{};
   std::vector<ProposedRunFacts> proposed_runs{};
 };
 

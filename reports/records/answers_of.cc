@@ -28,7 +28,8 @@ RankedName name_at(std::size_t place, const planner::Plan& plan) {
 ConfidenceFacts confidence_of(const planner::Confidence& found, const planner::Plan& plan) {
   ConfidenceFacts facts{.probability_best = found.probability_best,
                         .expected_regret = found.expected_regret,
-                        .relative_deviation = found.relative_deviation};
+                        .relative_deviation = found.relative_deviation,
+                        .sentence = planner::sentence_of(found)};
   for (const planner::AgainstRunnerUp& a : found.against) {
     facts.against.push_back({name_at(a.rank, plan), a.probability_winner_is_faster, a.difference,
                              a.deviation, a.correlation, a.expected_gain, a.runs_to_settle});

@@ -19,7 +19,6 @@ namespace meshwright::reports {
 namespace {
 
 constexpr double kTightMemory = 0.05;  // share of the capacity; a fragmented allocator loses it
-constexpr double kLossThatMatters = 0.005;  // of a step, as the planner proposes runs
 
 std::string trial_text(const planner::Validation& v) {
   const std::size_t runs = v.layouts.size();
@@ -36,15 +35,6 @@ std::string trial_text(const planner::Validation& v) {
                                     [](const auto& run) { return !run.observation.complete; });
   if (partly > 0) text += fmt::format(" {} of them ran in part only.", partly);
   return text;
-}
-
-std::string layout_text(const ConfidenceFacts& confidence) {
-  const std::string_view state = confidence.expected_regret < kLossThatMatters ? "settled" : "open";
-  return fmt::format(
-      "{}. Expected loss against the fastest layout: {} of a step. With {} probability it is the "
-      "fastest of {}.",
-      state, percent_text(confidence.expected_regret), percent_text(confidence.probability_best),
-      confidence.against.size() + 1);
 }
 
 std::string interval_percent_text(const Estimate& best) {
@@ -166,7 +156,7 @@ std::vector<CertaintyItem> certainty_of(const ReportContents& contents,
   const bool tried = contents.validation && !contents.validation->layouts.empty();
   const bool asked = answers.confidence && !answers.confidence->against.empty();
   if (tried) add("trial", "Trial", trial_text(*contents.validation));
-  if (asked && !tried) add("layout", "Layout", layout_text(*answers.confidence));
+  if (asked && !tried) add("layout", "Layout", answers.confidence->sentence);
   add("time", "Time", interval_percent_text(best));
   if (noise) add("calibration_noise", "Noise", noise_text(*noise));
   if (tried) add("host_noise", "Host", host_noise_text(*contents.validation));

@@ -23,12 +23,9 @@ void fill_answers(Report& report, const ReportContents& contents) {
 }
 
 std::string finding(const ConfidenceFacts& confidence) {
-  return fmt::format(
-      "<p>Layout #1 of the first {} is the fastest with {} probability. Choosing it costs {} of a "
-      "step on average. Its step time is known to ± {} (1 sigma). Most of this error is common to "
-      "all layouts.</p>\n",
-      confidence.against.size() + 1, percent_text(confidence.probability_best),
-      percent_text(confidence.expected_regret), percent_text(confidence.relative_deviation));
+  return html::paragraph(fmt::format(
+      "{} Its step time is known to ± {} (1 sigma). Most of this error is common to all layouts.",
+      confidence.sentence, percent_text(confidence.relative_deviation)));
 }
 
 std::string against_table(const ConfidenceFacts& confidence) {

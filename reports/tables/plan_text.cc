@@ -38,7 +38,7 @@ std::string limit_text(const Estimate& estimate) {
 
 std::string winner_text(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
-  return fmt::format("The best layout is {}. It takes {} s per step (90 % interval: {} to {} s).",
+  return fmt::format("The best layout is {}: {} s per step (90 % interval: {} to {} s).",
                      brief_name(best.layout), number_text(best.step_time.value()),
                      number_text(best.step_time_low.value()),
                      number_text(best.step_time_high.value()));

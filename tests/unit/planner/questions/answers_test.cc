@@ -39,6 +39,32 @@ TEST(Contenders, BeginWithTheWinnerAndHoldNoLayoutTwice) {
   }
 }
 
+// Runner-ups that are slower than the winner with these probabilities.
+Confidence confidence_with(double best, double regret, const std::vector<double>& slower) {
+  Confidence c;
+  c.probability_best = best;
+  c.expected_regret = regret;
+  for (const double probability : slower) {
+    AgainstRunnerUp& against = c.against.emplace_back();
+    against.rank = c.against.size();
+    against.probability_winner_is_faster = probability;
+  }
+  return c;
+}
+
+// A loss below 0.5 % of a step is settled. A runner-up faster with 25 % probability ties.
+TEST(Confidence, TheSentenceSaysWhatTies) {
+  EXPECT_EQ(sentence_of(confidence_with(1.0, 0.0, {})), "");
+  EXPECT_EQ(sentence_of(confidence_with(0.97, 0.001, {0.98})),
+            "Settled. Layout #1 is the fastest of 2 contenders with 97 % probability. Choosing it "
+            "costs 0.1 % of a step on average.");
+  EXPECT_EQ(
+      sentence_of(confidence_with(0.4, 0.05, {0.74, 0.76, 0.7})),
+      "Open. Layout #1 is the fastest of 4 contenders with 40 % probability. Choosing it costs "
+      "5 % of a step on average. Layouts #2, #4 tie with it: each is faster with 25 % "
+      "probability or more.");
+}
+
 TEST(Sensitivity, TurnsTheWinnerBothWaysAndSortsBySwing) {
   const Plan plan = small_plan();
   const auto all = sensitivity(plan, contenders_of(plan, search_options()), 0.0);
