@@ -72,8 +72,9 @@ void add_diff(Commands& commands) {
   command.reads("after", options->after, "Later plan, a file from meshwright plan")->required();
   command.options().add_option(
       "--fail-if", options->gates,
-      "Exit with 1 if a condition holds: step_time>3%, peak_memory>5% (increase of "
-      "the best layout) or winner (another layout is best). May be repeated");
+      "Exit with 1 if a condition holds for the best layout: step_time>3% or tokens_per_second<-3% "
+      "(change), days>30 (the later plan's value), winner (another layout is best). Names: "
+      "step_time, tokens_per_second, mfu, peak_memory (GiB), days, cost. May be repeated");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_diff(*options, call); });
 }

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
+#include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -65,30 +66,41 @@ const RankedLayout& winner_before(const PlanDiff& diff) {
 }
 
 std::string change_sentence(const PlanDiff& diff) {
-  if (!diff.step_time) {
+  if (!diff.change(PlanQuantity::step_time)) {
     if (!diff.winner_changes) return "neither plan has a layout that fits";
     const bool lost = !diff.layouts.empty() && !diff.layouts.front().rank_after;
     return lost ? "no layout fits in the later plan" : "a layout fits now";
   }
   const RankedLayout& was = winner_before(diff);
   const RankedLayout& is = *diff.layouts.front().after;
-  const std::string winner = diff.winner_changes
-                                 ? fmt::format("the best layout changes from {} to {}",
-                                               brief_name(was.layout), brief_name(is.layout))
-                                 : fmt::format("the best layout stays {}", brief_name(is.layout));
-  return fmt::format(
-      "{}; step time {} s -> {} s ({} %); peak memory {} GiB -> {} GiB "
-      "({} %)",
-      winner, number_text(was.step_time.value()), number_text(is.step_time.value()),
-      signed_number_text(100.0 * *diff.step_time, 2), number_text(in_gibibytes(was.peak_memory), 3),
-      number_text(in_gibibytes(is.peak_memory), 3),
-      signed_number_text(100.0 * *diff.peak_memory, 2));
+  std::string text = diff.winner_changes
+                         ? fmt::format("the best layout changes from {} to {}",
+                                       brief_name(was.layout), brief_name(is.layout))
+                         : fmt::format("the best layout stays {}", brief_name(is.layout));
+  const bool other_steps = diff.tokens_ratio != 1.0;
+  if (other_steps) {
+    text += fmt::format("; a step holds {} x the tokens", number_text(diff.tokens_ratio, 3));
+  }
+  const auto add = [&](PlanQuantity quantity, std::string_view unit) {
+    const auto at = static_cast<std::size_t>(quantity);
+    text += fmt::format("; {} {}{} -> {}{} ({} %)", replaced(name_of(quantity), "_", " "),
+                        number_text(*diff.before[at]), unit, number_text(*diff.after[at]), unit,
+                        signed_number_text(100.0 * *diff.change(quantity), 2));
+  };
+  add(other_steps ? PlanQuantity::tokens_per_second : PlanQuantity::step_time,
+      other_steps ? "" : " s");
+  add(PlanQuantity::peak_memory, " GiB");
+  return text;
 }
+
+constexpr std::string_view kConditions =
+    "use NAME>3%, NAME<-3% (change), NAME>30 or NAME<30 (the later plan's value) with a name of "
+    "step_time, tokens_per_second, mfu, peak_memory, days or cost; or winner (another layout is "
+    "best)";
 
 [[noreturn]] void refuse_condition(const std::string& text) {
   throw InputError("--fail-if", "", fmt::format("unknown condition \"{}\"", text),
-                   "use step_time>3%, peak_memory>5% (increase of the best layout) or winner "
-                   "(another layout is best)");
+                   std::string(kConditions));
 }
 
 }  // namespace
@@ -109,12 +121,18 @@ PlanDiff diff(const PlanSide& before, const PlanSide& after) {
     result.winner_changes = before.ranked.empty() != after.ranked.empty();
     return result;
   }
-  const RankedLayout& was = before.ranked.front();
-  const RankedLayout& is = after.ranked.front();
-  result.winner_changes = !(was.layout == is.layout);
-  result.step_time = is.step_time / was.step_time - 1.0;
-  result.peak_memory = is.peak_memory / was.peak_memory - 1.0;
+  result.winner_changes = !(before.ranked.front().layout == after.ranked.front().layout);
+  result.before = before.best;
+  result.after = after.best;
+  result.tokens_ratio = after.tokens_per_step / before.tokens_per_step;
   return result;
+}
+
+std::optional<double> PlanDiff::change(PlanQuantity quantity) const {
+  const auto at = static_cast<std::size_t>(quantity);
+  if (!before[at] || !after[at]) return std::nullopt;
+  const double tokens = quantity == PlanQuantity::step_time ? tokens_ratio : 1.0;
+  return *after[at] / *before[at] / tokens - 1.0;
 }
 
 std::string sentence_of(const PlanDiff& diff) {
@@ -122,31 +140,49 @@ std::string sentence_of(const PlanDiff& diff) {
 }
 
 Gate gate_from_text(const std::string& text) {
-  Gate gate;
-  gate.text = text;
+  Gate gate{.text = text};
   if (text == "winner") return gate;
-  const std::size_t more = text.find('>');
-  if (more == std::string::npos || !text.ends_with('%')) refuse_condition(text);
-  const std::string name = text.substr(0, more);
-  if (name != "step_time" && name != "peak_memory") refuse_condition(text);
-  gate.kind = name == "step_time" ? Gate::Kind::step_time : Gate::Kind::peak_memory;
-  const char* end = text.data() + text.size() - 1;
-  const auto [rest, error] = std::from_chars(text.data() + more + 1, end, gate.share);
-  if (error != std::errc() || rest != end || !(gate.share >= 0.0)) refuse_condition(text);
-  gate.share /= 100.0;
+  const std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string::npos) refuse_condition(text);
+  const auto named = std::find_if(
+      kPlanQuantityNames.begin(), kPlanQuantityNames.end(),
+      [&](const auto& entry) { return entry.name == std::string_view(text).substr(0, sign); });
+  if (named == kPlanQuantityNames.end()) refuse_condition(text);
+  gate.quantity = named->value;
+  gate.above = text[sign] == '>';
+  gate.relative = text.ends_with('%');
+  const char* end = text.data() + text.size() - (gate.relative ? 1 : 0);
+  const auto [rest, error] = std::from_chars(text.data() + sign + 1, end, gate.limit);
+  // A rise is positive, a fall negative; values are positive.
+  const bool fits = gate.above || !gate.relative ? gate.limit >= 0.0 : gate.limit <= 0.0;
+  if (error != std::errc() || rest != end || !fits) refuse_condition(text);
+  if (gate.relative) gate.limit /= 100.0;
   return gate;
 }
 
 std::string failure(const Gate& gate, const PlanDiff& diff) {
-  const bool lost = diff.winner_changes && !diff.step_time && !diff.layouts.empty() &&
-                    !diff.layouts.front().rank_after;
+  const bool lost =
+      diff.winner_changes && !diff.layouts.empty() && !diff.layouts.front().rank_after;
   if (lost) return "no layout fits in the later plan";
-  if (gate.kind == Gate::Kind::winner) return diff.winner_changes ? "the winner changes" : "";
-  const auto& change = gate.kind == Gate::Kind::step_time ? diff.step_time : diff.peak_memory;
-  if (!change || *change <= gate.share) return "";
-  return fmt::format("{} is {} %, more than {} %",
-                     gate.kind == Gate::Kind::step_time ? "step_time" : "peak_memory",
-                     signed_number_text(100.0 * *change, 3), number_text(100.0 * gate.share, 3));
+  if (!gate.quantity) return diff.winner_changes ? "the winner changes" : "";
+  const std::string_view name = name_of(*gate.quantity);
+  const std::optional<double> value = gate.relative
+                                          ? diff.change(*gate.quantity)
+                                          : diff.after[static_cast<std::size_t>(*gate.quantity)];
+  if (!value) {
+    const bool nothing_before = diff.layouts.empty() || !diff.change(PlanQuantity::step_time);
+    if (nothing_before) return "";
+    throw InputError("--fail-if", "", fmt::format("{} is not in both plans", name),
+                     "plan with --train-tokens, and --price for the cost");
+  }
+  if (gate.above ? *value <= gate.limit : *value >= gate.limit) return "";
+  const std::string_view side = gate.above ? "more" : "less";
+  if (!gate.relative) {
+    return fmt::format("{} is {}, {} than {}", name, number_text(*value), side,
+                       number_text(gate.limit));
+  }
+  return fmt::format("{} is {} %, {} than {} %", name, signed_number_text(100.0 * *value, 3), side,
+                     number_text(100.0 * gate.limit, 3));
 }
 
 }  // namespace meshwright::planner

@@ -31,6 +31,17 @@ const Record<DiffPlace>& diff_place_record() {
   });
 }
 
+const Record<DiffQuantity>& diff_quantity_record() {
+  return described([](Record<DiffQuantity>& r) {
+    using R = DiffQuantity;
+    r.about("A quantity of the best layouts: s, tokens/s, 0 to 1, GiB, days, currency.");
+    r.row<&R::name>(planner::kPlanQuantityNames);
+    r.rows<&R::before, &R::after>();
+    r.row<&R::change>(kAnyNumber, "after / before - 1; of step_time per token.");
+    r.named("DiffQuantity").all_required();
+  });
+}
+
 const Record<DiffLayout>& diff_layout_record() {
   return described([](Record<DiffLayout>& r) {
     using R = DiffLayout;
@@ -57,6 +68,31 @@ void add_inputs(planner::PlanSide& side, const Json& json, const std::string& ke
   }
 }
 
+// The best layout's quantities, as the plan's file has them.
+planner::PlanQuantities best_of(const PlanFile& plan, const Json& json,
+                                const planner::PlanSide& side) {
+  using enum planner::PlanQuantity;
+  planner::PlanQuantities best{};
+  if (side.ranked.empty()) return best;
+  const auto set = [&best](planner::PlanQuantity quantity, double value) {
+    best[static_cast<std::size_t>(quantity)] = value;
+  };
+  const planner::RankedLayout& winner = side.ranked.front();
+  set(step_time, winner.step_time.value());
+  set(tokens_per_second, side.tokens_per_step / winner.step_time.value());
+  set(peak_memory, in_gibibytes(winner.peak_memory));
+  const Json& ranked = json["ranked"].front();
+  const auto utilization = ranked.find("model_flops_utilization");
+  if (utilization != ranked.end()) set(mfu, utilization->get<double>());
+  if (!plan.capacity || !plan.capacity->planned) return best;
+  for (const CapacityRow& row : plan.capacity->rows) {
+    if (row.id != *plan.capacity->planned) continue;
+    set(days, row.days.p50);
+    if (row.cost) set(cost, row.cost->p50);
+  }
+  return best;
+}
+
 // A plan without the numbers that it was made with cannot be compared.
 void require_number(double value, const std::string& file, std::size_t place,
                     std::string_view key) {
@@ -69,14 +105,13 @@ void require_number(double value, const std::string& file, std::size_t place,
 const Record<DiffFile>& diff_file_record() {
   return described([](Record<DiffFile>& r) {
     using R = DiffFile;
-    r.about("What changed between two plans. Changes are after / before - 1.");
+    r.about("What changed between two plans.");
     r.file_of({std::string(kDiffSchema)}, true);
     r.row<&R::tool_version>();
     r.row<&R::command>("Makes the file again.");
     r.row<&R::inputs>(input_change_record, "Those that changed.");
     r.rows<&R::sentence, &R::winner_changes>();
-    r.row<&R::step_time_change>(nullable(kAnyNumber), "Of the winners; null: one plan has none.");
-    r.row<&R::peak_memory_change>(nullable(kAnyNumber));
+    r.row<&R::quantities>(diff_quantity_record, "What both plans say.");
     r.row<&R::layouts>(diff_layout_record, "By rank after, then those that left.");
     r.row<&R::failures>("Of --fail-if.");
     r.all_required();
@@ -90,10 +125,15 @@ DiffFile diff_file_of(const planner::PlanDiff& diff, const std::vector<std::stri
                 .inputs = diff.inputs,
                 .sentence = planner::sentence_of(diff),
                 .winner_changes = diff.winner_changes,
-                .step_time_change = diff.step_time,
-                .peak_memory_change = diff.peak_memory,
+                .quantities = {},
                 .layouts = {},
                 .failures = failures};
+  for (const auto& entry : planner::kPlanQuantityNames) {
+    const auto at = static_cast<std::size_t>(entry.value);
+    const std::optional<double> change = diff.change(entry.value);
+    if (change)
+      file.quantities.push_back({entry.value, *diff.before[at], *diff.after[at], *change});
+  }
   for (const planner::LayoutChange& change : diff.layouts) {
     file.layouts.push_back({short_name(change.layout),
                             diff_place(change.rank_before, change.before),
@@ -111,6 +151,8 @@ planner::PlanSide plan_side_from_json(const Json& json, const std::string& file)
     require_number(ranked.peak_memory.value(), file, side.ranked.size(), "peak_memory_bytes");
     side.ranked.push_back({ranked.layout, ranked.step_time, ranked.peak_memory});
   }
+  side.tokens_per_step = static_cast<double>(plan.job.global_batch_size) * plan.job.seq_length;
+  side.best = best_of(plan, json, side);
   return side;
 }
 

@@ -21,6 +21,12 @@ struct DiffPlace {
   Bytes peak_memory;
 };
 
+// Of the best layouts.
+struct DiffQuantity {
+  planner::PlanQuantity name{};
+  double before = 0.0, after = 0.0, change = 0.0;
+};
+
 struct DiffLayout {
   std::string short_name{};
   std::optional<DiffPlace> before{}, after{};
@@ -31,7 +37,7 @@ struct DiffFile {
   std::vector<planner::InputChange> inputs{};
   std::string sentence{};
   bool winner_changes = false;
-  std::optional<double> step_time_change{}, peak_memory_change{};
+  std::vector<DiffQuantity> quantities{};
   std::vector<DiffLayout> layouts{};
   std::vector<std::string> failures{};
 };
