@@ -59,30 +59,21 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
     }
     return *format;
   }
-  if (launch.weights) return *launch.weights;
-  if (served.weights.format) {
-    assume(launch, "weights", std::string(name_of(*served.weights.format)),
-           fmt::format("quantization_config of {}", served.model.name));
-    return *served.weights.format;
+  // Engines say "fp8" of blocks, too.
+  const bool blocks =
+      launch.weights == WeightFormat::fp8 && served.weights == WeightFormat::fp8_block;
+  if (launch.weights && !blocks) return *launch.weights;
+  const auto found =
+      served.weights ? served.weights : format_in_name(launch.model, served.model.moe.has_value());
+  if (!found) {
+    throw InputError("--weights", "",
+                     fmt::format("is required: the launch does not say the format of {}'s weights",
+                                 launch.model),
+                     "its config.json has quantization_config, or none for bf16");
   }
-  const std::string name = checkpoint_name(launch.model);
-  const auto from_name = [&](WeightFormat format, const char* part) {
-    assume(launch, "weights", std::string(name_of(format)),
-           fmt::format("the checkpoint's name says {}", part));
-    return format;
-  };
-  if (contains(name, "mxfp4")) return from_name(WeightFormat::mxfp4, "mxfp4");
-  if (contains(name, "fp4")) return from_name(WeightFormat::nvfp4, "fp4");
-  if (contains(name, "fp8")) {
-    return from_name(served.model.moe ? WeightFormat::fp8_block : WeightFormat::fp8, "fp8");
-  }
-  for (const char* part : {"awq", "gptq", "int4", "w4a16"}) {
-    if (contains(name, part)) return from_name(WeightFormat::int4, part);
-  }
-  throw InputError(
-      "--weights", "",
-      fmt::format("is required: the launch does not say the format of {}'s weights", launch.model),
-      "its config.json has quantization_config, or none for bf16");
+  assume(launch, "weights", std::string(name_of(*found)),
+         fmt::format("{} of {}", served.weights ? served.weights_from : "name", launch.model));
+  return *found;
 }
 
 std::string engine_of(interop::ServingLaunch& launch, const std::string& stated) {
@@ -167,7 +158,7 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   service.launch = std::move(launch);
   interop::ServingLaunch& l = service.launch;
   ServingScenario& s = service.scenario;
-  const ServedModel served = load_served_model(model_of(l, o.model));
+  const ServedModel served = load_served_model(model_of(l, o.model), nullptr, l.model);
   s.model = served.model;
   if (!has_kv_layout(s.model)) {
     throw InputError("--model", "", "has no known key-value layout");

@@ -198,6 +198,7 @@ void PoolReading::formats(OptionUse use, const Value& value) {
     launch_.weights = format;
     return note("weights", std::string(name_of(format)), value);
   }
+  if (word == "compressed-tensors") return pass(value, "the checkpoint's format, as without it");
   refuse(value, "is no known format of weights", OptionEffect::precision);
 }
 
