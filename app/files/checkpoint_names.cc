@@ -71,4 +71,9 @@ std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool e
   return std::nullopt;
 }
 
+int positions_in_name(const std::string& checkpoint) {
+  const std::string name = checkpoint_name(checkpoint);
+  return contains(name, "-2507") || contains(name, "-0905") ? 262'144 : 0;
+}
+
 }  // namespace meshwright::app

@@ -18,4 +18,8 @@ std::string model_of_checkpoint(const std::string& named);
 // experts.
 std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool experts);
 
+// Positions that a later release of a shipped model has, by its name: 262,144 of "Qwen3-8B-2507"
+// and "Kimi-K2-Instruct-0905". 0: the model's.
+int positions_in_name(const std::string& checkpoint);
+
 }  // namespace meshwright::app

@@ -214,8 +214,11 @@ ServedModel read_model(const std::string& path, ModelUse use, reports::Origin* o
       foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file), {}};
   if (read.model.name.empty()) read.model.name = fs::path(file).stem().string();
   if (!foreign) {
-    const bool is_shipped = file != path;
-    if (is_shipped) read.weights = format_in_name(checkpoint, read.model.moe.has_value());
+    if (file != path) {  // shipped
+      read.weights = format_in_name(checkpoint, read.model.moe.has_value());
+      int& positions = read.model.max_position_embeddings;
+      positions = std::max(positions, positions_in_name(checkpoint));
+    }
     read.weights_from = read.weights ? "name" : "";
     if (!read.weights) read.weights = checkpoint_weights_from_json(json, file);
     if (read.weights && read.weights_from.empty()) read.weights_from = "published checkpoint";

@@ -2,6 +2,7 @@
 #include "app/runs/launched_service.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include "app/files/checkpoint_names.h"
 #include "app/files/files.h"
 #include "app/files/serving_files.h"
+#include "interop/serving/gone_options.h"
 #include "interop/serving/read_serving.h"
 #include "interop/shell/shell_cause.h"
 #include "sim/base/error.h"
@@ -179,6 +181,8 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   s.options.weights = usual_scheme(weights_of(l, o.weights, served), s.model);
   if (!l.kv_cache_said) assume(l, "kv_cache", "bf16", "the launch does not say it: the model's");
   for (const interop::LaunchedPool& launched : l.pools) {
+    int& positions = s.model.max_position_embeddings;
+    if (l.longer_positions) positions = std::max(positions, launched.options.max_model_len);
     s.engine.custom_all_reduce = s.engine.custom_all_reduce && launched.custom_all_reduce;
     if (launched.graph_max_batch > 0 && launched.role != interop::PoolRole::prefill) {
       s.engine.graph_max_batch = launched.graph_max_batch;
@@ -196,6 +200,36 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   }
   read_load(service, o);
   return service;
+}
+
+std::string why_no_start(const interop::ServingLaunch& launch, const std::string& engine) {
+  std::vector<std::string> reasons;
+  const auto add = [&](const interop::Place& place, const std::string& said, std::string why) {
+    const std::string line = place.line > 0 ? fmt::format("line {}: ", place.line) : "";
+    reasons.push_back(fmt::format("{}{}: {}.", line, said, why));
+  };
+  for (const interop::NotUnderstood& one : launch.cannot_start) add(one.place, one.said, one.why);
+  const bool is_said = engine.empty() && interop::is_at_least(launch.engine_version, "0");
+  const auto version = [&] {
+    if (is_said) return launch.engine_version;
+    return load_engine(engine.empty() ? nearest_engine(std::string(name_of(launch.engine)), "")
+                                      : engine)
+        .version;
+  };
+  bool any = false;
+  for (const interop::GoneOption& one : launch.gone) {
+    if (!interop::is_at_least(version(), one.release)) continue;
+    any = true;
+    add(one.place, one.said,
+        fmt::format("{} {} has no such option, which was gone by {}",
+                    interop::title_of(launch.engine), version(), one.release));
+  }
+  if (any && !is_said && engine.empty()) {
+    reasons.emplace_back(
+        "The launch does not say its version, and the newest shipped one is taken; "
+        "--engine names another.");
+  }
+  return fmt::format("{}", fmt::join(reasons, " "));
 }
 
 }  // namespace meshwright::app

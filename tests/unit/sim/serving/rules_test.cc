@@ -142,6 +142,22 @@ TEST(ServingRules, EachHasItsOwnNameAndSaysWhy) {
   }
 }
 
+// vLLM cuts its default of 1,024 sequences to the tokens of a step, and refuses a stated 1,024.
+TEST(ServingRules, CutTheDefaultOfSequencesToTheTokensOfAStep) {
+  const Model model = llama_model();
+  EXPECT_EQ(refusal(model, {.max_num_batched_tokens = 400}), "");
+  EXPECT_TRUE(breaks(refusal(model, {.max_num_seqs = 1024, .max_num_batched_tokens = 400}),
+                     "batched_tokens_cover_sequences"));
+  const ServingCluster cluster = shipped_cluster("h100-8");
+  const auto defaults = [&](const char* engine) {
+    return with_defaults({.max_num_batched_tokens = 400}, shipped_engine(engine),
+                         only_device(cluster), model)
+        .max_num_seqs;
+  };
+  EXPECT_EQ(defaults("vllm-0.24"), 400);
+  EXPECT_EQ(defaults("tensorrt-llm-1.3"), 2048);
+}
+
 class MemoryRules : public testing::Test {
  protected:
   // The broken rule of Llama-3-70B in 16 bits on that many H100.
