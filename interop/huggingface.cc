@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -108,6 +109,28 @@ std::string not_modelled_of_huggingface(const Json& config) {
       said, said.empty() ? "" : " ", method);
 }
 
+namespace {
+
+// Positions that YaRN stretches a model to, as engines derive them (vLLM config/model.py): its
+// factor times the original ones.
+void stretch_positions(ObjectReader& config, Model& model) {
+  const char* const key = config.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
+  if (model.max_position_embeddings == 0 || !config.has(key)) return;
+  const Json& scaling = config.member(key);
+  if (!scaling.is_object()) return;
+  const auto number = [&](const char* name) {
+    const auto found = scaling.find(name);
+    return found != scaling.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  const bool yarn = scaling.value("rope_type", scaling.value("type", Json())) == "yarn";
+  const double positions = number("factor") * number("original_max_position_embeddings");
+  if (!yarn || positions > 1e9) return;
+  model.max_position_embeddings =
+      std::max(model.max_position_embeddings, static_cast<int>(positions));
+}
+
+}  // namespace
+
 Model model_from_huggingface(const Json& config, const std::string& file) {
   ObjectReader outer(config, file);
   const std::string nested = nested_key(config);
@@ -115,6 +138,7 @@ Model model_from_huggingface(const Json& config, const std::string& file) {
   Model model;
   model.name = name_from(outer, file);
   family_of(reader)(reader, model);
+  stretch_positions(reader, model);
   if (!nested.empty() && !reader.has("tie_word_embeddings")) {
     model.tied_embeddings = outer.optional_bool("tie_word_embeddings", model.tied_embeddings);
   }

@@ -25,6 +25,7 @@
 #include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
 #include "sim/record/reader.h"
+#include "sim/serving/rules.h"
 
 namespace meshwright::app {
 namespace {
@@ -35,13 +36,25 @@ struct ExplainOptions {
   std::string versus = "1";
 };
 
+template <typename Text>
+void print_rule(const Text& text) {
+  print("{}", wrapped(fmt::format("{}\n  requirement: {}\n  reason:      {}\n  remedy:      {}\n",
+                                  text.name, text.requirement, text.reason, text.remedy)));
+}
+
+// A rule of layouts, or of an inference engine's replicas.
 int explain_rule(const std::string& name) {
   std::vector<std::string> names;
-  for (const RuleText& text : all_rules()) {
-    names.emplace_back(text.name);
-    if (text.name != name) continue;
-    print("{}", wrapped(fmt::format("{}\n  requirement: {}\n  reason:      {}\n  remedy:      {}\n",
-                                    text.name, text.requirement, text.reason, text.remedy)));
+  const auto found_in = [&](const auto& rules) {
+    for (const auto& rule : rules) {
+      names.emplace_back(rule.name);
+      if (rule.name != name) continue;
+      print_rule(rule);
+      return true;
+    }
+    return false;
+  };
+  if (found_in(all_rules()) || found_in(serving_rules()) || found_in(serving_memory_rules())) {
     return kDone;
   }
   throw InputError(fmt::format("\"{}\" is neither a rule nor a plan. The rules are:\n  {}", name,

@@ -195,7 +195,8 @@ void write_files(const ReviewOptions& options, const LaunchedRun& run,
 
 // Options that the review of a training run and of a service share.
 ServiceReviewOptions service_review(const ReviewOptions& options) {
-  ServiceReviewOptions review{options.service, options.run.log, options.output, options.top};
+  ServiceReviewOptions review{options.service, options.run.log, options.launch_out, options.output,
+                              options.top};
   review.service.from = options.run.from;
   review.service.model = options.run.model;
   review.service.cluster = options.run.cluster;

@@ -12,9 +12,10 @@ namespace {
 
 // Words that a publisher adds to a checkpoint's name and that leave its shape as it is.
 bool is_checkpoint_variant(std::string rest) {
-  constexpr std::array kWords{"instruct", "chat",  "base", "it",   "hf",   "fp8",      "fp4",
-                              "nvfp4",    "mxfp4", "awq",  "gptq", "int4", "int8",     "w4a16",
-                              "dynamic",  "block", "0528", "2507", "0905", "thinking", "v2"};
+  constexpr std::array kWords{"instruct", "chat",     "base",    "it",    "hf",   "fp8",
+                              "fp4",      "nvfp4",    "mxfp4",   "awq",   "gptq", "int4",
+                              "int8",     "w4a16",    "dynamic", "block", "0528", "2507",
+                              "0905",     "thinking", "v2",      "bf16"};
   while (!rest.empty()) {
     if (rest.front() != '-') return false;
     rest.erase(0, 1);
@@ -54,6 +55,25 @@ std::string model_of_checkpoint(const std::string& named) {
     }
   }
   return found;
+}
+
+std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool experts) {
+  const std::string name = checkpoint_name(checkpoint);
+  if (contains(name, "bf16")) return WeightFormat::bf16;
+  if (contains(name, "mxfp4")) return WeightFormat::mxfp4;
+  if (contains(name, "fp4")) return WeightFormat::nvfp4;
+  // llm-compressor's "FP8-dynamic" has a scale a row.
+  const bool blocks = experts && !contains(name, "dynamic");
+  if (contains(name, "fp8")) return blocks ? WeightFormat::fp8_block : WeightFormat::fp8;
+  for (const char* part : {"awq", "gptq", "int4", "w4a16"}) {
+    if (contains(name, part)) return WeightFormat::int4;
+  }
+  return std::nullopt;
+}
+
+int positions_in_name(const std::string& checkpoint) {
+  const std::string name = checkpoint_name(checkpoint);
+  return contains(name, "-2507") || contains(name, "-0905") ? 262'144 : 0;
 }
 
 }  // namespace meshwright::app

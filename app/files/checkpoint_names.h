@@ -2,7 +2,10 @@
 // Names of published checkpoints, as launch commands and benchmark results say them.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "sim/base/serving_formats.h"
 
 namespace meshwright::app {
 
@@ -11,5 +14,12 @@ std::string checkpoint_name(std::string name);
 // The shipped model whose checkpoint has that name, or that name without words of a variant. Empty:
 // there is none.
 std::string model_of_checkpoint(const std::string& named);
+// The format of its weights, where its name says one: "DeepSeek-R1-FP4". `experts`: of a model with
+// experts.
+std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool experts);
+
+// Positions that a later release of a shipped model has, by its name: 262,144 of "Qwen3-8B-2507"
+// and "Kimi-K2-Instruct-0905". 0: the model's.
+int positions_in_name(const std::string& checkpoint);
 
 }  // namespace meshwright::app

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "app/files/checkpoint_names.h"
 #include "app/files/config_names.h"
 #include "sim/base/text.h"
 
@@ -110,7 +111,10 @@ bool may_be_name(const std::string& typed) {
 
 std::string config_synonym(const std::string& typed, const std::string& folder) {
   if (!may_be_name(typed)) return "";
-  if (folder == "models") return model_meant(typed);
+  if (folder == "models") {
+    const std::string meant = model_meant(typed);
+    return meant.empty() ? model_of_checkpoint(typed) : meant;
+  }
   if (folder == "frameworks") return framework_meant(typed);
   return "";
 }

@@ -15,15 +15,18 @@
 #include <fstream>
 
 #include "app/console/terminal.h"
+#include "app/files/checkpoint_names.h"
 #include "app/files/config_names.h"
 #include "calibrate/imported/database.h"
 #include "interop/huggingface.h"
+#include "interop/huggingface_weights.h"
 #include "reports/records/sha256.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/base/utf8.h"
 #include "sim/json/layout_line.h"
 #include "sim/json/records.h"
+#include "sim/json/serving_records.h"
 #include "sim/record/parse.h"
 #include "sim/record/reader.h"
 
@@ -202,19 +205,34 @@ Json parse_model(const std::string& text, const std::string& file) {
 
 enum class ModelUse : std::uint8_t { training, service };
 
-ServedModel read_model(const std::string& path, ModelUse use, reports::Origin* origin) {
+ServedModel read_model(const std::string& path, ModelUse use, reports::Origin* origin,
+                       const std::string& checkpoint = "") {
   const std::string file = require_config(path, "models");
   const Json json = read_named("model", path, file, origin, parse_model);
   const bool foreign = interop::looks_like_huggingface(json);
   ServedModel read{
       foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file), {}};
   if (read.model.name.empty()) read.model.name = fs::path(file).stem().string();
-  if (!foreign) return read;
+  if (!foreign) {
+    if (file != path) {  // shipped
+      read.weights = format_in_name(checkpoint, read.model.moe.has_value());
+      int& positions = read.model.max_position_embeddings;
+      positions = std::max(positions, positions_in_name(checkpoint));
+    }
+    read.weights_from = read.weights ? "name" : "";
+    if (!read.weights) read.weights = checkpoint_weights_from_json(json, file);
+    if (read.weights && read.weights_from.empty()) read.weights_from = "published checkpoint";
+    return read;
+  }
   const bool trains = use == ModelUse::training;
   const std::string left_out = trains ? interop::not_modelled_of_huggingface(json)
                                       : interop::not_modelled_layers_of_huggingface(json);
   if (!left_out.empty()) say("{}: {}\n", path, left_out);
-  read.weights = interop::stored_weights_of_huggingface(json);
+  const interop::StoredWeights stored = interop::stored_weights_of_huggingface(json);
+  read.weights = stored.format;
+  if (!stored.method.empty()) {
+    read.weights_from = fmt::format("quantization_config ({})", stored.method);
+  }
   return read;
 }
 
@@ -224,8 +242,9 @@ Model load_model(const std::string& path, reports::Origin* origin) {
   return read_model(path, ModelUse::training, origin).model;
 }
 
-ServedModel load_served_model(const std::string& path, reports::Origin* origin) {
-  return read_model(path, ModelUse::service, origin);
+ServedModel load_served_model(const std::string& path, reports::Origin* origin,
+                              const std::string& checkpoint) {
+  return read_model(path, ModelUse::service, origin, checkpoint.empty() ? path : checkpoint);
 }
 
 namespace {

@@ -2,14 +2,15 @@
 // The only place that reads the user's files. A file is refused with one clear message.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/files/config_names.h"
-#include "interop/huggingface_weights.h"
 #include "planner/search/space.h"
 #include "reports/records/origin.h"
 #include "sim/base/job.h"
+#include "sim/base/serving_formats.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
@@ -32,12 +33,17 @@ Json read_input(const std::string& name, const std::string& file, reports::Origi
 
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path, reports::Origin* origin = nullptr);
-// The same for a service, with the format of the stored weights. A file of ours states none.
+// The same for a service, with the format of the stored weights, and what states it: the
+// "quantization_config (fp8)" of a config.json, the "name" of a checkpoint, or the "published
+// checkpoint" of a shipped model. Empty: nothing does. A config.json's may be unknown here.
 struct ServedModel {
   Model model;
-  interop::StoredWeights weights;
+  std::optional<WeightFormat> weights{};
+  std::string weights_from{};
 };
-ServedModel load_served_model(const std::string& path, reports::Origin* origin = nullptr);
+// `checkpoint`: the name by which a launch asks for a shipped model, if not `path`.
+ServedModel load_served_model(const std::string& path, reports::Origin* origin = nullptr,
+                              const std::string& checkpoint = "");
 // Part of a cluster that may be in a file of its own, next to the cluster or in `folder` of
 // configs.
 struct ClusterPart {

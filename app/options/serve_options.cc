@@ -118,6 +118,20 @@ void set_lengths(ServingLoad& load, const LoadOptions& o) {
   }
 }
 
+// The format of a checkpoint whose user states none. Throws InputError if it is not known.
+WeightFormat stored_format(const std::string& model, const ServedModel& served) {
+  if (served.weights_from.empty()) return WeightFormat::bf16;
+  if (!served.weights) {
+    throw InputError("--weights", "",
+                     fmt::format("is missing: the {} of {} has a format that is not known",
+                                 served.weights_from, model),
+                     "bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4");
+  }
+  say("{}: weights are {}, as its {} states. --weights overrides it.\n", model,
+      name_of(*served.weights), served.weights_from);
+  return *served.weights;
+}
+
 }  // namespace
 
 ReplicaLayout replica_layout_of(const ServeSizes& sizes, const Engine& engine) {
@@ -151,20 +165,6 @@ void check_request_length(int input, int output, const ServeFormats& formats, co
   }
 }
 
-WeightFormat stored_format(const std::string& model, const interop::StoredWeights& stored) {
-  if (stored.method.empty()) return WeightFormat::bf16;
-  if (!stored.format) {
-    throw InputError("--weights", "",
-                     fmt::format("is missing: the quantization_config ({}) of {} has a format that "
-                                 "is not known",
-                                 stored.method, model),
-                     "bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4");
-  }
-  say("{}: weights are {}, as its quantization_config ({}) states. --weights overrides it.\n",
-      model, name_of(*stored.format), stored.method);
-  return *stored.format;
-}
-
 ServingScenario serving_scenario(const std::string& model_name, const std::string& cluster,
                                  const std::string& engine, const ServeFormats& formats,
                                  reports::Origin* origin) {
@@ -188,7 +188,7 @@ ServingScenario serving_scenario(const std::string& model_name, const std::strin
   }
   ReplicaOptions& options = scenario.options;
   options.weights = usual_scheme(
-      formats.weights.empty() ? stored_format(model_name, served.weights)
+      formats.weights.empty() ? stored_format(model_name, served)
                               : value_named(kWeightFormatNames, "--weights", formats.weights),
       model);
   options.kv_cache = value_named(kKvCacheFormatNames, "--kv-cache", formats.kv_cache);
@@ -269,7 +269,8 @@ void add_serve_formats(Command& command, ServeFormats& formats) {
   };
   app.add_option("--weights", formats.weights,
                  "Format of the weights: bf16, fp8, fp8_block, mxfp8, int4, mxfp4 or nvfp4. "
-                 "Default: as the model's quantization_config states, else bf16");
+                 "Default: the checkpoint's, as its name, its quantization_config or the shipped "
+                 "model states, else bf16");
   app.add_option("--kv-cache", formats.kv_cache,
                  "Format of the cache: bf16, fp8, fp8_ds_mla or nvfp4. Default: bf16");
   app.add_option("--expert-exchange", formats.exchange,

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "interop/huggingface_weights.h"
 #include "reports/records/origin.h"
 #include "sim/serving/estimate.h"
 #include "sim/serving/load.h"
@@ -31,7 +30,7 @@ void add_serve_subject(Command& command, ServeSubject subject);
 
 // Formats and limits, in the engines' own words.
 struct ServeFormats {
-  std::string weights;  // empty: as the model's file states, else bf16
+  std::string weights;  // empty: the checkpoint's
   std::string kv_cache = "bf16", exchange = "auto";
   std::optional<double> memory_fraction;
   int max_num_seqs = 0, max_num_batched_tokens = 0, max_model_len = 0, block_size = 0;
@@ -49,8 +48,6 @@ void add_serve_sizes(Command& command, ServeSizes& sizes);
 // Throws InputError: data ranks that do not divide --tp where they are part of it.
 ReplicaLayout replica_layout_of(const ServeSizes& sizes, const Engine& engine);
 
-// The format of a checkpoint whose user states none. Throws InputError if it is not known.
-WeightFormat stored_format(const std::string& model, const interop::StoredWeights& stored);
 // Throws InputError. The layout stays as it is. The model's fingerprint goes into `origin`, if
 // there is one.
 ServingScenario serving_scenario(const std::string& model, const std::string& cluster,

@@ -15,7 +15,7 @@ namespace {
 
 ServeFormats service_formats(const planner::ServiceOptions& service) {
   ServeFormats formats;
-  formats.weights = name_of(service.weights);
+  if (service.weights) formats.weights = name_of(*service.weights);
   formats.kv_cache = name_of(service.kv_cache);
   return formats;
 }

@@ -2,6 +2,7 @@
 #include "app/runs/launched_service.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include "app/files/checkpoint_names.h"
 #include "app/files/files.h"
 #include "app/files/serving_files.h"
+#include "interop/serving/gone_options.h"
 #include "interop/serving/read_serving.h"
 #include "interop/shell/shell_cause.h"
 #include "sim/base/error.h"
@@ -59,30 +61,21 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
     }
     return *format;
   }
-  if (launch.weights) return *launch.weights;
-  if (served.weights.format) {
-    assume(launch, "weights", std::string(name_of(*served.weights.format)),
-           fmt::format("quantization_config of {}", served.model.name));
-    return *served.weights.format;
+  // Engines say "fp8" of blocks, too.
+  const bool blocks =
+      launch.weights == WeightFormat::fp8 && served.weights == WeightFormat::fp8_block;
+  if (launch.weights && !blocks) return *launch.weights;
+  const auto found =
+      served.weights ? served.weights : format_in_name(launch.model, served.model.moe.has_value());
+  if (!found) {
+    throw InputError("--weights", "",
+                     fmt::format("is required: the launch does not say the format of {}'s weights",
+                                 launch.model),
+                     "its config.json has quantization_config, or none for bf16");
   }
-  const std::string name = checkpoint_name(launch.model);
-  const auto from_name = [&](WeightFormat format, const char* part) {
-    assume(launch, "weights", std::string(name_of(format)),
-           fmt::format("the checkpoint's name says {}", part));
-    return format;
-  };
-  if (contains(name, "mxfp4")) return from_name(WeightFormat::mxfp4, "mxfp4");
-  if (contains(name, "fp4")) return from_name(WeightFormat::nvfp4, "fp4");
-  if (contains(name, "fp8")) {
-    return from_name(served.model.moe ? WeightFormat::fp8_block : WeightFormat::fp8, "fp8");
-  }
-  for (const char* part : {"awq", "gptq", "int4", "w4a16"}) {
-    if (contains(name, part)) return from_name(WeightFormat::int4, part);
-  }
-  throw InputError(
-      "--weights", "",
-      fmt::format("is required: the launch does not say the format of {}'s weights", launch.model),
-      "its config.json has quantization_config, or none for bf16");
+  assume(launch, "weights", std::string(name_of(*found)),
+         fmt::format("{} of {}", served.weights ? served.weights_from : "name", launch.model));
+  return *found;
 }
 
 std::string engine_of(interop::ServingLaunch& launch, const std::string& stated) {
@@ -167,7 +160,7 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   service.launch = std::move(launch);
   interop::ServingLaunch& l = service.launch;
   ServingScenario& s = service.scenario;
-  const ServedModel served = load_served_model(model_of(l, o.model));
+  const ServedModel served = load_served_model(model_of(l, o.model), nullptr, l.model);
   s.model = served.model;
   if (!has_kv_layout(s.model)) {
     throw InputError("--model", "", "has no known key-value layout");
@@ -188,6 +181,8 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   s.options.weights = usual_scheme(weights_of(l, o.weights, served), s.model);
   if (!l.kv_cache_said) assume(l, "kv_cache", "bf16", "the launch does not say it: the model's");
   for (const interop::LaunchedPool& launched : l.pools) {
+    int& positions = s.model.max_position_embeddings;
+    if (l.longer_positions) positions = std::max(positions, launched.options.max_model_len);
     s.engine.custom_all_reduce = s.engine.custom_all_reduce && launched.custom_all_reduce;
     if (launched.graph_max_batch > 0 && launched.role != interop::PoolRole::prefill) {
       s.engine.graph_max_batch = launched.graph_max_batch;
@@ -205,6 +200,36 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   }
   read_load(service, o);
   return service;
+}
+
+std::string why_no_start(const interop::ServingLaunch& launch, const std::string& engine) {
+  std::vector<std::string> reasons;
+  const auto add = [&](const interop::Place& place, const std::string& said, std::string why) {
+    const std::string line = place.line > 0 ? fmt::format("line {}: ", place.line) : "";
+    reasons.push_back(fmt::format("{}{}: {}.", line, said, why));
+  };
+  for (const interop::NotUnderstood& one : launch.cannot_start) add(one.place, one.said, one.why);
+  const bool is_said = engine.empty() && interop::is_at_least(launch.engine_version, "0");
+  const auto version = [&] {
+    if (is_said) return launch.engine_version;
+    return load_engine(engine.empty() ? nearest_engine(std::string(name_of(launch.engine)), "")
+                                      : engine)
+        .version;
+  };
+  bool any = false;
+  for (const interop::GoneOption& one : launch.gone) {
+    if (!interop::is_at_least(version(), one.release)) continue;
+    any = true;
+    add(one.place, one.said,
+        fmt::format("{} {} has no such option, which was gone by {}",
+                    interop::title_of(launch.engine), version(), one.release));
+  }
+  if (any && !is_said && engine.empty()) {
+    reasons.emplace_back(
+        "The launch does not say its version, and the newest shipped one is taken; "
+        "--engine names another.");
+  }
+  return fmt::format("{}", fmt::join(reasons, " "));
 }
 
 }  // namespace meshwright::app

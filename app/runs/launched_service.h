@@ -40,4 +40,9 @@ interop::ServingLaunch read_service(const std::string& file,
 LaunchedService launched_service(interop::ServingLaunch launch,
                                  const LaunchedServiceOptions& options);
 
+// Why the engine stops before it loads a model: GPUs that are not there, words that it refuses, and
+// options that its version no longer has. The version is that of `engine` (a file or name), else as
+// the launch says, else the newest shipped one. Empty: nothing is known to stop it.
+std::string why_no_start(const interop::ServingLaunch& launch, const std::string& engine);
+
 }  // namespace meshwright::app

@@ -16,21 +16,23 @@ namespace {
 constexpr std::string_view kCompiled =
     "choice of kernels: step times are fitted over launch commands that choose them; bytes stay";
 
-// Keys of a model's configuration that change no size and no cost.
-bool is_harmless_override(const std::string& key) {
-  constexpr std::array kHarmless{"rope_scaling",
-                                 "rope_parameters",
-                                 "rope_theta",
-                                 "max_position_embeddings",
-                                 "max_model_len",
-                                 "model_max_length",
-                                 "original_max_position_embeddings",
-                                 "architectures",
-                                 "eos_token_id",
-                                 "bos_token_id",
-                                 "pad_token_id"};
+// Keys of a model's configuration that change how many positions it has, and no size.
+bool is_length_override(const std::string& key) {
+  constexpr std::array kLengths{"rope_scaling",
+                                "rope_parameters",
+                                "rope_theta",
+                                "max_position_embeddings",
+                                "max_model_len",
+                                "model_max_length",
+                                "original_max_position_embeddings"};
   const std::string first = key.substr(0, key.find('.'));
-  return std::find(kHarmless.begin(), kHarmless.end(), first) != kHarmless.end();
+  return std::find(kLengths.begin(), kLengths.end(), first) != kLengths.end();
+}
+// Keys that change no size and no cost.
+bool is_harmless_override(const std::string& key) {
+  constexpr std::array kNames{"architectures", "eos_token_id", "bos_token_id", "pad_token_id"};
+  const std::string first = key.substr(0, key.find('.'));
+  return is_length_override(key) || std::find(kNames.begin(), kNames.end(), first) != kNames.end();
 }
 
 // "--compilation-config.cudagraph-mode" -> "cudagraph_mode"; "" without a dot.
@@ -115,12 +117,16 @@ void PoolReading::compilation_part(const std::string& key, const Value& part, co
 
 void PoolReading::model_overrides(const Value& value) {
   const std::string below = key_below(spelled(value.key));
-  std::string changed = is_harmless_override(below) ? "" : below;
+  std::vector<std::string> keys{below};
   if (below.empty()) {
     const Values json = values_of_json(word_of(value), value.place.file);
-    for (const Value& part : json.all()) {
-      if (!is_harmless_override(part.key)) changed = part.key;
-    }
+    keys.clear();
+    for (const Value& part : json.all()) keys.push_back(part.key);
+  }
+  std::string changed;
+  for (const std::string& key : keys) {
+    if (!is_harmless_override(key)) changed = key;
+    launch_.longer_positions = launch_.longer_positions || is_length_override(key);
   }
   if (changed.empty()) return pass(value, "length and names of the model; its shape stays");
   refuse(

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
+#include "interop/serving/gone_options.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -86,7 +87,11 @@ void PoolReading::options(const std::vector<Value>& values) {
 }
 
 void PoolReading::option(const Value& value, int depth) {
-  const ServingOption* found = serving_option(launch_.engine, spelled(value.key));
+  const std::string name = spelled(value.key);
+  const ServingOption* found = serving_option(launch_.engine, name);
+  const auto release =
+      release_without(launch_.engine, name.starts_with("no-") ? name.substr(3) : name);
+  if (!release.empty()) launch_.gone.push_back({value.said, release, value.place});
   if (value.key.starts_with('$') || value.key.starts_with('`')) {
     return refuse(value, value.unknown, OptionEffect::unknown);
   }
@@ -153,6 +158,10 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
   if (use == Use::configuration) return configuration(value, depth);
   if (use == Use::compilation) return compilation(value);
   if (use == Use::model_overrides) return model_overrides(value);
+  if (use == Use::positions) {
+    launch_.longer_positions = true;
+    return pass(value, "length of the model; its shape stays");
+  }
   if (use == Use::role) return role(value);
   if (use == Use::prefill_worker || use == Use::decode_worker) {
     if (!flag_of(value)) return pass(value, "is off, or the engine's default");

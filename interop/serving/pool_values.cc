@@ -173,6 +173,11 @@ void PoolReading::formats(OptionUse use, const Value& value) {
   if (use == Use::kv_cache) {
     KvCacheFormat& format = pool_.options.kv_cache;
     if (word == "auto") return pass(value, "the model's format, as without it");
+    if (word == "fp8" && launch_.engine == EngineKind::sglang) {
+      launch_.cannot_start.push_back({.said = value.said,
+                                      .why = "is no choice of SGLang, which has fp8_e4m3",
+                                      .place = value.place});
+    }
     if (word == "fp8" || word == "fp8_e4m3" || word == "fp8_e5m2") {
       format = KvCacheFormat::fp8;
     } else if (word == "bfloat16" || word == "bf16" || word == "float16" || word == "fp16") {
@@ -193,6 +198,7 @@ void PoolReading::formats(OptionUse use, const Value& value) {
     }
     return refuse(value, "activations of another width", OptionEffect::precision);
   }
+  if (word == "compressed-tensors") return pass(value, "the checkpoint's format, as without it");
   for (const auto& [name, format] : kQuantizations) {
     if (name != word) continue;
     launch_.weights = format;

@@ -19,31 +19,31 @@ namespace {
 
 std::string gpus_text(int count) { return devices_text(ServedDevice::nvidia_gpu, count); }
 
-void refuse_gpus(const std::string& said, int needed, const LaunchedPool& pool,
-                 ServingLaunch& launch) {
-  launch.not_understood.push_back(
-      {.said = said,
-       .why = fmt::format("the command uses {}: {}", needed, short_name(pool.options.layout)),
-       .place = {},
-       .effect = OptionEffect::sizes});
-}
-
 // A container has the GPUs of one process, or of its node's part of it. A process on one host needs
 // all of its GPUs there.
 void check_gpus(const LaunchedPool& pool, ServingLaunch& launch) {
   const int needed = num_gpus(pool.options.layout) * pool.copies;
+  const auto fault = [&](const std::string& said, bool too_few) {
+    auto& faults = too_few ? launch.cannot_start : launch.not_understood;
+    faults.push_back(
+        {.said = said,
+         .why = fmt::format("the command uses {}: {}", needed, short_name(pool.options.layout)),
+         .place = {},
+         .effect = OptionEffect::sizes});
+  };
   const int there = pool.gpus_of_container, visible = pool.visible_gpus;
   if (visible > 0 && visible < needed && !pool.spans_nodes) {
-    return refuse_gpus(gpus_text(visible) + " that the process may use", needed, pool, launch);
+    return fault(gpus_text(visible) + " that the process may use", true);
   }
   if (there == 0) return;
-  if (pool.nodes > 1) {
-    if (there * pool.nodes == needed) return;
-    return refuse_gpus(fmt::format("{} nodes of {}", pool.nodes, gpus_text(there)), needed, pool,
-                       launch);
+  const int nodes = std::max(1, pool.nodes);
+  if (there * nodes == needed) return;
+  if (nodes > 1) {
+    return fault(fmt::format("{} nodes of {}", nodes, gpus_text(there)), there * nodes < needed);
   }
-  if (needed == there || (there < needed && needed % there == 0)) return;
-  refuse_gpus(gpus_text(there) + " of a container", needed, pool, launch);
+  // Processes of several containers may make one replica.
+  if (pool.spans_nodes && needed % there == 0) return;
+  fault(gpus_text(there) + " of a container", there < needed);
 }
 
 // A manifest with actions of Go's templates. A script may have them, too: docker's --format, and

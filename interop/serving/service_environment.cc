@@ -14,8 +14,7 @@ namespace meshwright::interop {
 namespace {
 
 // Variables of engines that change no number.
-constexpr std::array kHarmlessVariables{"VLLM_ALLOW_LONG_MAX_MODEL_LEN",
-                                        "VLLM_API_KEY",
+constexpr std::array kHarmlessVariables{"VLLM_API_KEY",
                                         "VLLM_ASSETS_CACHE",
                                         "VLLM_CACHE_ROOT",
                                         "VLLM_CONFIGURE_LOGGING",
@@ -74,6 +73,10 @@ void note_engine_variable(const std::string& name, const std::string& said,
                              place, launch);
     }
     launch.passed_over.push_back({said, "the scheduler that is predicted", place});
+  } else if (name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN" ||
+             name == "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") {
+    launch.longer_positions = value == "1" || lower_case(value) == "true";
+    launch.passed_over.push_back({said, "a length beyond the model's positions is allowed", place});
   } else if (std::find(kHarmlessVariables.begin(), kHarmlessVariables.end(), name) !=
              kHarmlessVariables.end()) {
     launch.passed_over.push_back({said, "logs, addresses and start-up of the engine", place});

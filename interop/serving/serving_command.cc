@@ -141,6 +141,11 @@ void join_pool(const LaunchedPool& pool, ServingLaunch& launch, const Place& pla
 }  // namespace
 
 std::string version_in_image(const std::string& image) {
+  // Tags of these are versions of what stands around the engine, or months.
+  for (const char* name : {"llm-d", "ai-dynamo/", "-runtime:", "nim/", "lmcache/", "rayproject/",
+                           "nvidia/vllm:", "nvidia/sglang:"}) {
+    if (contains(image, name)) return "";
+  }
   const std::size_t colon = image.rfind(':');
   if (colon == std::string::npos) return "";
   for (std::size_t begin = colon + 1; begin < image.size(); ++begin) {

@@ -46,6 +46,13 @@ struct PassedOver {
   Place place;
 };
 
+// An option that an engine had until some release.
+struct GoneOption {
+  std::string said;
+  std::string_view release;  // the first known one without it
+  Place place;
+};
+
 struct ServingLaunch {
   EngineKind engine = EngineKind::vllm;
   std::string form;  // "command", "Deployment", "LeaderWorkerSet", "DynamoGraphDeployment"
@@ -59,6 +66,9 @@ struct ServingLaunch {
   std::vector<Fact> read{}, assumed{};
   std::vector<PassedOver> passed_over{};
   std::vector<NotUnderstood> not_understood{};
+  std::vector<NotUnderstood> cannot_start{};  // what every release of the engine stops at
+  std::vector<GoneOption> gone{};
+  bool longer_positions = false;  // than the model's own are asked for and allowed
 };
 
 // The engine's name as its users write it: "vLLM".

@@ -174,9 +174,9 @@ constexpr std::array kVllm{
     ServingOption{"reasoning-parser tool-call-parser tokenizer tokenizer-mode chat-template "
                   "chat-template-content-format response-role override-generation-config "
                   "generation-config default-chat-template-kwargs revision tokenizer-revision seed "
-                  "limit-mm-per-prompt max-logprobs code-revision hf-token config-format "
-                  "rope-scaling rope-theta",
+                  "limit-mm-per-prompt max-logprobs code-revision hf-token config-format",
                   Use::nothing, kText},
+    ServingOption{"rope-scaling rope-theta", Use::positions},
     ServingOption{"hf-overrides hf-overrides.", Use::model_overrides},
     ServingOption{"model-impl", Use::refused_if_on, kModelCode},
     ServingOption{"load-format download-dir model-loader-extra-config safetensors-load-strategy "

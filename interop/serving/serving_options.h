@@ -52,12 +52,13 @@ enum class OptionUse : std::uint8_t {
   role,                // prefill or decode
   prefill_worker,      // Dynamo: a switch in place of the role
   decode_worker,
-  configuration,   // a file with more options
-  node_rank,       // of the process: above 0, it belongs to another one's replica
-  follower,        // a switch that says the same
-  other_nodes,     // the replica spans nodes
-  compilation,     // JSON, or vLLM's level of optimization
-  model_overrides  // JSON put over the model's own configuration
+  configuration,    // a file with more options
+  node_rank,        // of the process: above 0, it belongs to another one's replica
+  follower,         // a switch that says the same
+  other_nodes,      // the replica spans nodes
+  compilation,      // JSON, or vLLM's level of optimization
+  model_overrides,  // JSON put over the model's own configuration
+  positions         // stretches the model's positions
 };
 
 struct ServingOption {

@@ -102,21 +102,18 @@ std::optional<ServingRun> simulate_service(const CompiledService& service,
 }
 
 std::optional<RefusedPool> refused(const ServingScenario& s, const Deployment& deployment,
-                                   const ServingLoad& load) {
-  const auto broken = [&](const ReplicaOptions& options,
-                          double tokens) -> std::optional<ServingViolation> {
+                                   const std::optional<ServingLoad>& load) {
+  const double longest = load ? longest_request(load->lengths) : 0.0;
+  const bool length_is_given = !load || s.options.max_model_len > 0;
+  const auto broken = [&](const ReplicaOptions& options) -> std::optional<ServingViolation> {
     const ServingRuleInput in{s.model, s.cluster, s.engine, options};
     if (const auto found = check_replica(in)) return found;
     const ReplicaMemory memory = replica_memory(s.model, only_device(s.cluster), s.engine, options);
-    return check_replica_memory(in, memory, tokens);
+    return check_replica_memory(in, memory, longest, length_is_given);
   };
-  const double longest = longest_request(load.lengths);
-  if (const auto found = broken(deployment.pool.options, longest))
-    return RefusedPool{*found, false};
+  if (const auto found = broken(deployment.pool.options)) return RefusedPool{*found, false};
   if (!deployment.prefill) return std::nullopt;
-  if (const auto found = broken(deployment.prefill->options, longest)) {
-    return RefusedPool{*found, true};
-  }
+  if (const auto found = broken(deployment.prefill->options)) return RefusedPool{*found, true};
   return std::nullopt;
 }
 

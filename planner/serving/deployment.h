@@ -74,8 +74,10 @@ struct RefusedPool {
   ServingViolation violation{};
   bool of_prefill = false;
 };
+// With a load the cache must hold its longest request, and max_model_len counts where the scenario
+// states it. Without one it is what the engine checks before it starts.
 std::optional<RefusedPool> refused(const ServingScenario& scenario, const Deployment& deployment,
-                                   const ServingLoad& load);
+                                   const std::optional<ServingLoad>& load = {});
 const ReplicaOptions& options_of(const RefusedPool& refusal, const Deployment& deployment);
 // The rule's sentence on that pool.
 std::string sentence_of(const RefusedPool& refusal, const ServingScenario& scenario,

@@ -121,7 +121,10 @@ LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout
       const ServingRuleInput one{s.model, s.cluster, s.engine, varied};
       auto broken = check_replica(one);
       const ReplicaMemory memory = replica_memory(s.model, device, s.engine, varied);
-      if (!broken) broken = check_replica_memory(one, memory, longest_request(q.load.lengths));
+      if (!broken) {
+        broken = check_replica_memory(one, memory, longest_request(q.load.lengths),
+                                      s.options.max_model_len > 0);
+      }
       ++found.configurations;
       if (broken) {
         if (!found.violation) found.violation = broken;

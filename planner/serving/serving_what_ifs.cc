@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "planner/serving/deployment_choices.h"
+#include "sim/serving/weights.h"
 
 namespace meshwright::planner {
 
@@ -53,6 +54,10 @@ QuestionChange scaled_load(double factor) {
   };
 }
 
+// Bytes of a checkpoint, as a share of today's, below which a format is a change: fp8 for fp8 in
+// blocks is none.
+constexpr double kNarrower = 0.95;
+
 // Formats that the engine serves; an engine without a list serves all.
 template <typename Format>
 bool serves(const std::vector<Format>& formats, Format format) {
@@ -70,10 +75,12 @@ void add_formats(std::vector<ChangedQuestion>& changes, const ServingQuestion& a
                        }});
   }
   for (const WeightFormat format : {WeightFormat::fp8, WeightFormat::int4, WeightFormat::nvfp4}) {
-    if (options.weights.format == format || !serves(engine.weight_formats, format)) continue;
-    changes.push_back({std::string(name_of(format)) + " weights", [format](ServingQuestion& q) {
-                         q.scenario.options.weights = usual_scheme(format, q.scenario.model);
-                       }});
+    const WeightScheme scheme = usual_scheme(format, asked.scenario.model);
+    const bool narrower = checkpoint_bytes(asked.scenario.model, scheme) <
+                          checkpoint_bytes(asked.scenario.model, options.weights) * kNarrower;
+    if (!narrower || !serves(engine.weight_formats, format)) continue;
+    changes.push_back({std::string(name_of(format)) + " weights",
+                       [scheme](ServingQuestion& q) { q.scenario.options.weights = scheme; }});
   }
 }
 

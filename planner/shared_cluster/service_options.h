@@ -30,7 +30,7 @@ inline constexpr double kReplicaStartSeconds = 300.0;
 struct ServiceOptions {
   std::string model{};
   std::string engine = "vllm-0.24";
-  WeightFormat weights = WeightFormat::bf16;
+  std::optional<WeightFormat> weights{};  // none: the checkpoint's
   KvCacheFormat kv_cache = KvCacheFormat::bf16;
   int isl = 1024, osl = 1024;    // tokens of a prompt and of its answer
   double prefix_hit_rate = 0.0;  // share of a prompt

@@ -112,7 +112,8 @@ Record<ServiceOptions> make_service_record() {
   Record<S> r("A service that shares the cluster of the training (meshwright capacity).");
   r.row<&S::model>("A file, or a name of configs/models.").required();
   r.row<&S::engine>("A file, or a name of configs/engines.");
-  r.row<&S::weights>(kWeightFormatNames, "Format of the weights.");
+  r.row<&S::weights>(kWeightFormatNames,
+                     "Format of the weights; default: the checkpoint's, as serve --weights.");
   r.row<&S::kv_cache>(kKvCacheFormatNames, "Format of the cache.");
   r.row<&S::isl>(kRequestTokens, "Tokens of a prompt.");
   r.row<&S::osl>(kRequestTokens, "Tokens of an answer.");

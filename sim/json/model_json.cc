@@ -7,6 +7,7 @@
 
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
+#include "sim/json/serving_records.h"
 #include "sim/model/model.h"
 #include "sim/model/parameters.h"
 
@@ -140,6 +141,11 @@ void check_layers_of_experts(const Model& model, ObjectReader& reader) {
                 model.moe->num_first_dense_layers, {0, model.num_layers});
 }
 
+std::optional<WeightFormat> read_checkpoint_weights(ObjectReader& reader) {
+  if (!reader.has("checkpoint_weights")) return std::nullopt;
+  return reader.optional_enum("checkpoint_weights", WeightFormat::bf16, kWeightFormatNames);
+}
+
 Record<Model> make_model_record() {
   Record<Model> r(
       "A transformer, in Megatron-LM's words. What is left out has the default of "
@@ -149,6 +155,9 @@ Record<Model> make_model_record() {
   r.row<&M::name>("Name of the model; default: that of the file.");
   r.default_from([](M& model, ObjectReader& reader) { model.name = stem_of(reader.file()); });
   r.unread("source", kind::text().schema(), "Where the shape was published.");
+  r.unread("checkpoint_weights", kind::choice(kWeightFormatNames).schema(),
+           "Format of the published checkpoint, which serving uses; default: bf16.");
+  r.check([](const Model&, ObjectReader& reader) { read_checkpoint_weights(reader); });
   r.row<&M::num_layers>(kLayers, "Transformer layers.");
   r.required();
   r.row<&M::hidden_size>(kSize, "Width of the hidden state.");
@@ -217,6 +226,12 @@ Model model_from_json(const Json& json, const std::string& file, const std::stri
                      "compare the sizes with the published ones");
   }
   return model;
+}
+
+std::optional<WeightFormat> checkpoint_weights_from_json(const Json& json,
+                                                         const std::string& file) {
+  ObjectReader reader(json, file);
+  return read_checkpoint_weights(reader);
 }
 
 Json to_json(const Model& model) { return model_record().write(model); }

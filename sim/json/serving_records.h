@@ -22,6 +22,8 @@ const Record<StepEstimate>& step_estimate_record();
 const Record<ServingEstimate>& serving_estimate_record();
 const Record<ServingObservation>& serving_observation_record();
 
+// The format of the published checkpoint, where a model file states it.
+std::optional<WeightFormat> checkpoint_weights_from_json(const Json& json, const std::string& file);
 Engine engine_from_json(const Json& json, const std::string& file, const std::string& pointer = "");
 InferenceRates inference_rates_from_json(const Json& json, const std::string& file,
                                          const std::string& pointer = "");

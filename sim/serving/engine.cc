@@ -47,12 +47,23 @@ ReplicaOptions with_defaults(ReplicaOptions options, const Engine& engine, const
     if (options.max_num_batched_tokens == 0) {
       options.max_num_batched_tokens = tier->max_num_batched_tokens;
     }
-    if (options.max_num_seqs == 0) options.max_num_seqs = tier->max_num_seqs;
+    if (options.max_num_seqs == 0) {
+      options.max_num_seqs = tier->max_num_seqs;
+      // vLLM engine/arg_utils.py cuts its default to the tokens of a step.
+      if (engine.kind == EngineKind::vllm) {
+        options.max_num_seqs = std::min(options.max_num_seqs, options.max_num_batched_tokens);
+      }
+    }
   }
   if (options.block_size == 0) {
     options.block_size = model.mla ? engine.latent_block_size : engine.block_size;
   }
-  if (options.max_model_len == 0) options.max_model_len = model.max_position_embeddings;
+  const int positions = model.max_position_embeddings;
+  // TensorRT-LLM warns of a length beyond the model's positions, and takes these.
+  const bool cut = engine.kind == EngineKind::tensorrt_llm && positions > 0;
+  if (options.max_model_len == 0 || (cut && options.max_model_len > positions)) {
+    options.max_model_len = positions;
+  }
   if (options.exchange == ExpertExchange::automatic) {
     options.exchange =
         options.layout.data_parallel_size > 1 ? engine.exchange : ExpertExchange::all_reduce;

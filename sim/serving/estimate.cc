@@ -39,7 +39,7 @@ std::variant<ServingEstimate, ServingViolation> serving_estimate(const ServingSc
 
   const double request = batch.input + batch.output;
   found.memory = replica_memory(s.model, device, s.engine, found.options);
-  found.fits = !check_replica_memory(in, found.memory, request).has_value();
+  found.fits = !check_replica_memory(in, found.memory, request, s.options.max_model_len > 0);
   found.largest_batch =
       admitted_requests(found.memory, s.engine, found.options, batch.input, batch.output);
 

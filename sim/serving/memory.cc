@@ -57,6 +57,31 @@ double ReplicaMemory::requests_of(double tokens) const {
   return one.value() > 0.0 ? kv_cache / one : 0.0;
 }
 
+double ReplicaMemory::longest_request() const {
+  const int block = sequence.block_size;
+  const Bytes every = sequence.full_token + sequence.window_token;
+  double tokens = every.value() > 0.0 ? kv_cache / every : 0.0;
+  const double kept = in_blocks(sequence.window, block) + block;
+  if (sequence.window > 0 && tokens > kept) {
+    const Bytes left = kv_cache - sequence.window_token * kept;
+    tokens = sequence.full_token.value() > 0.0 ? left / sequence.full_token : 1e9;
+  }
+  return std::floor(tokens / block) * block;
+}
+
+CacheRoom cache_room(const ReplicaMemory& m, MemoryRule rule) {
+  const Bytes all = m.weights.total() + m.activations + m.outside + m.graphs;
+  switch (rule) {
+    case MemoryRule::of_device:
+      return {m.device * m.fraction, all, 1.0};
+    case MemoryRule::static_memory:
+      return {(m.device - m.outside) * m.fraction, m.weights.total() + m.outside, 1.0};
+    case MemoryRule::of_free:
+      break;
+  }
+  return {m.device, all, m.fraction};
+}
+
 ReplicaMemory replica_memory(const Model& m, const Device& device, const Engine& engine,
                              const ReplicaOptions& options) {
   ReplicaMemory found;
@@ -73,25 +98,12 @@ ReplicaMemory replica_memory(const Model& m, const Device& device, const Engine&
       engine.memory.fraction > 0.0 ? engine.memory.fraction
                                    : static_memory_fraction(device, options, graphs));
   const Bytes weights = found.weights.total();
-  Bytes cache;
-  switch (engine.memory.rule) {
-    case MemoryRule::of_device:
-      cache = device.memory * found.fraction - weights - found.activations - found.outside -
-              found.graphs;
-      break;
-    case MemoryRule::static_memory:
-      cache = (device.memory - found.outside) * found.fraction - weights - found.outside;
-      break;
-    case MemoryRule::of_free:
-      cache = (device.memory - weights - found.activations - found.outside - found.graphs) *
-              found.fraction;
-      break;
-  }
+  const Bytes others = found.activations + found.outside + found.graphs;
+  const CacheRoom room = cache_room(found, engine.memory.rule);
   found.sequence = sequence_cache(m, options, options.block_size);
   if (options.kv_cache == KvCacheFormat::bf16) found.sequence.widen(wider);
-  found.kv_cache = std::max(bytes(0), cache);
-  const Bytes used = weights + found.activations + found.outside + found.graphs + found.kv_cache;
-  found.unused = std::max(bytes(0), device.memory - used);
+  found.kv_cache = std::max(bytes(0), (room.budget - room.beside) * room.share);
+  found.unused = std::max(bytes(0), device.memory - weights - others - found.kv_cache);
   // With windows, engines print how many requests of the longest context fit, times its length.
   const double longest = std::max(1, options.max_model_len);
   if (found.sequence.window > 0) {

@@ -30,7 +30,16 @@ struct ReplicaMemory {
   double kv_tokens = 0;  // that they hold
   // Requests of one attention group with so many tokens each.
   [[nodiscard]] double requests_of(double tokens) const;
+  // Tokens of the longest request that the cache holds, in whole blocks.
+  [[nodiscard]] double longest_request() const;
 };
+
+// What the engine's rule divides: cache = (budget - beside) * share.
+struct CacheRoom {
+  Bytes budget{}, beside{};
+  double share = 1.0;
+};
+CacheRoom cache_room(const ReplicaMemory& memory, MemoryRule rule);
 
 // SGLang server_args.py (0.5.16): (M - reserved) / M, reserved MiB = 512 + 1.5 * chunked prefill +
 // tp * pp / 8 * 1,024 + 2 * largest graph (attention data ranks: 3 * that * dp, and half more above

@@ -390,28 +390,79 @@ constexpr ServingRuleRow kServingRules[]{
            return fmt::format("max_num_batched_tokens {} is below max_num_seqs {}",
                               as_whole(m.available), as_whole(m.needed));
          }},
+    {.name = "positions_cover_max_model_len",
+     .check = [](const RuleIn& in) -> RuleResult {
+       const int positions = in.model.max_position_embeddings, asked = in.options.max_model_len;
+       if (positions == 0 || asked <= positions) return std::nullopt;
+       return RuleMissed{static_cast<double>(asked), static_cast<double>(positions)};
+     },
+     .requirement = "max_model_len must not exceed the model's positions.",
+     .reason = "\"User-specified max_model_len is greater than the derived max_model_len\" (vLLM "
+               "config/model.py; SGLang configs/model_config.py).",
+     .remedy = "Use a shorter length, or stretch the positions (hf-overrides with rope_scaling).",
+     .sentence =
+         [](const RuleIn& in, const RuleMissed& m) {
+           return fmt::format("max_model_len {} exceeds the {} positions of {}",
+                              count_text(as_whole(m.needed)), count_text(as_whole(m.available)),
+                              in.model.name);
+         }},
 };
 
-constexpr ServingRuleRow kCacheRule{
-    .name = "cache_holds_longest_request",
-    .check = [](const RuleIn&) -> RuleResult { return std::nullopt; },
-    .requirement = "The cache must hold at least one request of the longest context.",
-    .reason =
-        "\"The model's max seq len is larger than the maximum number of tokens that can be "
-        "stored in KV cache\" (vLLM v1/core/kv_cache_utils.py); weights alone must fit, too.",
-    .remedy =
-        "Use more GPUs a replica, narrower weights or cache, a shorter max_model_len, or a "
-        "larger memory fraction.",
-    .sentence =
-        [](const RuleIn& in, const RuleMissed& m) {
-          return fmt::format("the cache holds {} tokens, {} are needed (max_model_len {})",
-                             count_text(as_whole(m.available)), count_text(as_whole(m.needed)),
-                             count_text(in.options.max_model_len));
-        }};
+RuleResult beside_the_others(const RuleIn&) { return std::nullopt; }
+
+std::string gib_text(Bytes amount) { return number_text(in_gibibytes(amount), 3) + " GiB"; }
+
+std::string weights_sentence(const RuleIn& in, const RuleMissed&) {
+  const Device& device = only_device(in.cluster);
+  const ReplicaMemory memory = replica_memory(in.model, device, in.engine, in.options);
+  const Bytes weights = memory.weights.total();
+  if (weights > memory.device) {
+    return fmt::format("the weights take {} on a device of {}", gib_text(weights),
+                       gib_text(memory.device));
+  }
+  const CacheRoom room = cache_room(memory, in.engine.memory.rule);
+  return fmt::format("the weights take {} and the rest beside the cache {}; the engine has {}",
+                     gib_text(weights), gib_text(room.beside - weights), gib_text(room.budget));
+}
+
+constexpr ServingRuleRow kServingMemoryRules[]{
+    {.name = "weights_leave_room_for_cache",
+     .check = beside_the_others,
+     .requirement = "Weights, activations and graphs must leave room for a block of the cache.",
+     .reason = "\"No available memory for the cache blocks\" (vLLM v1/core/kv_cache_utils.py); "
+               "SGLang and TensorRT-LLM stop, too.",
+     .remedy = "Use more GPUs a replica, narrower weights, or a larger memory fraction.",
+     .sentence = weights_sentence},
+    {.name = "cache_holds_longest_request",
+     .check = beside_the_others,
+     .requirement = "vLLM's cache must hold at least one request of max_model_len.",
+     .reason = "\"To serve at least one request with the model's max seq len\" the cache must hold "
+               "it, or vLLM does not start (v1/core/kv_cache_utils.py).",
+     .remedy = "Use more GPUs a replica, narrower weights or cache, a shorter max_model_len, or a "
+               "larger memory fraction.",
+     .sentence =
+         [](const RuleIn& in, const RuleMissed& m) {
+           return fmt::format(
+               "the cache holds {} tokens, and {} starts only with room for a request of "
+               "max_model_len {}",
+               count_text(as_whole(m.available)), in.engine.name, count_text(as_whole(m.needed)));
+         }},
+    {.name = "cache_holds_a_request",
+     .check = beside_the_others,
+     .requirement = "The cache must hold a request of the load.",
+     .reason = "A request that is longer than the whole cache is never served.",
+     .remedy = "Use more GPUs a replica, narrower weights or cache, shorter requests, or a larger "
+               "memory fraction.",
+     .sentence = [](const RuleIn&, const RuleMissed& m) {
+       return fmt::format("the cache holds {} tokens, a request takes {}",
+                          count_text(as_whole(m.available)), count_text(as_whole(m.needed)));
+     }}};
+enum MemoryRuleRow { kWeightsRule, kLongestRule, kRequestRule };
 
 }  // namespace
 
 std::span<const ServingRuleRow> serving_rules() { return kServingRules; }
+std::span<const ServingRuleRow> serving_memory_rules() { return kServingMemoryRules; }
 
 std::optional<ServingViolation> check_replica(const ServingRuleInput& in) {
   for (const ServingRuleRow& row : kServingRules) {
@@ -421,11 +472,20 @@ std::optional<ServingViolation> check_replica(const ServingRuleInput& in) {
 }
 
 std::optional<ServingViolation> check_replica_memory(const ServingRuleInput& in,
-                                                     const ReplicaMemory& memory,
-                                                     double least_tokens) {
-  const double needed = least_tokens > 0 ? least_tokens : in.options.max_model_len;
-  if (memory.kv_tokens >= needed) return std::nullopt;
-  return ServingViolation{&kCacheRule, {needed, memory.kv_tokens}};
+                                                     const ReplicaMemory& memory, double request,
+                                                     bool length_is_given) {
+  if (memory.longest_request() <= 0.0) {
+    const CacheRoom room = cache_room(memory, in.engine.memory.rule);
+    return ServingViolation{&kServingMemoryRules[kWeightsRule],
+                            {in_gibibytes(room.beside), in_gibibytes(room.budget)}};
+  }
+  const auto missed = [&](double tokens, MemoryRuleRow row) -> std::optional<ServingViolation> {
+    if (tokens <= 0.0 || memory.requests_of(tokens) >= 1.0) return std::nullopt;
+    return ServingViolation{&kServingMemoryRules[row], {tokens, memory.longest_request()}};
+  };
+  if (const auto found = missed(request, kRequestRule)) return found;
+  const bool starts_with_it = length_is_given && in.engine.kind == EngineKind::vllm;
+  return missed(starts_with_it ? in.options.max_model_len : 0, kLongestRule);
 }
 
 }  // namespace meshwright

@@ -35,6 +35,8 @@ struct ServingRuleRow {
   std::string (*sentence)(const ServingRuleInput&, const ServingMissed&);
 };
 std::span<const ServingRuleRow> serving_rules();
+// Those of memory, which follow the others. Their checks are check_replica_memory's.
+std::span<const ServingRuleRow> serving_memory_rules();
 
 struct ServingViolation {
   const ServingRuleRow* rule = nullptr;
@@ -42,10 +44,12 @@ struct ServingViolation {
 };
 // Sizes and formats; costs a few dozen comparisons.
 std::optional<ServingViolation> check_replica(const ServingRuleInput& in);
-// Memory: at least one request of max_model_len must fit (vLLM refuses to start otherwise), or one
-// of `least_tokens` where that is given.
+// Memory: room beside the weights; for one request of so many tokens, if any; and, where
+// max_model_len is stated or the engine's default, for as much as the engine wants before it
+// starts.
 std::optional<ServingViolation> check_replica_memory(const ServingRuleInput& in,
                                                      const ReplicaMemory& memory,
-                                                     double least_tokens = 0);
+                                                     double request = 0,
+                                                     bool length_is_given = true);
 
 }  // namespace meshwright

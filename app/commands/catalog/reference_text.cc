@@ -9,6 +9,7 @@
 
 #include "sim/base/text.h"
 #include "sim/rules/rules.h"
+#include "sim/serving/rules.h"
 
 namespace meshwright::app {
 namespace {
@@ -165,10 +166,17 @@ std::string rules_markdown() {
       "it meets all {} rules, which are checked in this order. `meshwright explain RULE` prints "
       "one.\n",
       all_rules().size());
-  for (const RuleText& rule : all_rules()) {
-    page += fmt::format("\n## {}\n\n{}\n\n- Reason: {}\n- Remedy: {}\n", rule.name,
-                        rule.requirement, rule.reason, rule.remedy);
-  }
+  const auto add = [&](const auto& rules) {
+    for (const auto& rule : rules) {
+      page += fmt::format("\n## {}\n\n{}\n\n- Reason: {}\n- Remedy: {}\n", rule.name,
+                          rule.requirement, rule.reason, rule.remedy);
+    }
+  };
+  add(all_rules());
+  page +=
+      "\n# Rules of a service\n\nAn inference engine starts a replica that meets all of these.\n";
+  add(serving_rules());
+  add(serving_memory_rules());
   return page;
 }
 

@@ -13,6 +13,7 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
+#include "planner/serving/start_remedies.h"
 #include "reports/records/serving_answer.h"
 #include "reports/tables/serving_estimate_tables.h"
 #include "sim/base/number_text.h"
@@ -87,7 +88,18 @@ int run_serve_estimate(const ServeEstimateOptions& options, const Call& call) {
     return report_refusal(scenario, *violation);
   }
   const auto& found = std::get<ServingEstimate>(outcome);
-  const std::vector<std::string> notes = serving_notes(options.formats, scenario);
+  std::vector<std::string> notes = serving_notes(options.formats, scenario);
+  const planner::Deployment deployment{{found.options, 1}, {}};
+  ServingLoad load;
+  load.lengths.input = options.input;
+  load.lengths.output = options.output_tokens;
+  // Without --max-model-len it is a launch's to choose.
+  if (const auto refusal = planner::refused(scenario, deployment); refusal && found.fits) {
+    notes.push_back(fmt::format("Without --max-model-len {} does not start: {}. {}",
+                                scenario.engine.name,
+                                planner::sentence_of(*refusal, scenario, deployment),
+                                planner::remedy_of(*refusal, scenario, deployment)));
+  }
   const std::vector<reports::Table> tables{reports::serving_memory_table(found.memory),
                                            reports::serving_terms_table(found),
                                            reports::serving_volume_table(found)};
@@ -104,9 +116,9 @@ int run_serve_estimate(const ServeEstimateOptions& options, const Call& call) {
   }
   for (const std::string& note : notes) say("note: {}\n", note);
   if (!found.fits) {
-    say("Does not fit: the cache holds {} tokens, one request takes {}. Use more GPUs a replica, "
-        "narrower weights or cache, or shorter requests.\n",
-        whole_number(found.memory.kv_tokens), whole_number(batch.input + batch.output));
+    const auto refusal = planner::refused(scenario, deployment, load);
+    say("Does not fit: {}. {}\n", planner::sentence_of(*refusal, scenario, deployment),
+        planner::remedy_of(*refusal, scenario, deployment, load));
     return kGateFailed;
   }
   return kDone;

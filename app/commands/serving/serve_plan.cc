@@ -89,6 +89,26 @@ planner::ServingLearning learning_of(const ServePlanOptions& o, const std::strin
   return learnt_service(learn, scenario);
 }
 
+// Replicas may be as large as the sizes that are asked for; the smallest of them must be allowed.
+void widen_replicas(planner::ServingQuestion& question, const ServePlanOptions& o) {
+  std::int64_t most = 1, least = 1;
+  for (const std::vector<int>* sizes : {&o.tensor, &o.pipeline, &o.data}) {
+    if (sizes->empty()) continue;
+    most *= *std::max_element(sizes->begin(), sizes->end());
+    least *= *std::min_element(sizes->begin(), sizes->end());
+  }
+  const int allowed = question.gpus.value_or(question.max_gpus);
+  if (least > allowed) {
+    const char* option = !o.tensor.empty() ? "--tp" : !o.pipeline.empty() ? "--pp" : "--dp";
+    throw InputError(
+        option, "",
+        fmt::format("asks for replicas of {} GPUs or more; {} are allowed", least, allowed),
+        "use smaller sizes, or more --gpus");
+  }
+  question.space.replica_gpus = std::max(question.space.replica_gpus,
+                                         static_cast<int>(std::min<std::int64_t>(most, allowed)));
+}
+
 planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::string& cluster) {
   planner::ServingQuestion question;
   question.scenario = serving_scenario(o.model, cluster, o.engine, o.formats);
@@ -112,6 +132,7 @@ planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::
     question.space.stages_in_pools = true;
   }
   if (!o.data.empty()) question.space.data = o.data;
+  widen_replicas(question, o);
   if (o.formats.max_num_seqs > 0) question.space.max_num_seqs = {0};
   if (o.formats.max_num_batched_tokens > 0) question.space.token_budgets = {0};
   const std::string file = require_config(o.prices, "prices");

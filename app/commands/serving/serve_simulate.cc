@@ -15,6 +15,7 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
+#include "planner/serving/start_remedies.h"
 #include "reports/tables/serving_plan_tables.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
@@ -47,12 +48,12 @@ planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingSc
 }
 
 int report_refused_pool(const ServingScenario& s, const planner::Deployment& deployment,
-                        const planner::RefusedPool& refusal) {
+                        const planner::RefusedPool& refusal, const ServingLoad& load) {
   const ReplicaLayout& layout = planner::options_of(refusal, deployment).layout;
   const ServingRuleRow& rule = *refusal.violation.rule;
   say("{} refuses {} with {}: {} ({}).\n  {}\n", s.engine.name, s.model.name,
       meshwright::short_name(layout), planner::sentence_of(refusal, s, deployment), rule.name,
-      rule.remedy);
+      planner::remedy_of(refusal, s, deployment, load));
   return kGateFailed;
 }
 
@@ -79,7 +80,7 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   const ServingLoad load = serving_load(o.load, o.formats, scenario.model);
   const planner::Deployment deployment = deployment_of(o, scenario);
   if (const auto refusal = planner::refused(scenario, deployment, load)) {
-    return report_refused_pool(scenario, deployment, *refusal);
+    return report_refused_pool(scenario, deployment, *refusal, load);
   }
   percentile_of(o.limits, simulated_requests(load));
   planner::CompiledService service = planner::compiled_service(scenario, deployment, load);

@@ -20,6 +20,7 @@
 #include "interop/serving/engine_log.h"
 #include "interop/serving/read_serving.h"
 #include "planner/serving/serving_search.h"
+#include "planner/serving/start_remedies.h"
 #include "reports/records/serving_review.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
@@ -120,14 +121,44 @@ std::vector<reports::Table> tables_of(const ServingReviewFile& file) {
   return tables;
 }
 
-// The engine's rules, in its own words; empty: none is broken.
-std::string refusal_of(const LaunchedService& service, const ServingLoad& load) {
-  const auto refusal = planner::refused(service.scenario, service.deployment, load);
+// The rule that is broken, with what would mend it; empty: none is.
+std::string refusal_of(const LaunchedService& service, const std::optional<ServingLoad>& load) {
+  const ServingScenario& s = service.scenario;
+  const auto refusal = planner::refused(s, service.deployment, load);
   if (!refusal) return "";
-  const ServingRuleRow& rule = *refusal->violation.rule;
-  return fmt::format("{} ({}). {}",
-                     planner::sentence_of(*refusal, service.scenario, service.deployment),
-                     rule.name, rule.remedy);
+  return fmt::format("{} ({}). {}", planner::sentence_of(*refusal, s, service.deployment),
+                     refusal->violation.rule->name,
+                     planner::remedy_of(*refusal, s, service.deployment, load));
+}
+
+// Why requests of the length that the launch states are never served by an engine that starts.
+std::string unserved_length(const LaunchedService& service) {
+  int stated = 0;
+  for (const interop::LaunchedPool& pool : service.launch.pools) {
+    stated = std::max(stated, pool.options.max_model_len);
+  }
+  if (stated == 0) return "";
+  ServingLoad whole;
+  whole.lengths.input = std::max(1, stated - 1);
+  whole.lengths.output = 1;
+  const std::string why = refusal_of(service, whole);
+  return why.empty() ? ""
+                     : fmt::format(
+                           "It starts, and never serves a request of the stated length {}: "
+                           "{}",
+                           count_text(stated), why);
+}
+
+// The same of the load's requests.
+std::string unserved_load(const LaunchedService& service) {
+  if (!service.load) return "";
+  const int longest = service.deployment.pool.options.max_model_len;
+  const double asked = longest_request(service.load->lengths);
+  if (longest > 0 && asked > longest) {
+    return fmt::format("A request of the load takes {} tokens, above max_model_len {}.",
+                       count_text(std::int64_t(asked)), count_text(longest));
+  }
+  return refusal_of(service, service.load);
 }
 
 // Deployments on the same GPUs under the same load, with the engine's limits searched.
@@ -220,12 +251,12 @@ void judge(ServingReviewFile& file, LaunchedService service, const ServiceReview
   file.device = only_device(s.cluster).name;
   file.gpus = planner::num_gpus(service.deployment);
   if (is_result) compare_results(file, service, options.log);
-  const ServingLoad load = service.load.value_or(ServingLoad{});
-  if (std::string why = refusal_of(service, load); !why.empty()) {
+  if (std::string why = refusal_of(service, {}); !why.empty()) {
     file.verdict = "refused";
     file.reason = std::move(why);
     return;
   }
+  const ServingLoad load = service.load.value_or(ServingLoad{});
   const ReplicaMemory memory =
       replica_memory(s.model, only_device(s.cluster), s.engine, pool.options);
   file.kv_tokens = memory.kv_tokens;
@@ -238,7 +269,17 @@ void judge(ServingReviewFile& file, LaunchedService service, const ServiceReview
                        "give the engine's log from its start, or a result of a benchmark client");
     }
   }
-  file.verdict = "fits";
+  file.reason = unserved_length(service);
+  file.verdict = file.reason.empty() ? "fits" : "does_not_fit";
+  if (std::string why = unserved_load(service); !why.empty()) {
+    file.verdict = "does_not_fit";
+    file.reason = std::move(why);
+    return;
+  }
+  if (file.reason.empty() && memory.longest_request() < pool.options.max_model_len) {
+    file.notes.push_back(fmt::format("Requests above {} tokens are not served.",
+                                     count_text(std::int64_t(memory.longest_request()))));
+  }
   const bool predictable = service.load && (service.load->kind == LoadKind::closed_loop ||
                                             service.load->kind == LoadKind::open_loop);
   if (predictable) {
@@ -252,15 +293,19 @@ void judge(ServingReviewFile& file, LaunchedService service, const ServiceReview
 
 std::string summary_of(const ServingReviewFile& f) {
   if (f.verdict == "not_judged") {
-    return fmt::format("{} of {}, {}: {} words read, {} change nothing, {} not understood.\n",
+    return fmt::format("{} of {}, {}: {} words read, {} change nothing, {} not understood.\n{}",
                        f.form, f.engine, f.model.empty() ? "no model" : f.model, f.read.size(),
-                       f.passed_over.size(), f.not_understood.size());
+                       f.passed_over.size(), f.not_understood.size(),
+                       f.reason.empty() ? "" : f.reason + "\n");
   }
-  std::string text =
-      fmt::format("{} by {} on {} x {}: {}.\n", f.model, f.deployment, f.gpus, f.device,
-                  f.verdict == "fits"      ? "fits"
-                  : f.verdict == "refused" ? "refused by the engine"
-                                           : "does not fit");
+  const char* verdict = f.verdict == "fits"      ? "fits"
+                        : f.verdict == "refused" ? "refused by the engine"
+                                                 : "does not fit";
+  // Without a layout the engine stops at its words.
+  std::string text = f.deployment.empty()
+                         ? fmt::format("{} of {}, {}: {}.\n", f.form, f.engine, f.model, verdict)
+                         : fmt::format("{} by {} on {} x {}: {}.\n", f.model, f.deployment, f.gpus,
+                                       f.device, verdict);
   if (!f.reason.empty()) text += f.reason + "\n";
   if (f.kv_tokens) {
     text +=
@@ -309,9 +354,10 @@ int run_serve_read(const ServeReadOptions& o, const Call& call) {
   ServingReviewFile file;
   file.command = call.text();
   file.verdict = "not_judged";
+  file.reason = why_no_start(launch, "");
   add_launch(file, launch);
   write(file, o.output);
-  return launch.not_understood.empty() ? kDone : kGateFailed;
+  return launch.not_understood.empty() && file.reason.empty() ? kDone : kGateFailed;
 }
 
 }  // namespace
@@ -359,8 +405,11 @@ int review_service(const ServiceReviewOptions& options, const Call& call) {
   ServingReviewFile file;
   file.command = call.text();
   file.verdict = "not_judged";
-  const bool all_read = launch.not_understood.empty();
-  if (all_read) {
+  if (std::string why = why_no_start(launch, o.engine); !why.empty()) {
+    add_launch(file, launch);
+    file.verdict = "refused";
+    file.reason = std::move(why);
+  } else if (launch.not_understood.empty()) {
     const LaunchedService service = launched_service(std::move(launch), o);
     add_launch(file, service.launch);
     if (service.deployment.pool.options.num_speculative_tokens > 0) {
@@ -374,6 +423,11 @@ int review_service(const ServiceReviewOptions& options, const Call& call) {
         "No verdict: words of the launch were not understood. --set NAME=VALUE states a variable.");
   }
   write(file, options.output);
+  if (!options.launch_out.empty()) {
+    say("warning: {} is not written: review changes no launch of a service. meshwright serve "
+        "--launch-out writes that of a deployment\n",
+        options.launch_out);
+  }
   return file.verdict == "fits" ? kDone : kGateFailed;
 }
 

@@ -15,7 +15,7 @@ class Command;
 
 struct ServiceReviewOptions {
   LaunchedServiceOptions service;
-  std::string log;
+  std::string log, launch_out;
   OutputOptions output;
   int top = 3;
 };

@@ -204,6 +204,7 @@ Answer serving_of(const Asked& asked) {
       .add("model", l.model);
   launch.add("weights", l.weights).add("kv_cache_said", l.kv_cache_said);
   launch.add("prefix_caching", l.prefix_caching).add("async_scheduling", l.async_scheduling);
+  launch.add("longer_positions", l.longer_positions);
   Answer answer{launch.part()};
   const Json plain = replica_options_record().write(ReplicaOptions{});
   for (const LaunchedPool& pool : l.pools) {
@@ -240,6 +241,12 @@ Answer serving_of(const Asked& asked) {
     passed.items.emplace_back(one.said, asked.states("why") ? ": " + one.why : "");
   answer.push_back(passed);
   answer.push_back(not_understood_part(l.not_understood));
+  Part stops = not_understood_part(l.cannot_start);
+  stops.name = "cannot start";
+  for (const GoneOption& one : l.gone) {
+    stops.items.emplace_back(one.said + ":", fmt::format("gone by {}", one.release));
+  }
+  answer.push_back(stops);
   return answer;
 }
 

@@ -212,7 +212,7 @@ TEST(ServingPlan, SaysHowNearLimitsAreThatNothingMeets) {
   EXPECT_TRUE(tpot);
 }
 
-// DeepSeek-V3 in 8 bits on one or two H100: the cache rule of the engine turns it down.
+// DeepSeek-V3 in 8 bits on one to eight H100: its weights alone are too large, least so on eight.
 TEST(ServingPlan, CountsRejectionsByTheEnginesRule) {
   ServingQuestion q = llama_question(1);
   q.scenario = scenario_of("deepseek-v3", "h100-512", "vllm-0.24", WeightFormat::fp8_block,
@@ -221,10 +221,10 @@ TEST(ServingPlan, CountsRejectionsByTheEnginesRule) {
   const ServingPlan plan = serving_plan(q);
   const auto found = std::find_if(
       plan.rejections.begin(), plan.rejections.end(),
-      [](const ServingRejection& r) { return r.rule == "cache_holds_longest_request"; });
+      [](const ServingRejection& r) { return r.rule == "weights_leave_room_for_cache"; });
   ASSERT_NE(found, plan.rejections.end());
   EXPECT_GT(found->count, 0);
-  EXPECT_FALSE(found->nearest.empty());
+  EXPECT_EQ(found->nearest, "tp8");
 }
 
 TEST(ServingPlan, PoolsHaveIdleSharesAndATransfer) {

@@ -149,6 +149,22 @@ TEST(AdmittedRequests, DependOnWhatTheEngineReserves) {
   EXPECT_EQ(admitted_requests(memory, engine, {.max_num_seqs = 8}, 1000, 1000), 8);
 }
 
+// 1,000 B of cache. 10 B a token: 100 tokens, 96 in blocks of 16. With 4 B of them in layers whose
+// windows keep 32 and 16 tokens: (1,000 - 4 * 48) / 6 = 134, 128 in blocks. Within the window both
+// kinds of layers take all: 400 / 10 = 40, 32 in blocks.
+TEST(ReplicaMemory, LongestRequestIsInWholeBlocksAndWindowsTakeNoMoreThanTheyKeep) {
+  ReplicaMemory memory;
+  memory.kv_cache = bytes(1000);
+  memory.sequence = {bytes(10), bytes(0), 0, 16};
+  EXPECT_EQ(memory.longest_request(), 96);
+  memory.sequence = {bytes(6), bytes(4), 32, 16};
+  EXPECT_EQ(memory.longest_request(), 128);
+  EXPECT_GE(memory.requests_of(128), 1.0);
+  EXPECT_LT(memory.requests_of(129), 1.0);
+  memory.kv_cache = bytes(400);
+  EXPECT_EQ(memory.longest_request(), 32);
+}
+
 TEST(ReplicaMemory, MoreRanksLeaveMoreForTheCache) {
   const Model model = shipped_model("llama-3-70b");
   double before = -1;

@@ -91,6 +91,12 @@ TEST(ServingRules, RefuseWhatEnginesRefuse) {
                      "decode_context_divides_tensor_size"));
   EXPECT_TRUE(breaks(refusal(dense, {.max_num_seqs = 512, .max_num_batched_tokens = 256}),
                      "batched_tokens_cover_sequences"));
+  const Model short_one = shipped_model("llama-3-8b");
+  EXPECT_EQ(refusal(short_one, {.max_model_len = 8193}),
+            "positions_cover_max_model_len: max_model_len 8,193 exceeds the 8,192 positions of "
+            "llama-3-8b");
+  EXPECT_EQ(refusal(short_one, {.max_model_len = 8193}, "tensorrt-llm-1.3"), "");  // it cuts it
+  EXPECT_EQ(refusal(short_one, {.max_model_len = 8192}), "");
   EXPECT_TRUE(breaks(refusal(dense, {.kv_cache = KvCacheFormat::fp8_ds_mla}),
                      "kv_cache_format_is_supported"));
   EXPECT_TRUE(breaks(refusal(dense, {.weights = {.format = WeightFormat::nvfp4}}, "sglang-0.5.14"),
@@ -136,17 +142,49 @@ TEST(ServingRules, EachHasItsOwnNameAndSaysWhy) {
   }
 }
 
-// Llama-3-70B in 16 bits does not fit one H100.
-TEST(ServingRules, RefuseACacheWithoutRoom) {
-  const Model model = shipped_model("llama-3-70b");
+// vLLM cuts its default of 1,024 sequences to the tokens of a step, and refuses a stated 1,024.
+TEST(ServingRules, CutTheDefaultOfSequencesToTheTokensOfAStep) {
+  const Model model = llama_model();
+  EXPECT_EQ(refusal(model, {.max_num_batched_tokens = 400}), "");
+  EXPECT_TRUE(breaks(refusal(model, {.max_num_seqs = 1024, .max_num_batched_tokens = 400}),
+                     "batched_tokens_cover_sequences"));
   const ServingCluster cluster = shipped_cluster("h100-8");
-  const Engine engine = shipped_engine("vllm-0.24");
-  const ReplicaOptions options = with_defaults({}, engine, only_device(cluster), model);
-  const ServingRuleInput in{model, cluster, engine, options};
-  const auto broken =
-      check_replica_memory(in, replica_memory(model, only_device(cluster), engine, options), 2048);
-  ASSERT_TRUE(broken.has_value());
-  EXPECT_EQ(broken->rule->name, "cache_holds_longest_request");
+  const auto defaults = [&](const char* engine) {
+    return with_defaults({.max_num_batched_tokens = 400}, shipped_engine(engine),
+                         only_device(cluster), model)
+        .max_num_seqs;
+  };
+  EXPECT_EQ(defaults("vllm-0.24"), 400);
+  EXPECT_EQ(defaults("tensorrt-llm-1.3"), 2048);
+}
+
+class MemoryRules : public testing::Test {
+ protected:
+  // The broken rule of Llama-3-70B in 16 bits on that many H100.
+  std::string broken(const char* engine, int tensor, double request, bool length_is_given) {
+    const Model model = shipped_model("llama-3-70b");
+    const ServingCluster cluster = shipped_cluster("h100-8");
+    const Engine software = shipped_engine(engine);
+    const ReplicaOptions options = with_defaults({.layout = {.tensor_parallel_size = tensor}},
+                                                 software, only_device(cluster), model);
+    const ServingRuleInput in{model, cluster, software, options};
+    const auto found =
+        check_replica_memory(in, replica_memory(model, only_device(cluster), software, options),
+                             request, length_is_given);
+    return found ? std::string(found->rule->name) : "";
+  }
+};
+
+// 131 GiB of weights: none is left of 79.1 GiB for the cache; two GPUs hold some ten thousand tokens.
+// vLLM stops unless they hold max_model_len, 131,072; TensorRT-LLM starts. Eight hold it.
+TEST_F(MemoryRules, SayWhetherWeightsTheRequestOrMaxModelLenAreTooLarge) {
+  EXPECT_EQ(broken("vllm-0.24", 1, 2048, false), "weights_leave_room_for_cache");
+  EXPECT_EQ(broken("vllm-0.24", 2, 2048, false), "");
+  EXPECT_EQ(broken("vllm-0.24", 2, 100'000, true), "cache_holds_a_request");
+  EXPECT_EQ(broken("vllm-0.24", 2, 2048, true), "cache_holds_longest_request");
+  EXPECT_EQ(broken("vllm-0.24", 2, 0, true), "cache_holds_longest_request");
+  EXPECT_EQ(broken("tensorrt-llm-1.3", 2, 0, true), "");
+  EXPECT_EQ(broken("vllm-0.24", 8, 0, true), "");
 }
 
 }  // namespace
