@@ -147,25 +147,6 @@ void read_deepspeed_keys(LaunchReading& r) {
   settle(r, {"zero_stage", "overlap_grad_reduce", "optimizer_offload"});
 }
 
-void read_accelerate_precision(LaunchReading& r) {
-  Job& job = r.record().job;
-  job.precision = Precision::fp32;
-  constexpr std::array kWords{EnumName{Precision::fp32, "no"}, EnumName{Precision::bf16, "bf16"},
-                              EnumName{Precision::fp16, "fp16"}, EnumName{Precision::fp8, "fp8"}};
-  r.choice(job.precision, "precision", "mixed_precision", kWords);
-  r.settle_job("precision");
-  // FSDP reduces in the type that it computes in; replicas keep gradients of fp32 weights.
-  const bool half = job.precision == Precision::bf16 || job.precision == Precision::fp16;
-  const bool fsdp = r.record().layout.fsdp_unit == FsdpUnit::block;
-  job.gradient_precision = fsdp && half ? job.precision : Precision::fp32;
-  if (fsdp && half) {
-    r.assume("gradient_precision", std::string(name_of(job.precision)),
-             "FullyShardedDataParallelPlugin.set_mixed_precision reduces in the type of "
-             "mixed_precision");
-  }
-  if (fsdp) r.settle_job("gradient_precision");
-}
-
 void read_compiler(LaunchReading& r) {
   const Value* backend = r.find("dynamo_config.dynamo_backend");
   if (backend == nullptr) return;
@@ -202,9 +183,10 @@ void pass_over_accelerate(Values& values) {
                               "main_process_"}) {
     values.pass_over_below(section);
   }
-  for (const char* key : {"compute_environment", "debug", "downcast_bf16", "enable_cpu_affinity",
-                          "machine_rank", "main_training_function", "rdzv_backend", "same_network",
-                          "use_cpu", "gpu_ids", "commands", "command_file", "dynamo_backend"}) {
+  for (const char* key :
+       {"compute_environment", "debug", "downcast_bf16", "enable_cpu_affinity", "machine_rank",
+        "main_training_function", "rdzv_backend", "same_network", "use_cpu",
+        "use_parallelism_config", "gpu_ids", "commands", "command_file", "dynamo_backend"}) {
     values.pass_over(key);
   }
 }
@@ -227,6 +209,25 @@ std::optional<FsdpStrategy> fsdp_strategy(std::string_view word) {
   return std::nullopt;
 }
 
+void read_accelerate_precision(LaunchReading& r) {
+  Job& job = r.record().job;
+  job.precision = Precision::fp32;
+  constexpr std::array kWords{EnumName{Precision::fp32, "no"}, EnumName{Precision::bf16, "bf16"},
+                              EnumName{Precision::fp16, "fp16"}, EnumName{Precision::fp8, "fp8"}};
+  r.choice(job.precision, "precision", "mixed_precision", kWords);
+  r.settle_job("precision");
+  // FSDP reduces in the type that it computes in; replicas keep gradients of fp32 weights.
+  const bool half = job.precision == Precision::bf16 || job.precision == Precision::fp16;
+  const bool fsdp = r.record().layout.fsdp_unit == FsdpUnit::block;
+  job.gradient_precision = fsdp && half ? job.precision : Precision::fp32;
+  if (fsdp && half) {
+    r.assume("gradient_precision", std::string(name_of(job.precision)),
+             "FullyShardedDataParallelPlugin.set_mixed_precision reduces in the type of "
+             "mixed_precision");
+  }
+  if (fsdp) r.settle_job("gradient_precision");
+}
+
 void read_accelerate_yaml(LaunchReading& r) {
   LaunchRecord& record = r.record();
   record.target = "accelerate";
@@ -246,7 +247,9 @@ void read_accelerate_yaml(LaunchReading& r) {
   } else if (word == "DEEPSPEED") {
     read_deepspeed_keys(r);
   } else if (type != nullptr) {
-    fail_at(*type, "FSDP, MULTI_GPU and DEEPSPEED are read");
+    fail_at(*type, "FSDP, MULTI_GPU and DEEPSPEED are read",
+            word == "MEGATRON_LM" ? "ask about the same sizes by meshwright estimate --tp T --pp P"
+                                  : "");
   }
   read_accelerate_precision(r);
   read_compiler(r);

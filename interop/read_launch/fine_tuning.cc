@@ -11,22 +11,21 @@
 namespace meshwright::interop {
 namespace {
 
-// training_args.py (per device 8); TRL 0.20 and later (SFTConfig: max_length 1024, checkpointing
-// and bf16 on); axolotl (schemas/config.py and training.py); LLaMA-Factory (hparams/: cutoff_len
-// 2048, checkpointing on, the model's own format, lora_rank 8 on all linears); ms-swift 3
-// (docs/source_en/Instruction/Command-line-parameters.md).
+// training_args.py (per device 8), and from_pretrained of transformers 5 (the checkpoint's format);
+// TRL 0.20 and later (SFTConfig: max_length 1024, checkpointing and bf16 on; ModelConfig: weights
+// in fp32); axolotl (schemas/config.py and training.py; bf16 auto); LLaMA-Factory (hparams/:
+// cutoff_len 2048, checkpointing on, lora_rank 8 on all linears; model/adapter.py: trained weights
+// in fp32); ms-swift 3 and 4 (docs/source_en/Instruction/Command-line-parameters.md).
 constexpr std::array kDefaults{
     FineTunerDefaults{},
-    FineTunerDefaults{FineTuner::trl, "TRL", "TRL", 8, 1024, true, Precision::bf16, 16, false,
-                      false},
-    FineTunerDefaults{FineTuner::axolotl, "axolotl", "axolotl", 1, 512, false, Precision::fp32, 8,
-                      false, false},
+    FineTunerDefaults{FineTuner::trl, "TRL", "TRL", 8, 1024, true, Precision::bf16, Precision::fp32,
+                      16, false, false},
+    FineTunerDefaults{FineTuner::axolotl, "axolotl", "axolotl", 1, 512, false, Precision::bf16,
+                      Precision::bf16, 8, false, false},
     FineTunerDefaults{FineTuner::llama_factory, "LLaMA-Factory", "LLaMA-Factory", 8, 2048, true,
-                      Precision::bf16, 8, true, true},
+                      Precision::bf16, Precision::fp32, 8, true, true},
     FineTunerDefaults{FineTuner::swift, "ms-swift's Trainer", "ms-swift", 1, 0, true,
-                      Precision::bf16, 8, true, true}};
-
-std::string default_of(const FineTunerDefaults& d) { return std::string(d.name) + "'s default"; }
+                      Precision::bf16, Precision::bf16, 8, true, true}};
 
 void read_trained_model(LaunchReading& r, const FineTuningInputs& inputs) {
   const Value* model = r.find("model_name_or_path");
@@ -144,52 +143,6 @@ void read_checkpointing(LaunchReading& r, const FineTunerDefaults& d) {
   list_offloaded_checkpoints(r);
 }
 
-// "torch.bfloat16", "bf16", "auto"; nothing: fp32.
-std::optional<Precision> half_type(const Value& value) {
-  const std::string word = lower_case(word_of(value));
-  if (word.find("bfloat16") != std::string::npos || word == "bf16" || word == "auto") {
-    return Precision::bf16;
-  }
-  if (word.find("float16") != std::string::npos || word == "fp16" || word == "half") {
-    return Precision::fp16;
-  }
-  return std::nullopt;
-}
-
-void read_number_format(LaunchReading& r, const FineTunerDefaults& d) {
-  Job& job = r.record().job;
-  const Value* type = r.find("dtype");
-  const auto set = [&](Precision precision, const Value& from) {
-    job.precision = precision;
-    r.note("precision", std::string(name_of(precision)), from);
-    r.settle_job("precision");
-  };
-  const Value* bf16 = switched_on(r, {"bf16", "bfloat16", "pure_bf16"});
-  const Value* fp16 = switched_on(r, {"fp16", "float16"});
-  if (bf16 != nullptr) {
-    set(Precision::bf16, *bf16);
-  } else if (fp16 != nullptr) {
-    set(Precision::fp16, *fp16);
-  } else if (!r.record().says_job("precision") || job.precision == Precision::fp32) {
-    const auto half = type == nullptr ? std::nullopt : half_type(*type);
-    if (half) {
-      set(*half, *type);
-    } else {
-      job.precision = d.precision;
-      r.assume("precision", std::string(name_of(d.precision)),
-               fmt::format("neither bf16 nor fp16 is said: {}", default_of(d)));
-      r.settle_job("precision");
-    }
-  }
-  const Value* fp8 = r.find("fp8");
-  if (fp8 != nullptr && says_yes(*fp8)) {
-    set(Precision::fp8, *fp8);
-    job.fp8_recipe = Fp8Recipe::tensorwise;
-    r.assume("fp8_recipe", "tensorwise", "torchao's, which accelerate takes");
-    r.settle_job("fp8_recipe");
-  }
-}
-
 void read_attention_word(LaunchReading& r, const FineTunerDefaults& d) {
   const auto set = [&](bool eager, const Value& from) {
     r.record().job.attention_kernel = eager ? AttentionKernel::unfused : AttentionKernel::flash;
@@ -207,7 +160,7 @@ void read_attention_word(LaunchReading& r, const FineTunerDefaults& d) {
     const bool is_eager_switch = std::string_view(key) == "eager_attention";
     if (is_eager_switch) {
       if (!off) set(true, *value);
-    } else if (word == "eager" || (off && d.tuner != FineTuner::axolotl)) {
+    } else if (word == "eager" || (off && d.tuner == FineTuner::llama_factory)) {
       set(true, *value);
     } else if (!off) {
       set(false, *value);
@@ -224,6 +177,8 @@ void read_attention_word(LaunchReading& r, const FineTunerDefaults& d) {
 const FineTunerDefaults& fine_tuner_defaults(FineTuner tuner) {
   return kDefaults[static_cast<std::size_t>(tuner)];
 }
+
+std::string default_of(const FineTunerDefaults& d) { return std::string(d.name) + "'s default"; }
 
 void refuse_reinforcement(LaunchReading& r) {
   const auto refuse = [](const Value& value) {
@@ -254,13 +209,12 @@ void read_fine_tuning(LaunchReading& r, const FineTunerDefaults& d,
   LaunchRecord& record = r.record();
   refuse_reinforcement(r);
   record.job.name = "the launched job";
-  read_sharding(r, d, inputs);
+  read_sharding(r, inputs);
   if (d.tuner != FineTuner::trainer) record.target = d.target;
   read_trained_model(r, inputs);
   read_micro_batches(r, d);
   read_lengths(r, d, inputs);
   read_checkpointing(r, d);
-  read_number_format(r, d);
   read_attention_word(r, d);
   read_fine_tuning_kernels(r);
   read_adapters(r, d);

@@ -26,12 +26,15 @@ struct FineTunerDefaults {
   int micro_batch_size = 8;
   int seq_length = 0;  // 0: none that is known
   bool recomputes = false;
-  Precision precision = Precision::fp32;
+  // fp32: no mixed precision, it computes in the weights' format.
+  Precision mixed_precision = Precision::fp32;
+  Precision weights = Precision::bf16;  // that are trained
   int lora_rank = 8;
   bool all_linears = false;  // of LoRA's targets; else q and v
   bool adapts = false;       // LoRA, unless told otherwise
 };
 const FineTunerDefaults& fine_tuner_defaults(FineTuner tuner);
+std::string default_of(const FineTunerDefaults& defaults);  // "TRL's default"
 // Recognises the program by the keys of a document; nothing: it is none of these.
 std::optional<FineTuner> fine_tuner_of(const LaunchText& text);
 
@@ -53,8 +56,8 @@ void read_fine_tuning(LaunchReading& reading, const FineTunerDefaults& defaults,
 
 // Its parts.
 void read_adapters(LaunchReading& reading, const FineTunerDefaults& defaults);
-void read_sharding(LaunchReading& reading, const FineTunerDefaults& defaults,
-                   const FineTuningInputs& inputs);
+void read_sharding(LaunchReading& reading, const FineTuningInputs& inputs);
+// Mixed precision, the formats of weights, gradients and moments, the optimizer.
 void read_fine_tuning_optimizer(LaunchReading& reading, const FineTunerDefaults& defaults);
 void read_fine_tuning_kernels(LaunchReading& reading);
 void pass_over_fine_tuning(LaunchReading& reading);

@@ -51,20 +51,104 @@ bool is_half(Precision precision) {
   return precision == Precision::bf16 || precision == Precision::fp16;
 }
 
-// The value by which 16-bit weights are loaded and trained as such; nullptr: they are not.
-const Value* half_weights(LaunchReading& r, const FineTunerDefaults& d) {
+// "torch.bfloat16", "bf16"; "auto" is the checkpoint's, taken as bf16.
+Precision format_said(const Value& value) {
+  const std::string word = lower_case(word_of(value));
+  if (contains(word, "bfloat16") || word == "bf16" || word == "auto") return Precision::bf16;
+  return contains(word, "float16") || word == "fp16" || word == "half" ? Precision::fp16
+                                                                       : Precision::fp32;
+}
+
+// Reads mixed precision: the program's switch, else accelerate's or DeepSpeed's file or option,
+// else the program's default. fp32: there is none.
+Precision read_mixed_precision(LaunchReading& r, const FineTunerDefaults& d) {
   const LaunchRecord& record = r.record();
-  const bool shards_fp32 =
-      record.layout.fsdp_unit != FsdpUnit::none || record.framework.starts_with("deepspeed");
-  if (shards_fp32 || record.job.lora_rank > 0 || !is_half(record.job.precision)) return nullptr;
-  if (d.tuner == FineTuner::axolotl) {
-    return switched_on(r, {"bf16", "bfloat16", "fp16", "float16"});
+  const Value* off = r.find("bf16");
+  const Value* bf16 = switched_on(r, {"bf16", "bfloat16", "pure_bf16"});
+  const Value* fp16 = switched_on(r, {"fp16", "float16"});
+  const auto noted = [&](Precision precision, const Value& from) {
+    r.note("precision", std::string(name_of(precision)), from);
+    return precision;
+  };
+  if (bf16 != nullptr) return noted(Precision::bf16, *bf16);
+  if (fp16 != nullptr) return noted(Precision::fp16, *fp16);
+  const bool by_file = record.says_job("precision") && record.job.precision != Precision::fp32;
+  if (by_file) return record.job.precision;
+  if (off != nullptr) return Precision::fp32;
+  if (d.mixed_precision != Precision::fp32) {
+    r.assume("precision", std::string(name_of(d.mixed_precision)),
+             fmt::format("neither bf16 nor fp16 is said: {}", default_of(d)));
   }
-  if (const Value* pure = switched_on(r, {"pure_bf16", "bfloat16"})) return pure;
+  return d.mixed_precision;
+}
+
+// A format of trained weights, and the value that says it; nullptr: the program's default.
+struct WeightFormat {
+  Precision precision;
+  const Value* from = nullptr;
+};
+
+WeightFormat read_weight_format(LaunchReading& r, const FineTunerDefaults& d, Precision mixed) {
   const Value* type = r.find("dtype");
-  if (type == nullptr || d.tuner == FineTuner::llama_factory) return nullptr;
-  const std::string word = lower_case(word_of(*type));
-  return contains(word, "32") ? nullptr : type;
+  if (d.tuner == FineTuner::axolotl) {
+    return {mixed, switched_on(r, {"bf16", "bfloat16", "fp16", "float16"})};
+  }
+  if (const Value* pure = switched_on(r, {"pure_bf16", "bfloat16"})) return {Precision::bf16, pure};
+  if (type != nullptr && d.tuner != FineTuner::llama_factory) return {format_said(*type), type};
+  // DeepSpeed without mixed precision takes fp32 weights alone (runtime/engine.py).
+  if (r.record().framework.starts_with("deepspeed")) return {Precision::fp32};
+  return {r.record().job.lora_rank > 0 ? Precision::bf16 : d.weights};
+}
+
+// Tells whether 16-bit weights are trained as such, and sets what follows for gradients and
+// weights. FSDP under mixed precision (accelerate, utils/fsdp_utils.py) and DeepSpeed train fp32
+// copies.
+bool trains_half_weights(LaunchReading& r, const FineTunerDefaults& d) {
+  LaunchRecord& record = r.record();
+  Job& job = record.job;
+  const Precision mixed = read_mixed_precision(r, d);
+  const WeightFormat weights = read_weight_format(r, d, mixed);
+  job.precision = mixed != Precision::fp32 ? mixed : weights.precision;
+  r.settle_job("precision");
+  if (mixed == Precision::fp32) {
+    r.assume("precision", std::string(name_of(job.precision)),
+             "no mixed precision is asked for: it computes in the weights' format");
+  }
+  const bool sharded = record.layout.fsdp_unit != FsdpUnit::none;
+  const bool deepspeed = record.framework.starts_with("deepspeed");
+  const bool trained = job.lora_rank == 0 && !deepspeed;
+  const bool half = trained && is_half(weights.precision) && is_half(job.precision) &&
+                    !(sharded && mixed != Precision::fp32);
+  if (trained || (sharded && !deepspeed)) {
+    const bool narrow = is_half(job.precision) && (sharded || half);
+    job.gradient_precision = narrow ? job.precision : Precision::fp32;
+    r.settle_job("gradient_precision");
+  }
+  if (half) {
+    job.master_weights = false;
+    r.settle_job("master_weights");
+    if (weights.from != nullptr) {
+      r.note("master_weights", "false", *weights.from);
+    } else {
+      r.assume("master_weights", "false",
+               "weights are loaded and trained in the checkpoint's format, taken as bf16 "
+               "(transformers 5), unless dtype says");
+    }
+  } else if (trained && !sharded && is_half(job.precision)) {
+    r.assume("master_weights", "true", "weights are loaded in fp32 and trained under autocast");
+  }
+  return half;
+}
+
+void read_fp8(LaunchReading& r) {
+  const Value* fp8 = r.find("fp8");
+  if (fp8 == nullptr || !says_yes(*fp8)) return;
+  Job& job = r.record().job;
+  job.precision = Precision::fp8;
+  r.note("precision", "fp8", *fp8);
+  job.fp8_recipe = Fp8Recipe::tensorwise;
+  r.assume("fp8_recipe", "tensorwise", "torchao's, which accelerate takes");
+  r.settle_job("fp8_recipe");
 }
 
 void list_other_optimizers(LaunchReading& r) {
@@ -104,16 +188,18 @@ bool is_said_on(LaunchReading& r, const char* key) {
 // Liger's norm and activation keep what fused kernels keep (linkedin/Liger-Kernel, ops/rms_norm.py,
 // swiglu.py): the input, the gate and up.
 void read_liger(LaunchReading& r) {
+  const bool eager = r.record().job.attention_kernel == AttentionKernel::unfused;
   const Value* all = r.find("use_liger_kernel");
   const Value* norm = r.find("liger_rms_norm");
   const bool whole = all != nullptr && says_yes(*all);
   const bool glu = is_said_on(r, "liger_glu_activation") || is_said_on(r, "liger_swiglu");
   const bool by_parts = norm != nullptr && says_yes(*norm) && glu;
-  if (whole || by_parts) {
+  if ((whole || by_parts) && !eager) {
     r.record().job.kernel_fusion = KernelFusion::fused;
     r.note("kernel_fusion", "fused", whole ? *all : *norm);
   } else {
-    for (const char* key : {"liger_rms_norm", "liger_glu_activation", "liger_swiglu"}) {
+    for (const char* key :
+         {"use_liger_kernel", "liger_rms_norm", "liger_glu_activation", "liger_swiglu"}) {
       const Value* value = r.find(key);
       if (value == nullptr || !says_yes(*value)) continue;
       list_effect(r, *value, "it keeps less than the operators that are predicted",
@@ -212,26 +298,12 @@ void read_fine_tuning_optimizer(LaunchReading& r, const FineTunerDefaults& d) {
     }
   }
   if (moment_bits > 0) set_moments(r, moment_format(moment_bits));
-  const Value* half = half_weights(r, d);
-  if (half == nullptr) {
-    const bool sharded = r.record().layout.fsdp_unit != FsdpUnit::none;
-    if (job.lora_rank == 0 && !sharded && is_half(job.precision) &&
-        !r.record().framework.starts_with("deepspeed")) {
-      job.gradient_precision = Precision::fp32;
-      r.settle_job("gradient_precision");
-      r.assume("master_weights", "true", "weights are loaded in fp32 and trained under autocast");
-    }
-    return;
+  if (trains_half_weights(r, d) && moment_bits == 0) {
+    set_moments(r, job.precision);
+    r.assume("exp_avg_precision", std::string(name_of(job.precision)),
+             "torch's AdamW keeps its moments in the weights' format");
   }
-  job.master_weights = false;
-  job.gradient_precision = job.precision;
-  r.settle_job("master_weights");
-  r.settle_job("gradient_precision");
-  r.note("master_weights", "false", *half);
-  if (moment_bits > 0) return;
-  set_moments(r, job.precision);
-  r.assume("exp_avg_precision", std::string(name_of(job.precision)),
-           "torch's AdamW keeps its moments in the weights' format");
+  read_fp8(r);
 }
 
 }  // namespace meshwright::interop

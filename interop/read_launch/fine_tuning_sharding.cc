@@ -336,24 +336,13 @@ void read_sharding_file(const std::string& name, const Value& from, const Values
                          {}});
 }
 
-void read_sharding(LaunchReading& r, const FineTunerDefaults& defaults,
-                   const FineTuningInputs& inputs) {
+void read_sharding(LaunchReading& r, const FineTuningInputs& inputs) {
   LaunchRecord& record = r.record();
   const bool by_file = !record.framework.empty();
   take_version_2(record);
   const bool deepspeed = read_named_deepspeed(r, inputs);
   if (!deepspeed && !read_fsdp_words(r, inputs) && !by_file) read_replicas_alone(r);
   read_mesh(r);
-  if (record.layout.fsdp_unit == FsdpUnit::none) return;
-  const Value* bf16 = switched_on(r, {"bf16", "bfloat16", "pure_bf16"});
-  const Value* fp16 = switched_on(r, {"fp16", "float16"});
-  if (bf16 == nullptr && fp16 == nullptr && by_file) return;
-  const bool narrow = bf16 != nullptr || defaults.precision != Precision::fp32;
-  // FSDP reduces in the type that it computes in.
-  record.job.gradient_precision = narrow            ? Precision::bf16
-                                  : fp16 != nullptr ? Precision::fp16
-                                                    : Precision::fp32;
-  r.settle_job("gradient_precision");
 }
 
 }  // namespace meshwright::interop

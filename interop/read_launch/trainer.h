@@ -14,6 +14,7 @@ namespace meshwright::interop {
 // Reads a DeepSpeed JSON and an accelerate YAML; known keys are marked as read.
 void read_deepspeed_json(LaunchReading& reading);
 void read_accelerate_yaml(LaunchReading& reading);
+void read_accelerate_precision(LaunchReading& reading);
 
 // FSDP's sharding strategies by name, in any case, or by number ("FULL_SHARD", "1").
 struct FsdpStrategy {

@@ -31,9 +31,9 @@ std::optional<std::string> written_by_script(const ShellScript& script, const st
 bool is_of_accelerate(const std::string& key) {
   return key.starts_with("--fsdp_") || key.starts_with("--parallelism_config_") ||
          key.starts_with("--offload_") || key.starts_with("--use_") || key.starts_with("--zero") ||
-         key == "--mixed_precision" || key == "--multi_gpu" || key == "--dynamo_backend" ||
-         key == "--deepspeed_config_file" || key == "--gradient_accumulation_steps" ||
-         key == "--gradient_clipping";
+         key.starts_with("--megatron_lm_") || key == "--mixed_precision" || key == "--multi_gpu" ||
+         key == "--dynamo_backend" || key == "--deepspeed_config_file" ||
+         key == "--gradient_accumulation_steps" || key == "--gradient_clipping";
 }
 
 // accelerate's options in the words of its YAML.
@@ -47,17 +47,20 @@ Value in_yaml_words(Value option) {
     option.key = "deepspeed_config." + key;
   }
   if (key == "dynamo_backend") option.key = "dynamo_config.dynamo_backend";
-  const bool distributes = key == "use_fsdp" || key == "use_deepspeed" || key == "multi_gpu";
-  if (!distributes) return option;
-  option.key = option.words.empty() || says_yes(option) ? "distributed_type" : "tpu_";
-  option.words = {key == "use_fsdp" ? "FSDP" : key == "multi_gpu" ? "MULTI_GPU" : "DEEPSPEED"};
+  for (const auto& [name, type] : {std::pair{"use_fsdp", "FSDP"},
+                                   {"multi_gpu", "MULTI_GPU"},
+                                   {"use_deepspeed", "DEEPSPEED"},
+                                   {"use_megatron_lm", "MEGATRON_LM"}}) {
+    if (key != name) continue;
+    option.key = option.words.empty() || says_yes(option) ? "distributed_type" : "tpu_";
+    option.words = {type};
+  }
   return option;
 }
 
 struct AccelerateWords {
   Values values;
   std::optional<Value> file;  // --config_file
-  bool distributes = false;   // a switch says how
 };
 
 AccelerateWords accelerate_words(const ShellCommand& command, const ShellScript& script,
@@ -76,14 +79,15 @@ AccelerateWords accelerate_words(const ShellCommand& command, const ShellScript&
     const bool before = std::any_of(
         command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(program),
         [&](const MarkedText& word) { return word.text().starts_with(option.key); });
-    if (!before || !is_of_accelerate(option.key)) continue;
+    if (!before || !option.key.starts_with("--")) continue;
+    std::replace(option.key.begin() + 2, option.key.end(), '-', '_');
+    if (!is_of_accelerate(option.key)) continue;
     if (option.words.size() > 1) option.words.resize(1);
     const bool swallowed = option.words.size() == 1 && option.words.front().ends_with(".py");
     if (swallowed) option.words.clear();
     option.said = option.key + (option.words.empty() ? "" : " " + option.words.front());
     words.values.add(in_yaml_words(std::move(option)));
   }
-  words.distributes = words.values.has("distributed_type");
   return words;
 }
 
@@ -108,16 +112,20 @@ void read_accelerate_part(const ShellCommand& command, const ShellScript& script
     } else {
       read_sharding_file(name, *words.file, words.values, inputs, record);
     }
-  } else if (words.distributes) {
-    const Value* deepspeed = words.values.find("deepspeed_config.deepspeed_config_file");
-    if (deepspeed != nullptr) {
-      const Value named = *deepspeed;
-      read_sharding_file(word_of(named), named, {}, inputs, record);
-    } else {
-      LaunchReading reading(words.values, record);
-      read_accelerate_yaml(reading);
-      reading.list_unused("no key of accelerate that is known here");
-    }
+    return;
+  }
+  const Value* deepspeed = words.values.find("deepspeed_config.deepspeed_config_file");
+  if (deepspeed != nullptr && words.values.has("distributed_type")) {
+    const Value named = *deepspeed;
+    read_sharding_file(word_of(named), named, {}, inputs, record);
+    // Its "auto" is what accelerate is told.
+    if (record.says_job("precision")) return;
+    LaunchReading reading(words.values, record);
+    read_accelerate_precision(reading);
+  } else if (!words.values.all().empty()) {
+    LaunchReading reading(words.values, record);
+    read_accelerate_yaml(reading);
+    reading.list_unused("no key of accelerate that is known here");
   }
 }
 

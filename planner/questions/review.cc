@@ -182,11 +182,6 @@ class Finder {
 
 }  // namespace
 
-Bytes eager_attention_peak(Bytes fused, Bytes unfused, bool dropout) {
-  const double eager_over_unfused = dropout ? 9.0 / 5.0 : 6.0 / 2.0;
-  return fused + (unfused - fused) * eager_over_unfused;
-}
-
 Review review(const Scenario& scenario, const Layout& launched, const MeasuredStep& measured,
               const ReviewOptions& options) {
   Review result;
@@ -195,11 +190,10 @@ Review review(const Scenario& scenario, const Layout& launched, const MeasuredSt
   if (options.attention_is_assumed && result.estimate) {
     Scenario eager = scenario;
     eager.job.attention_kernel = AttentionKernel::unfused;
+    eager.job.kernel_fusion = KernelFusion::transformers;
     CostTable with_scores(eager);
     const Evaluation found = evaluate(with_scores, launched, MemoryLimit::reported);
-    result.eager_peak = eager_attention_peak(result.estimate->peak_memory(),
-                                             described(found, with_scores, launched).peak_memory(),
-                                             scenario.job.dropout);
+    result.eager_peak = described(found, with_scores, launched).peak_memory();
   }
   Finder(scenario, launched, measured, options, result).find();
   return result;

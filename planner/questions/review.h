@@ -43,13 +43,6 @@ struct BetterLayout {
   std::vector<SwitchEffect> effects;     // part of the difference that each switch causes
 };
 
-// Peak memory with transformers' eager attention, from the peaks with fused attention and with
-// Megatron-LM's unfused one. Each score that the latter stores takes 5 bytes with dropout
-// (Korthikanti, arXiv 2205.05198: softmax 2, mask 1, dropped 2) and 2 without. Eager code stores 9
-// (modeling_opt.py of 2023: clamped scores 2, softmax in fp32 4, mask 1, dropped 2) and 6 (softmax
-// in fp32 4, its 16-bit copy 2).
-Bytes eager_attention_peak(Bytes fused, Bytes unfused, bool dropout);
-
 struct Review {
   std::optional<Violation> violation;  // rule that the launched layout breaks
   std::string sentence, smallest_change;

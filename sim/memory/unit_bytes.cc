@@ -39,9 +39,11 @@ LayerSizes sizes_of(const Operators& operators, const Layout& layout, double wid
     if (op.name == "attention.core") sizes.heads = op.forward_bytes;
     if (op.name == "attention.split_heads") sizes.heads = op.forward_bytes * 0.5;
     if (op.name == "attention.scores") {
-      sizes.scores = bytes(static_cast<double>(op.batch) * static_cast<double>(op.m) *
+      sizes.scores = bytes(2.0 * static_cast<double>(op.batch) * static_cast<double>(op.m) *
                            static_cast<double>(op.n) * width);
     }
+    // fp32 gradients, less the 16-bit probabilities that the context product has freed.
+    if (op.name == "attention.probabilities") sizes.scores *= (2.0 * 4.0 - width) / (2.0 * width);
   }
   return sizes;
 }

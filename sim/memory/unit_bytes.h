@@ -17,7 +17,7 @@ struct LayerSizes {
   Bytes hidden_input;  // output of fc1: gate and up
   Bytes dispatched;    // tokens of experts
   Bytes heads;         // query, key, value and output of attention
-  Bytes scores;        // unfused attention: one copy
+  Bytes scores;        // gradients before and after softmax of unfused attention
   Bytes kept_mlp, kept_other;
   Bytes again_mlp, again_other;
 };

@@ -15,10 +15,9 @@ Bytes mlp_gradients(const UnitBytes& units, const LayerSizes& s) {
   return units.input + (s.dispatched > Bytes{} ? std::max(dense, experts) : dense);
 }
 
-// Attention's output and query, key, value; unfused also the gradients of the probabilities before
-// and after softmax.
+// Attention's output and query, key, value, and the scores' gradients.
 Bytes attention_gradients(const UnitBytes& units, const LayerSizes& s) {
-  return units.input + s.heads + 2.0 * s.scores;
+  return units.input + s.heads + s.scores;
 }
 
 Workspace larger(const Workspace& a, const Workspace& b) { return b.total() > a.total() ? b : a; }

@@ -171,11 +171,14 @@ Operator batched_product(std::string_view name, std::int64_t batch, std::int64_t
 // Megatron-LM's fused softmax takes 16-bit scores in whole blocks of four (sequence, head) pairs
 // (fused_softmax.py, is_kernel_available); under a causal mask it reads only the lower half but
 // writes zeros above (scaled_upper_triang_masked_softmax.h). Otherwise PyTorch's kernels run: cast
-// to fp32, scale, mask, softmax, cast back, each through memory.
+// to fp32, scale, mask, softmax, cast back, each through memory. transformers' eager attention
+// (modeling_llama.py, eager_attention_forward) scales and masks before the cast. Its backward needs
+// the softmax in fp32, and the 16-bit copy unless dropout replaces that. Softmax with sinks stays
+// in 16 bits (modeling_gpt_oss.py).
 constexpr std::int64_t kSoftmaxBlock = 4;
 
-void append_softmax(Operators& ops, std::int64_t batch, double scores, bool causal,
-                    const RankShape& shape) {
+void append_softmax(Operators& ops, std::int64_t batch, double scores, const Model& model,
+                    const Numerics& numerics, const RankShape& shape) {
   const double w = shape.width;
   const auto step = [&](std::string_view name, double forward_bytes, double backward_bytes) {
     Operator op =
@@ -184,8 +187,21 @@ void append_softmax(Operators& ops, std::int64_t batch, double scores, bool caus
     op.backward_bytes = bytes(scores * backward_bytes);
     ops.push_back(op);
   };
+  if (shape.transformers) {
+    const bool casts = w < 4.0 && !model.attention_sinks;
+    const double wide = casts ? 4.0 : w;
+    step("attention.softmax_scale", 2 * w, 2 * w);
+    step("attention.softmax_mask", 2 * w, 0);
+    if (casts) step("attention.scores_to_fp32", w + 4, w + 4);
+    step("attention.softmax", 2 * wide, 3 * wide);
+    ops.back().saved = bytes(scores * wide);
+    if (!casts) return;
+    step("attention.probabilities", w + 4, w + 4);
+    if (!numerics.dropout) ops.back().saved = bytes(scores * w);
+    return;
+  }
   if (w >= 4.0 || batch % kSoftmaxBlock == 0) {
-    const double read = causal && w < 4.0 ? 0.5 : 1.0;
+    const double read = numerics.causal && w < 4.0 ? 0.5 : 1.0;
     step("attention.softmax", w * (read + 1), w * (2 * read + 1));
   } else {
     step("attention.softmax_to_fp32", w + 4, w + 4);
@@ -197,11 +213,23 @@ void append_softmax(Operators& ops, std::int64_t batch, double scores, bool caus
   ops.back().saved = bytes(scores * w);
 }
 
+// transformers (repeat_kv) copies keys and values to every head that shares them, and keeps the
+// copies alone.
+void append_repeated_keys(Operators& ops, const HeadShape& heads, const RankShape& shape) {
+  if (!shape.transformers || heads.groups == heads.heads) return;
+  const auto width = static_cast<double>(shape.rows * (heads.key_width + heads.value_width));
+  const double touches = 1.0 + static_cast<double>(heads.groups) / static_cast<double>(heads.heads);
+  ops.push_back(memory_operator("attention.repeat_keys", Module::attention_linear,
+                                kernel::kTranspose, width * static_cast<double>(heads.heads),
+                                touches, touches, shape));
+  ops.back().saved = bytes(width * static_cast<double>(heads.heads - heads.groups) * shape.width);
+}
+
 // Korthikanti 2022, figure 3: scores, softmax, dropout, context, each through memory; no causal
 // saving.
-void append_unfused_attention(Operators& ops, const Numerics& numerics, const TokenShape& tokens,
-                              const Layout& layout, const HeadShape& heads,
-                              const RankShape& shape) {
+void append_unfused_attention(Operators& ops, const Model& model, const Numerics& numerics,
+                              const TokenShape& tokens, const Layout& layout,
+                              const HeadShape& heads, const RankShape& shape) {
   const std::int64_t batch = tokens.sequences * heads.heads;
   const std::int64_t queries = tokens.queries;
   const std::int64_t keys = all_keys(tokens, layout);
@@ -211,9 +239,10 @@ void append_unfused_attention(Operators& ops, const Numerics& numerics, const To
 
   ops.push_back(memory_operator("attention.split_heads", Module::attention_linear,
                                 kernel::kTranspose, qkv_elements(heads, shape), 2, 2, shape));
+  append_repeated_keys(ops, heads, shape);
   ops.push_back(batched_product("attention.scores", batch, queries, keys, heads.key_width, shape));
   ops.back().transposed_second = true;
-  append_softmax(ops, batch, scores, numerics.causal, shape);
+  append_softmax(ops, batch, scores, model, numerics, shape);
   if (numerics.dropout) {
     ops.push_back(memory_operator("attention.dropout", Module::core_attention, kernel::kAdd, scores,
                                   2.5, 2.5, shape));
@@ -292,7 +321,7 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     if (shape.attention < shape.width) append_attention_casts(ops, heads, shape);
     ops.push_back(fused_attention(model, kind, numerics, tokens, layout, heads, shape));
   } else {
-    append_unfused_attention(ops, numerics, tokens, layout, heads, shape);
+    append_unfused_attention(ops, model, numerics, tokens, layout, heads, shape);
   }
   const std::int64_t width = heads.heads * heads.value_width;
   append_linear(ops, "attention.quantize_projection",

@@ -403,9 +403,33 @@ TEST(TransformersKernels, KeepFp32CopiesOfNormInputs) {
   EXPECT_EQ(logits.beside, bytes(8 * entries));
 }
 
+// Eager attention keeps softmax in fp32 and its 16-bit copy, 4 + 2 bytes of 64 x 2,048 scores a
+// token, and no log-sum-exp. Eight heads share a key and a value: fused attention keeps both once,
+// 4 + 4 / 8; eager attention copies them to all heads, 8. transformers 5.23 keeps as much, but for
+// 8 bytes a token (16 h + 8 q + 8 f + 6 a S + 8).
+TEST(TransformersKernels, EagerAttentionKeepsScoresTwiceAndRepeatedKeys) {
+  PublishedRun setup = korthikanti_22b();
+  setup.model.activation = Activation::swiglu;
+  setup.model.normalization = Normalization::rms_norm;
+  setup.model.num_query_groups = 8;
+  setup.job.kernel_fusion = KernelFusion::transformers;
+  setup.job.dropout = false;
+  setup.layout.tensor_parallel_size = 1;
+  setup.layout.sequence_parallel = false;
+  setup.layout.recompute_granularity = RecomputeGranularity::none;
+  setup.job.attention_kernel = AttentionKernel::flash;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 8 + 4.5 + 32 + 4.0 * 64 / 6144, 1e-9);
+  setup.job.attention_kernel = AttentionKernel::unfused;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 8 + 8 + 32 + 6.0 * 64 * 2048 / 6144, 1e-9);
+  // Softmax with sinks stays in 16 bits.
+  setup.model.attention_sinks = true;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 8 + 8 + 32 + 2.0 * 64 * 2048 / 6144, 1e-9);
+}
+
 // A layer norm is one kernel, which keeps its input and output.
 TEST(TransformersKernels, LayerNormsAreOneKernel) {
   PublishedRun setup = korthikanti_22b();
+  setup.job.attention_kernel = AttentionKernel::flash;
   setup.job.kernel_fusion = KernelFusion::eager;
   const double eager = layer_over_sbh(setup);
   setup.job.kernel_fusion = KernelFusion::transformers;
