@@ -3,6 +3,7 @@
 #include "reports/records/review.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,11 +20,11 @@
 #include "app/options/command.h"
 #include "app/options/inputs.h"
 #include "app/options/output.h"
+#include "app/runs/changed_launch.h"
 #include "app/runs/launch_search.h"
 #include "app/runs/launched_run.h"
 #include "app/runs/log_check.h"
 #include "interop/write_launch/launch_changes.h"
-#include "interop/write_launch/launch_target.h"
 #include "planner/search/objective.h"
 #include "reports/tables/review_text.h"
 
@@ -43,13 +44,10 @@ planner::ReviewOptions review_options(const ReviewOptions& options, const Launch
   planner::ReviewOptions review;
   review.most = static_cast<std::size_t>(options.top);
   review.search.memory_headroom = planner::default_headroom(run.scenario.cluster.framework.memory);
-  review.search.target = search_target(run.launch.target, run.scenario);
+  review.search.target = search_target(run.launch, run.scenario);
   // Models of transformers choose their attention themselves.
-  const std::string& target = run.launch.target;
-  const bool of_transformers = target == "DeepSpeed" || target == "accelerate" ||
-                               target == "axolotl" || target == "LLaMA-Factory" ||
-                               target == "TRL" || target == "ms-swift's Trainer";
-  review.attention_is_assumed = of_transformers && !run.launch.says_job("attention_kernel");
+  review.attention_is_assumed =
+      interop::is_fine_tuning(run.launch.target) && !run.launch.says_job("attention_kernel");
   return review;
 }
 
@@ -98,22 +96,7 @@ std::optional<reports::LogFacts> facts_of_log(const LaunchedRun& run) {
   return facts;
 }
 
-using Changes = std::vector<interop::LaunchChange>;
-
-// Lists the options that each better layout changes in the user's launch; all others stay.
-std::vector<Changes> changes_of(const LaunchedRun& run, const planner::Review& review) {
-  const auto settings_of = [&](const Layout& layout) {
-    return interop::settings_for(run.launch.target, {run.scenario, layout});
-  };
-  const auto before = settings_of(run.layout);
-  std::vector<Changes> changes;
-  for (const planner::BetterLayout& better : review.better) {
-    changes.push_back(interop::launch_changes(before, settings_of(better.estimate.layout)));
-  }
-  return changes;
-}
-
-std::vector<reports::SettingChange> facts_of(const Changes& changes) {
+std::vector<reports::SettingChange> facts_of(const std::vector<interop::LaunchChange>& changes) {
   std::vector<reports::SettingChange> facts;
   for (const interop::LaunchChange& change : changes) {
     const auto value = [](bool is, const std::string& text) {
@@ -125,16 +108,13 @@ std::vector<reports::SettingChange> facts_of(const Changes& changes) {
   return facts;
 }
 
-// The launch of the fastest layout; empty: none is better, or it cannot be said.
-std::string changed_launch(const LaunchedRun& run, const std::vector<Changes>& changes) {
-  if (changes.empty() || run.launch.command.empty()) return "";
-  const Changes& fastest = changes.front();
-  const bool in_command = std::any_of(
-      fastest.begin(), fastest.end(),
-      [](const interop::LaunchChange& change) { return change.name.starts_with("--"); });
-  // ms-swift's options are Megatron-LM's by other names.
-  if (!in_command || run.launch.target == "ms-swift") return "";
-  return interop::command_text(interop::changed_command(run.launch.command, fastest));
+// The launch of each better layout.
+std::vector<ChangedLaunch> changed_launches(const LaunchedRun& run, const planner::Review& review) {
+  std::vector<ChangedLaunch> launches;
+  for (const planner::BetterLayout& better : review.better) {
+    launches.push_back(changed_launch(run, better.estimate.layout));
+  }
+  return launches;
 }
 
 planner::Review review_of(const ReviewOptions& options, const LaunchedRun& run) {
@@ -159,6 +139,7 @@ planner::Review possible_review(const ReviewOptions& options, LaunchedRun& run) 
 }
 
 reports::ReviewedRun reviewed_run(const LaunchedRun& run, planner::Review review,
+                                  const std::vector<ChangedLaunch>& launches,
                                   reports::Origin origin) {
   reports::ReviewedRun reviewed{run.scenario, std::move(review)};
   reviewed.origin = std::move(origin);
@@ -168,21 +149,25 @@ reports::ReviewedRun reviewed_run(const LaunchedRun& run, planner::Review review
   reviewed.log = facts_of_log(run);
   reviewed.log_refused = run.log_refused;
   reviewed.memory_is_reserved = run.memory_is_reserved;
-  const std::vector<Changes> changes = changes_of(run, reviewed);
-  for (const Changes& of_layout : changes) reviewed.changes.push_back(facts_of(of_layout));
-  reviewed.changed_launch = changed_launch(run, changes);
+  for (const ChangedLaunch& launch : launches) {
+    reviewed.changes.push_back(facts_of(launch.changes));
+  }
+  if (!launches.empty() && launches.front().refusal.empty()) {
+    reviewed.changed_launch = launches.front().files.text;
+  }
   return reviewed;
 }
 
 void write_files(const ReviewOptions& options, const LaunchedRun& run,
-                 const reports::ReviewedRun& reviewed) {
+                 const std::vector<ChangedLaunch>& launches) {
   if (!options.launch_out.empty()) {
-    if (reviewed.changed_launch.empty()) {
-      say("warning: {} is not written: {}\n", options.launch_out,
-          reviewed.changes.empty() ? "no faster launch was found"
-                                   : "the change is in a file that the launch names");
+    const std::string refusal =
+        launches.empty() ? "no faster launch was found" : launches.front().refusal;
+    if (!refusal.empty()) {
+      say("warning: {} is not written: {}\n", options.launch_out, refusal);
     } else {
-      write_file_atomically(options.launch_out, reviewed.changed_launch);
+      const auto written = write_launch(run, launches.front().files, options.launch_out);
+      if (written.size() > 1) say("written: {}\n", fmt::join(written, ", "));
     }
   }
   if (!options.measurements_out.empty()) {
@@ -212,12 +197,14 @@ int run_review(const ReviewOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
   LaunchedRun run = load_launched_run(options.run, origin);
   planner::Review review = possible_review(options, run);
-  const reports::ReviewedRun reviewed = reviewed_run(run, std::move(review), std::move(origin));
+  const std::vector<ChangedLaunch> launches = changed_launches(run, review);
+  const reports::ReviewedRun reviewed =
+      reviewed_run(run, std::move(review), launches, std::move(origin));
   const bool json = options.json || options.output.format == Format::json;
   write_file_atomically(options.output.out,
                         json ? reports::review_record().write(reviewed).dump(2) + "\n"
                              : reports::review_text(reviewed, terminal_width()));
-  write_files(options, run, reviewed);
+  write_files(options, run, launches);
   return reviewed.violation ? kGateFailed : kDone;
 }
 
@@ -270,7 +257,7 @@ void add_review(Commands& commands) {
       ->check(CLI::Range(1, 20).description(""))
       ->capture_default_str();
   command.options().add_flag("--json", options->json, "Same as --format json");
-  command.writes("--launch-out", options->launch_out, "Write the changed launch to this file");
+  command.writes("--launch-out", options->launch_out, "Write the launch of the fastest layout to this file; its other lines stay");
   command.writes("--measurements-out", options->measurements_out,
                  "Write the measured run as a data set for meshwright backtest");
   add_output_options(command, options->output);

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "interop/write_launch/launch_changes.h"
 #include "interop/write_launch/launch_target.h"
 #include "sim/base/error.h"
 #include "sim/record/reader.h"
@@ -30,6 +31,16 @@ planner::SearchTarget search_target(const std::string& name, const Scenario& sce
   return {name, [name, asked](const Layout& layout) {
             return interop::refusal_for(name, {*asked, layout});
           }};
+}
+
+planner::SearchTarget search_target(const interop::LaunchRecord& launch, const Scenario& scenario) {
+  planner::SearchTarget target = search_target(interop::words_of_layout(launch), scenario);
+  if (!target.refusal || interop::has_place_for_ranks(launch)) return target;
+  target.refusal = [of_launcher = target.refusal](const Layout& layout) -> std::string {
+    const bool ranks = layout.tensor_parallel_size > 1 || layout.context_parallel_size > 1;
+    return ranks ? "its launch has no place for tensor or context ranks" : of_launcher(layout);
+  };
+  return target;
 }
 
 }  // namespace meshwright::app

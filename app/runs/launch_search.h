@@ -8,8 +8,9 @@
 #include "sim/step/scenario.h"
 
 namespace meshwright::interop {
+struct LaunchRecord;
 struct LaunchTarget;
-}
+}  // namespace meshwright::interop
 
 namespace meshwright::app {
 
@@ -18,5 +19,7 @@ const interop::LaunchTarget& require_launch_target(const std::string& name);
 
 // Returns the conditions that a launcher sets for a search. An unknown launcher sets none.
 planner::SearchTarget search_target(const std::string& name, const Scenario& scenario);
+// The same of a launch that is there, which may have no place for some of it.
+planner::SearchTarget search_target(const interop::LaunchRecord& launch, const Scenario& scenario);
 
 }  // namespace meshwright::app

@@ -227,12 +227,11 @@ interop::TrainingLog read_log_of(const LaunchedRunOptions& options, const std::s
                   interop::software_whose_logs_are_read()));
 }
 
-interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,
-                                     const std::optional<interop::TrainingLog>& log,
-                                     const std::optional<Model>& named, reports::Origin& origin) {
-  interop::LaunchHints hints;
+void read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,
+                    const std::optional<Model>& named, LaunchedRun& run, reports::Origin& origin) {
+  interop::LaunchHints& hints = run.hints;
   hints.variables = variables_of(options.variables);
-  if (log) hints.vocab_size = log->vocab_size;
+  if (run.log) hints.vocab_size = run.log->vocab_size;
   if (options.vocab_size > 0) hints.vocab_size = options.vocab_size;
   if (options.seq_length > 0) hints.seq_length = options.seq_length;
   if (!options.arguments.empty()) hints.arguments = split_words(options.arguments);
@@ -242,16 +241,18 @@ interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const st
       const fs::path beside = fs::path(options.from).parent_path() / name;
       std::error_code none;
       if (!fs::is_regular_file(beside, none)) return std::nullopt;
-      return read_named_text("launch's file", beside.string(), origin);
+      return run.files.named[name] = read_named_text("launch's file", beside.string(), origin);
     };
-    return interop::read_launch(read_named_text("launch", options.from, origin), options.from,
-                                hints, read);
+    run.files.file = options.from;
+    run.files.text = read_named_text("launch", options.from, origin);
+    run.launch = interop::read_launch(run.files.text, options.from, hints, read);
+    return;
   }
   if (log_text.empty() || !interop::log_says_launch(log_text)) {
     throw InputError("--from", "", "is required: the log does not contain the launch",
                      "give the script, command line or configuration that started the run");
   }
-  return interop::read_launch(log_text, options.log, hints);
+  run.launch = interop::read_launch(log_text, options.log, hints);
 }
 
 // The model that the launch itself says.
@@ -289,6 +290,17 @@ Layout launched_layout(const interop::LaunchRecord& launch, const Framework& fra
   return planner::with_default_overlaps(stated, framework.limits);
 }
 
+void settle_launch(LaunchedRun& run, const std::string& file) {
+  const Cluster& cluster = run.scenario.cluster;
+  run.scenario.job = job_of(run.launch, cluster.framework);
+  run.layout = launched_layout(run.launch, cluster.framework, cluster.num_gpus(), file);
+  if (!run.launch.says_layout("moe_token_dispatcher_type")) {
+    run.layout = with_proven_dispatcher(run.layout, cluster);
+  }
+  set_chunks(run);
+  set_global_batch(run);
+}
+
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
   LaunchedRun run;
   std::string log_text;
@@ -302,7 +314,7 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   std::optional<Model> named;
   reports::Origin of_model;  // listed behind the launch
   if (!options.model.empty()) named = load_model(options.model, &of_model);
-  run.launch = read_launch_of(options, log_text, run.log, named, origin);
+  read_launch_of(options, log_text, named, run, origin);
   origin.inputs.insert(origin.inputs.end(), of_model.inputs.begin(), of_model.inputs.end());
   const std::string& from = options.from.empty() ? options.log : options.from;
   run.scenario.model = named ? *named : model_of(run.launch, from, origin);
@@ -310,16 +322,8 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
       options.cluster, options.framework.empty() ? run.launch.framework : options.framework,
       &origin);
   const Cluster& cluster = asked.cluster;
-  run.scenario.job = job_of(run.launch, cluster.framework);
-  const int gpus = gpus_of(options, run.launch, run.log, cluster);
-  run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
-  run.scenario.cluster = scaled_to(cluster, gpus);
-  const auto& said = run.launch.layout_fields;
-  if (std::find(said.begin(), said.end(), "moe_token_dispatcher_type") == said.end()) {
-    run.layout = with_proven_dispatcher(run.layout, run.scenario.cluster);
-  }
-  set_chunks(run);
-  set_global_batch(run);
+  run.scenario.cluster = scaled_to(cluster, gpus_of(options, run.launch, run.log, cluster));
+  settle_launch(run, from);
   assume_default_sizes(run);
   run.notes = notes_of(note_of(asked, run.scenario.job), run.scenario, &run.layout);
   run.memory_is_reserved = cluster.framework.memory.reports_reserved;

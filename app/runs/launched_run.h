@@ -10,6 +10,7 @@
 
 #include "interop/logs/training_log.h"
 #include "interop/read_launch/launch_record.h"
+#include "interop/write_launch/launch_changes.h"
 #include "planner/questions/review.h"
 #include "reports/records/origin.h"
 #include "sim/step/scenario.h"
@@ -26,6 +27,8 @@ struct LaunchedRunOptions {
 
 struct LaunchedRun {
   interop::LaunchRecord launch;
+  interop::LaunchFiles files{};  // empty: the launch is a log's
+  interop::LaunchHints hints{};  // with which it was read
   Scenario scenario;  // on as many devices as were used
   Layout layout;
   std::optional<interop::TrainingLog> log;
@@ -42,6 +45,9 @@ struct LaunchedRun {
 // named in errors.
 Layout launched_layout(const interop::LaunchRecord& launch, const Framework& framework, int gpus,
                        const std::string& file);
+
+// Fills job and layout from the launch and what it leaves open, for the cluster's devices.
+void settle_launch(LaunchedRun& run, const std::string& file);
 
 // Reads the files; fingerprints go into `origin`. Throws InputError.
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin);

@@ -155,7 +155,7 @@ void read_environment(const ShellScript& script, const ShellCommand& command,
 
 void read_start(const ShellCommand& command, const ShellScript& script, const std::string& file,
                 LaunchRecord& record) {
-  for (const MarkedText& word : command.words) record.command.push_back(word.text());
+  record.command = command;
   read_launcher(command, script, file, record);
   read_environment(script, command, file, record);
 }

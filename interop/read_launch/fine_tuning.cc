@@ -180,6 +180,13 @@ const FineTunerDefaults& fine_tuner_defaults(FineTuner tuner) {
 
 std::string default_of(const FineTunerDefaults& d) { return std::string(d.name) + "'s default"; }
 
+FineTuner fine_tuner_of_target(std::string_view target) {
+  for (const FineTunerDefaults& each : kDefaults) {
+    if (each.target == target && each.tuner != FineTuner::trainer) return each.tuner;
+  }
+  return FineTuner::trainer;
+}
+
 void refuse_reinforcement(LaunchReading& r) {
   const auto refuse = [](const Value& value) {
     fail_at(value,

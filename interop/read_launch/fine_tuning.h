@@ -35,6 +35,8 @@ struct FineTunerDefaults {
 };
 const FineTunerDefaults& fine_tuner_defaults(FineTuner tuner);
 std::string default_of(const FineTunerDefaults& defaults);  // "TRL's default"
+// By LaunchRecord::target; of the others the Trainer.
+FineTuner fine_tuner_of_target(std::string_view target);
 // Recognises the program by the keys of a document; nothing: it is none of these.
 std::optional<FineTuner> fine_tuner_of(const LaunchText& text);
 
@@ -45,6 +47,8 @@ struct FineTuningInputs {
   std::string file;  // that the keys stand in
 };
 
+// A key in the Trainer's spelling, without dashes.
+std::string trainer_key(std::string_view key);
 // Keys in the Trainer's spelling; values that say "none" are left out.
 Values in_trainer_words(const Values& values, FineTuner tuner);
 void refuse_reinforcement(LaunchReading& reading);

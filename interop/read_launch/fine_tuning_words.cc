@@ -44,6 +44,8 @@ constexpr std::array kTrainerWords{
     TrainerWord{"deepspeed", "deepspeed_config deepspeed_config_file"},
     TrainerWord{"torch_compile", "compile"}};
 
+}  // namespace
+
 std::string trainer_key(std::string_view key) {
   std::string plain(key.substr(std::min(key.find_first_not_of('-'), key.size())));
   std::replace(plain.begin(), plain.end(), '-', '_');
@@ -54,6 +56,8 @@ std::string trainer_key(std::string_view key) {
   }
   return plain;
 }
+
+namespace {
 
 bool means_none(const Value& value) {
   if (value.words.size() > 1 || !value.unknown.empty()) return false;

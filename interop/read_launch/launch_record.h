@@ -11,6 +11,7 @@
 
 #include "interop/read_launch/option_effect.h"
 #include "interop/read_launch/place.h"
+#include "interop/shell/shell_script.h"
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
@@ -74,7 +75,7 @@ struct LaunchRecord {
   std::vector<NotUnderstood> not_understood;
   std::vector<std::string> harmless;  // options that were not read and change no cost
   std::vector<EnvironmentNote> environment;
-  std::vector<std::string> command;              // the words of the launch line, variables put in
+  ShellCommand command;                          // the launch line, variables put in
   std::map<std::string, std::string> variables;  // of few names that change how a run works
 };
 

@@ -126,6 +126,7 @@ void read_megatron_sharding(LaunchReading& r, Layout& l) {
   }
   if (r.is_on("use_torch_fsdp2")) {
     l.fsdp_unit = FsdpUnit::block;
+    r.note("fsdp_unit", "block", *r.find("use_torch_fsdp2"));
     const Value* reshard = r.find("torch_fsdp2_reshard_after_forward");
     l.zero_stage = reshard == nullptr || flag_of(*reshard) ? 3 : 2;
     r.note("zero_stage", std::to_string(l.zero_stage), *r.find("use_torch_fsdp2"));

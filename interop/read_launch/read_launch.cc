@@ -86,9 +86,8 @@ std::optional<LaunchRecord> read_configuration_of_script(const LaunchText& text,
       add_options_to_document(*named.command, script, text.file, inner);
     }
     record = format->read(inner, hints, read);
-    read_launcher(*named.command, script, text.file, *record);
+    read_start(*named.command, script, text.file, *record);
     list_unknown_words(*named.command, script, text.file, *record);
-    read_environment(script, *named.command, text.file, *record);
     if (!format->takes_options) {
       list_options_of_command(*named.command, script, text.file, *record);
     }

@@ -5,6 +5,7 @@
 // Names are those of the frameworks' sources at the commit in `names_of`; nothing here was run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,11 @@ std::string megatron_model_refusal(const Training& training);
 std::string megatron_layout_refusal(const Training& training);
 std::vector<LaunchSetting> megatron_layout_settings(const Training& training);
 LaunchFile megatron_lm(const Training& training);
+// Hardware queues that a layout needs there (CUDA_DEVICE_MAX_CONNECTIONS, before Blackwell): one
+// keeps a collective in front of the GEMM it overlaps with; FSDP, and tokens that travel beside
+// compute, need several.
+enum class QueueNeed : std::uint8_t { any, one, several };
+QueueNeed megatron_queues(const Layout& layout);
 
 std::string megatron_bridge_layout_refusal(const Training& training);
 std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& training);

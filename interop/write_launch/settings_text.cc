@@ -55,6 +55,12 @@ bool is_yaml_word(const std::string& value) {
 
 }  // namespace
 
+std::string document_word(LaunchTextKind kind, const std::string& value) {
+  const bool yaml = kind == LaunchTextKind::yaml;
+  if (is_plain_word(value) || (yaml && is_yaml_word(value))) return value;
+  return yaml ? "'" + value + "'" : "\"" + value + "\"";
+}
+
 std::string yaml_text(std::vector<LaunchSetting> settings) {
   gather(settings, first_part);
   std::string text;
@@ -72,9 +78,8 @@ std::string yaml_text(std::vector<LaunchSetting> settings) {
       text += fmt::format("{}{}:\n", std::string(2 * i, ' '), path[i]);
     }
     open = path;
-    const bool bare = is_plain_word(setting.value) || is_yaml_word(setting.value);
     text += fmt::format("{}{}: {}\n", std::string(2 * path.size(), ' '), rest,
-                        bare ? setting.value : "'" + setting.value + "'");
+                        document_word(LaunchTextKind::yaml, setting.value));
   }
   return text;
 }
@@ -89,8 +94,7 @@ std::string toml_text(std::vector<LaunchSetting> settings) {
       section = mine;
     }
     const std::string name = setting.name.substr(section.empty() ? 0 : section.size() + 1);
-    text += fmt::format("{} = {}\n", name,
-                        is_plain_word(setting.value) ? setting.value : "\"" + setting.value + "\"");
+    text += fmt::format("{} = {}\n", name, document_word(LaunchTextKind::toml, setting.value));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "interop/read_launch/launch_text.h"
 #include "interop/write_launch/launch.h"
 
 namespace meshwright::interop {
@@ -33,5 +34,7 @@ class SettingsList {
 // would read them as something else.
 std::string yaml_text(std::vector<LaunchSetting> settings);
 std::string toml_text(std::vector<LaunchSetting> settings);
+// One value as these formats write it.
+std::string document_word(LaunchTextKind kind, const std::string& value);
 
 }  // namespace meshwright::interop

@@ -295,6 +295,12 @@ std::vector<LaunchSetting> megatron_layout_settings(const Training& t) {
   return settings;
 }
 
+QueueNeed megatron_queues(const Layout& l) {
+  if (l.zero_stage > 1 || l.overlap_moe_expert_parallel_comm) return QueueNeed::several;
+  const bool one = l.tensor_parallel_size > 1 || l.context_parallel_size > 1;
+  return one ? QueueNeed::one : QueueNeed::any;
+}
+
 LaunchFile megatron_lm(const Training& t) {
   LaunchFile launch{.target = "Megatron-LM",
                     .names_of = "commit d98e8a6 of 2026-08-22",
@@ -316,12 +322,7 @@ LaunchFile megatron_lm(const Training& t) {
       "DATA_ARGS.\nset -eu\n",
       short_name(t.layout), t.layout.tensor_parallel_size, t.layout.context_parallel_size,
       t.layout.pipeline_parallel_size, t.layout.data_parallel_size);
-  // One hardware queue keeps a collective in front of the GEMM it overlaps with; FSDP, and tokens
-  // that travel beside compute, need several.
-  const bool one_queue =
-      (t.layout.tensor_parallel_size > 1 || t.layout.context_parallel_size > 1) &&
-      t.layout.zero_stage < 2 && !t.layout.overlap_moe_expert_parallel_comm;
-  if (one_queue) {
+  if (megatron_queues(t.layout) == QueueNeed::one) {
     text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
     launch.notes.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS=1 is for GPUs before Blackwell.");
   }

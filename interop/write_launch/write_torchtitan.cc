@@ -117,6 +117,9 @@ std::string torchtitan_layout_refusal(const Training& t) {
   if ((l.tensor_parallel_size > 1) != l.sequence_parallel) {
     return "its tensor parallelism is always sequence-parallel";
   }
+  if (l.tp_comm_overlap && t.scenario.job.kernel_fusion != KernelFusion::compiled) {
+    return "its async tensor parallelism needs the compiler (compile.enable)";
+  }
   if (std::string why = pipeline_refusal(l); !why.empty()) return why;
   if (l.context_parallel_size > 1 && l.cp_comm_type != ContextParallelAlgorithm::p2p &&
       l.cp_comm_type != ContextParallelAlgorithm::all_gather) {
@@ -152,7 +155,7 @@ std::vector<LaunchSetting> torchtitan_layout_settings(const Training& t) {
         piped ? t.scenario.job.global_batch_size / l.data_parallel_size : l.micro_batch_size);
   s.set("training.global_batch_size", t.scenario.job.global_batch_size);
   add_sizes(s, t);
-  const bool compiled = t.scenario.job.kernel_fusion == KernelFusion::compiled || l.tp_comm_overlap;
+  const bool compiled = t.scenario.job.kernel_fusion == KernelFusion::compiled;
   s.set("compile.enable", compiled);
   // Unsaid, the loss is compiled, too.
   s.set_if(compiled && !t.scenario.job.cross_entropy_loss_fusion, "compile.components",

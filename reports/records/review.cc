@@ -241,7 +241,8 @@ void add_answers(Record<ReviewedRun>& r) {
             "Faster layouts that the launcher cannot say, by why not.",
             [](const R& run) { return Json(run.not_expressible); });
   r.row<&R::changed_launch>(
-      "The launch of the fastest; empty: none is better, or it cannot be said.");
+      "The launch of the fastest, with its other lines unchanged; empty: none is better, or its "
+      "files cannot say it.");
 }
 
 }  // namespace

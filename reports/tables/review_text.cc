@@ -260,10 +260,7 @@ std::string review_text(const ReviewedRun& r, std::size_t width) {
       width);
   text += terms_text(r, width) + wrapped_text(better_text(r), width);
   if (!r.changed_launch.empty()) {
-    text += heading(
-                "launch of the fastest layout (variables are replaced by their values; the "
-                "rest of the script is unchanged)") +
-            r.changed_launch;
+    text += "  --launch-out FILE writes the launch of the first; all else in it stays.\n";
   }
   for (const std::string& note : r.notes) text += wrapped_text("\nnote: " + note + "\n", width);
   return text;

@@ -6,7 +6,6 @@
 #include "interop/read_launch/megatron_bridge.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/write_launch/launch.h"
-#include "interop/write_launch/launch_changes.h"
 #include "interop/write_launch/launch_target.h"
 #include "sim/layout/short_name.h"
 #include "tests/unit/llama_model.h"
@@ -275,26 +274,6 @@ TEST(LaunchRoundTrip, DeepSpeed) {
 TEST(LaunchRoundTrip, AnUnknownTargetIsRefused) {
   EXPECT_EQ(refusal_for("SomeLauncher", llama_on_64().training({})),
             "nothing is written for SomeLauncher");
-}
-
-TEST(LaunchChanges, AreWhatDiffersAndStayInTheCommand) {
-  const std::vector<LaunchSetting> before{{"--tp", "8"}, {"--sp", ""}, {"--mbs", "1"}};
-  const std::vector<LaunchSetting> after{{"--tp", "4"}, {"--mbs", "1"}, {"--vpp", "2"}};
-  const auto changes = launch_changes(before, after);
-  ASSERT_EQ(changes.size(), 3U);
-  const std::vector<std::string> words{"run", "a.py", "--x",   "$Y", "--tp",
-                                       "8",   "--sp", "--mbs", "1"};
-  EXPECT_EQ(command_text(changed_command(words, changes)),
-            "run a.py \\\n    --x $Y \\\n    --tp 4 \\\n    --mbs 1 \\\n    --vpp 2\n");
-}
-
-TEST(LaunchChanges, OfOverridesStayOverrides) {
-  const auto changes = launch_changes({{"model.tp", "8"}, {"model.sp", "true"}},
-                                      {{"model.tp", "4"}, {"model.vpp", "2"}});
-  const std::vector<std::string> words{"run.py",     "--recipe",      "r",
-                                       "model.tp=8", "model.sp=true", "x.y=1"};
-  EXPECT_EQ(command_text(changed_command(words, changes)),
-            "run.py \\\n    --recipe r model.tp=4 x.y=1 model.vpp=2\n");
 }
 
 }  // namespace
