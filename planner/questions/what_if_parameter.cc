@@ -31,16 +31,6 @@ Seconds smallest_message(const CollectiveCurve& curve) {
   return curve.points.empty() ? seconds(0) : curve.points.front().time;
 }
 
-void scale_bandwidth(Link& link, double factor) {
-  link.bandwidth *= factor;
-  for (CollectiveCurve& curve : link.curves) {
-    const Seconds latency = smallest_message(curve);
-    for (CollectivePoint& point : curve.points) {
-      point.time = latency + (point.time - latency) / factor;
-    }
-  }
-}
-
 void scale_latency(Link& link, double factor) {
   link.base_latency *= factor;
   link.latency *= factor;
@@ -76,14 +66,6 @@ void scale_attention(Device& device, double factor) {
   for (AttentionRate& rate : device.attention) {
     rate.forward_fraction *= factor;
     rate.backward_fraction *= factor;
-  }
-}
-
-void scale_memory_bandwidth(Device& device, double factor) {
-  device.memory_bandwidth *= factor;
-  for (KernelRate& kernel : device.kernels) {
-    kernel.rate *= factor;
-    for (KernelPoint& point : kernel.points) point.rate *= factor;
   }
 }
 
@@ -325,6 +307,19 @@ constexpr auto kTexts = [] {
 }();
 
 }  // namespace
+
+void scale_bandwidth(Link& link, double factor) {
+  link.bandwidth *= factor;
+  for (CollectiveCurve& curve : link.curves) scale_bandwidth(curve.points, factor);
+}
+
+void scale_memory_bandwidth(Device& device, double factor) {
+  device.memory_bandwidth *= factor;
+  for (KernelRate& kernel : device.kernels) {
+    kernel.rate *= factor;
+    for (KernelPoint& point : kernel.points) point.rate *= factor;
+  }
+}
 
 std::span<const WhatIfParameterText> all_parameters() { return kTexts; }
 

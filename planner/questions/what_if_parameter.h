@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/step/scenario.h"
 
@@ -59,5 +60,15 @@ Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario);
 // link that carries it. Infinite where nothing bounds it.
 double largest_factor(WhatIfParameter parameter, const Scenario& scenario);
 Scenario scaled(Scenario scenario, WhatIfParameter parameter, double factor);
+
+// What a faster link or memory changes, for training and serving alike.
+void scale_bandwidth(Link& link, double factor);
+void scale_memory_bandwidth(Device& device, double factor);
+// Points of one curve, by payload.
+template <typename Point>
+void scale_bandwidth(std::vector<Point>& points, double factor) {
+  const Seconds latency = points.empty() ? seconds(0) : points.front().time;
+  for (Point& point : points) point.time = latency + (point.time - latency) / factor;
+}
 
 }  // namespace meshwright::planner

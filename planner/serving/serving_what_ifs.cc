@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "planner/questions/what_if_parameter.h"
 #include "planner/serving/deployment_choices.h"
 #include "sim/serving/weights.h"
 
@@ -125,11 +126,15 @@ std::vector<ChangedQuestion> changes_of(const ServingQuestion& asked,
   changes.push_back({"half the rate", scaled_load(0.5)});
   add_limits(changes, asked.limits);
   changes.push_back({"memory 10 % faster", [](ServingQuestion& q) {
-                       only_device(q.scenario.cluster).memory_bandwidth *= 1.1;
+                       scale_memory_bandwidth(only_device(q.scenario.cluster), 1.1);
                      }});
   changes.push_back({"links 10 % faster", [](ServingQuestion& q) {
-                       q.scenario.cluster.intra_node.bandwidth *= 1.1;
-                       q.scenario.cluster.inter_node.bandwidth *= 1.1;
+                       ServingCluster& cluster = q.scenario.cluster;
+                       scale_bandwidth(cluster.intra_node, 1.1);
+                       scale_bandwidth(cluster.inter_node, 1.1);
+                       for (AllReduceCurve& curve : cluster.inference.all_reduce) {
+                         scale_bandwidth(curve.points, 1.1);
+                       }
                      }});
   return changes;
 }

@@ -11,9 +11,11 @@ namespace {
 void add_step_transfers(Table& table, const char* step, const StepEstimate& estimate) {
   for (const ServingTransfer& one : estimate.transfers) {
     const Transfer& t = one.transfer;
-    table.rows.push_back({std::string(step), std::string(t.name), std::string(name_of(t.group)),
-                          static_cast<double>(t.group_size), std::string(name_of(t.collective)),
-                          std::string(one.algorithm), t.times_per_step, t.payload / kibibytes(1),
+    const bool drafts = one.term == StepTerm::drafts;
+    table.rows.push_back({std::string(drafts ? "draft" : step), std::string(t.name),
+                          std::string(name_of(t.group)), static_cast<double>(t.group_size),
+                          std::string(name_of(t.collective)), std::string(one.algorithm),
+                          t.times_per_step, t.payload / kibibytes(1),
                           t.sent_per_step() / bytes(1e6), std::string(t.formula)});
   }
 }

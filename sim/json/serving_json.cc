@@ -100,6 +100,7 @@ const Record<ServingTransfer>& serving_transfer_record() {
     r.row_at(
         [](auto& t) -> auto& { return t.transfer.collective; }, "collective", kCollectiveNames,
         "Which collective.");
+    r.row<&T::term>(kStepTermNames, "The term of the step that has its seconds.");
     r.derived<std::string>("algorithm", kind::text(), "How it runs; empty: point to point.",
                            [=](const T& t) { return text_of(t.algorithm); });
     r.row_at(

@@ -12,14 +12,10 @@
 #include "sim/kernel_time/host.h"
 #include "sim/serving/pooled_rates.h"
 #include "sim/serving/weights.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
-
-// DeepEP dispatches in fp8 with an fp32 scale for 128 numbers, and combines in 16 bits
-// (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu).
-constexpr double kDispatchedNumber = 1.0 + 4.0 / 128;
-constexpr double kCombinedNumber = 2.0;
 
 // The rows' first that fits best: the same engine before another, the same format before another.
 template <typename Rate, typename Distance>
@@ -89,15 +85,13 @@ const AllReduceCurve* measured_curve(int ranks, const Engine& engine,
   });
 }
 
-// `sent`: numbers that leave a rank.
-ExchangeCost dispatch_cost(const DispatchRate& rate, double sent, const ServingCluster& cluster) {
-  const BytesPerSecond link = cluster.intra_node.bandwidth;
-  const auto one = [&](Seconds latency, double width, double fraction) {
-    return Cost{latency + bytes(sent * width) / (link * fraction), rate.relative_spread,
-                rate.provenance};
-  };
-  return {one(rate.dispatch_latency, kDispatchedNumber, rate.dispatch_fraction),
-          one(rate.combine_latency, kCombinedNumber, rate.combine_fraction)};
+// Tensor ranks and neighbours of a pipeline sit beside the replica's others; those of an exchange
+// are all there are.
+Placement placement_of(const Transfer& transfer, const ReplicaLayout& layout,
+                       const ServingCluster& cluster) {
+  const bool of_layout = transfer.group == Group::tensor || transfer.group == Group::pipeline;
+  return of_layout ? place(transfer.group, dense_layout(layout), cluster)
+                   : placed_ranks(transfer.group_size, cluster);
 }
 
 }  // namespace
@@ -265,40 +259,42 @@ ExpertExchange used_exchange(const ReplicaOptions& options, const ServingCluster
   return has ? options.exchange : ExpertExchange::all_gather_reduce_scatter;
 }
 
-double remote_ranks(double ranks, double topk) {
-  return (ranks - 1.0) * (1.0 - std::pow(1.0 - 1.0 / ranks, topk));
+double ranks_of_token(double ranks, double topk) {
+  return ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, topk));
 }
 
-ExchangeCost exchange_cost(ExpertExchange exchange, double tokens, const Model& model, int ranks,
-                           const Engine& engine, const ServingCluster& cluster) {
-  if (ranks <= 1 || !model.moe) return {};
-  const Placement placement = placed_ranks(ranks, cluster);
-  const double h = model.hidden_size, topk = model.moe->moe_router_topk;
-  switch (exchange) {
-    case ExpertExchange::deepep_low_latency:
-      return dispatch_cost(dispatch_rate(cluster.inference, placement.num_nodes), tokens * topk * h,
-                           cluster);
-    case ExpertExchange::nvlink_all_to_all:
-      return dispatch_cost(cluster.inference.nvlink_all_to_all.value_or(DispatchRate{}),
-                           tokens * remote_ranks(ranks, topk) * h, cluster);
-    case ExpertExchange::deepep_high_throughput: {
-      // One copy for each rank that has one of a token's experts, at most topk.
-      const double copies = std::min(topk, static_cast<double>(ranks));
-      const Bytes payload = bytes(tokens * copies * h);
-      return {
-          collective_cost(Collective::all_to_all, payload * kDispatchedNumber, placement, cluster),
-          collective_cost(Collective::all_to_all, payload * kCombinedNumber, placement, cluster)};
-    }
-    case ExpertExchange::all_reduce: {
-      return {{}, all_reduce_cost(bytes(tokens * h * 2.0), ranks, engine, cluster)};
-    }
-    case ExpertExchange::automatic:
-    case ExpertExchange::all_gather_reduce_scatter:
-      break;
+Cost transfer_cost(const Transfer& t, const ReplicaOptions& options, const Engine& engine,
+                   const ServingCluster& cluster) {
+  if (t.collective == Collective::all_reduce) {
+    return all_reduce_cost(t.payload, t.group_size, engine, cluster);
   }
-  const Bytes all = bytes(tokens * ranks * h * 2.0);
-  return {collective_cost(Collective::all_gather, all, placement, cluster),
-          collective_cost(Collective::reduce_scatter, all, placement, cluster)};
+  const Placement placement = placement_of(t, options.layout, cluster);
+  const auto kernel = [&](const DispatchRate& rate, Bytes moved) {
+    const bool back = t.name == transfer_names::kTokenCombine;
+    const BytesPerSecond reached =
+        cluster.intra_node.bandwidth * (back ? rate.combine_fraction : rate.dispatch_fraction);
+    return Cost{(back ? rate.combine_latency : rate.dispatch_latency) + moved / reached,
+                rate.relative_spread, rate.provenance};
+  };
+  if (t.group == Group::expert) {
+    const ExpertExchange exchange = used_exchange(options, cluster);
+    if (exchange == ExpertExchange::deepep_low_latency) {
+      return kernel(dispatch_rate(cluster.inference, placement.num_nodes), t.payload);
+    }
+    if (exchange == ExpertExchange::nvlink_all_to_all) {
+      return kernel(*cluster.inference.nvlink_all_to_all, t.sent());
+    }
+  }
+  return collective_cost(t.collective, t.payload, placement, cluster);
+}
+
+std::string_view transfer_algorithm(const Transfer& t, const ReplicaLayout& layout,
+                                    const Engine& engine, const ServingCluster& cluster) {
+  if (t.collective == Collective::send_recv) return "";
+  if (t.collective == Collective::all_reduce) {
+    return all_reduce_algorithm(t.payload, t.group_size, engine, cluster);
+  }
+  return collective_algorithm(t.collective, t.payload, placement_of(t, layout, cluster), cluster);
 }
 
 }  // namespace meshwright

@@ -9,6 +9,7 @@
 #include "sim/hardware/inference_rates.h"
 #include "sim/kernel_time/compute.h"
 #include "sim/serving/engine.h"
+#include "sim/volume/volume.h"
 
 namespace meshwright {
 
@@ -72,19 +73,19 @@ Cost all_reduce_cost(Bytes payload, int ranks, const Engine& engine, const Servi
 // faster one, with shares of the link that are fitted over all chips with NVLink.
 Seconds shot_all_reduce_time(Bytes payload, int ranks, const Link& link);
 
-// Dispatch and combine of one layer with experts: `tokens` of each of `ranks` ranks, topk copies.
-// Low latency: latency + bytes / (share * link), dispatched in fp8 with fp32 scales for 128
-// numbers, combined in 16 bits. High throughput: all-to-alls of NCCL's model.
-struct ExchangeCost {
-  Cost dispatch{}, combine{};
-};
 // What an exchange is on this cluster: nvlink_all_to_all needs whole experts, ranks in one NVLink
 // domain, and a device whose rate is known. Else ranks gather.
 ExpertExchange used_exchange(const ReplicaOptions& options, const ServingCluster& cluster);
-// Ranks on which one of a token's k experts lies, its own left out: n (1 - (1 - 1 / n)^k) (n - 1) /
-// n.
-double remote_ranks(double ranks, double topk);
-ExchangeCost exchange_cost(ExpertExchange exchange, double tokens, const Model& model, int ranks,
-                           const Engine& engine, const ServingCluster& cluster);
+// Ranks of n on which one of a token's k experts lies, its own among them: n (1 - (1 - 1 / n)^k).
+double ranks_of_token(double ranks, double topk);
+
+// One call of a step's ledger. All-reduces as above. Tokens on their way to experts: DeepEP's low
+// latency and NVLink's kernels take latency + bytes / (share * link); DeepEP's low latency sends
+// the copies of a rank's own experts, too. All else by NCCL's model (sim/collective).
+Cost transfer_cost(const Transfer& transfer, const ReplicaOptions& options, const Engine& engine,
+                   const ServingCluster& cluster);
+// How it runs: one-shot, two-shot, ring ...; empty: point to point.
+std::string_view transfer_algorithm(const Transfer& transfer, const ReplicaLayout& layout,
+                                    const Engine& engine, const ServingCluster& cluster);
 
 }  // namespace meshwright

@@ -7,6 +7,7 @@
 #include "sim/kernel_time/gemm_model.h"
 #include "sim/kernel_time/host.h"
 #include "sim/serving/row_costs.h"
+#include "sim/serving/step_volume.h"
 
 namespace meshwright {
 namespace {
@@ -124,7 +125,8 @@ void set_remainders(ReplicaCost& cost, const std::vector<ServedRemainder>& remai
 
 void set_host_cost(ReplicaCost& cost, const Model& model, const ReplicaOptions& options,
                    const ServingCluster& cluster, const Engine& engine) {
-  const double layers = model.num_layers, expert_layers = kind_counts(model)[1];
+  const double layers = model.num_layers,
+               expert_layers = kind_counts(model, {0, model.num_layers})[1];
   cost.host_step =
       engine.host.step + engine.host.layer * layers + engine.host.expert_layer * expert_layers;
   cost.host_sequence = engine.host.sequence;

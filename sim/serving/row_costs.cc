@@ -9,6 +9,7 @@
 #include "sim/operators/builders.h"
 #include "sim/serving/experts_touched.h"
 #include "sim/serving/operator_time.h"
+#include "sim/serving/step_volume.h"
 #include "sim/serving/weights.h"
 
 namespace meshwright {
@@ -139,15 +140,21 @@ struct RowCompiler {
     return {expert_time(work, rate, device()), rate.relative_spread, rate.provenance};
   }
 
-  [[nodiscard]] Cost all_reduce(double rows) const {
-    return all_reduce_cost(activation(rows), tp, engine, cluster);
-  }
-
-  [[nodiscard]] Cost exchange(double rows) const {
-    if (dp == 1) return {};
-    const ExchangeCost both =
-        exchange_cost(used_exchange(options, cluster), rows / tp, model, tp * dp, engine, cluster);
-    return both.dispatch + both.combine;
+  // The pass's transfers, each in the term that `term` gives. Calls that follow each other are
+  // often alike.
+  template <typename Term>
+  void add_transfers(const PassPart& pass, Term term) const {
+    Transfer before;
+    Cost call;
+    for (const ServingTransfer& one : pass_transfers(model, cluster, options, pass)) {
+      const Transfer& t = one.transfer;
+      const bool alike = t.group == before.group && t.collective == before.collective &&
+                         t.payload == before.payload;
+      if (!alike) call = transfer_cost(t, options, engine, cluster);
+      before = t;
+      Cost& sum = term(one.term);
+      sum = sum + times(call, t.times_per_step);
+    }
   }
 
   [[nodiscard]] Cost head(std::int64_t rows) const {
@@ -161,30 +168,7 @@ struct RowCompiler {
     if (timed_host(cluster) == nullptr) {
       sum = sum + kernel_cost(kernel::kSoftmax, bytes(logits * kSamplingBytes), device());
     }
-    if (tp > 1) {
-      sum = sum + collective_cost(Collective::all_gather, bytes(logits * served_bytes(device())),
-                                  place(Group::tensor, layout, cluster), cluster);
-    }
     return sum;
-  }
-
-  // Queries of all heads of a context group are gathered, and partial outputs with the logarithms
-  // of their sums are reduced (vLLM v1/attention/backends/mla).
-  [[nodiscard]] Cost context_exchange(double rows) const {
-    const int dcp = options.layout.decode_context_parallel_size;
-    if (dcp == 1) return {};
-    const double heads = static_cast<double>(model.num_attention_heads) / tp * dcp;
-    const double query =
-        model.mla ? model.mla->kv_lora_rank + model.mla->qk_pos_emb_head_dim : model.kv_channels;
-    const double output = model.mla ? model.mla->kv_lora_rank : model.kv_channels;
-    const double number = served_bytes(device());
-    Layout ranks;
-    ranks.tensor_parallel_size = dcp;
-    const Placement placement = place(Group::tensor, ranks, cluster);
-    return collective_cost(Collective::all_gather, bytes(rows * heads * query * number), placement,
-                           cluster) +
-           collective_cost(Collective::reduce_scatter,
-                           bytes(rows * heads * (output * number + 4.0)), placement, cluster);
   }
 
   // On cores, where neither is hidden behind other work: the rows of the embedding, and, between
@@ -204,45 +188,45 @@ struct RowCompiler {
     if (layers[0] > 0) add_layer(sum, dense, rows, layers[0]);
     if (layers[1] > 0) add_layer(sum, expert, rows, layers[1]);
     sum.experts = times(experts(exact), layers[1]);
-    const double blocks = model.parallel_attention_mlp ? 1.0 : 2.0;
-    // Behind experts tokens come back by the exchange, if there is one.
-    const double calls = blocks * (layers[0] + layers[1]) - (dp > 1 ? layers[1] : 0.0) + 1.0;
-    sum.all_reduce = times(all_reduce(exact), calls);
     if (on_cores() && tp > 1) {
       // Ranks of cores wait for the slowest of them at each all-reduce, as in training.
       const Cost computed = sum.linears + sum.small_kernels + sum.experts;
-      sum.all_reduce = sum.all_reduce + times(computed, wait_for_slowest(tp, device()));
+      sum.all_reduce = times(computed, wait_for_slowest(tp, device()));
     }
-    sum.exchange = times(exchange(exact), layers[1]);
     sum.head = head(rows);
-    sum.context_exchange = times(context_exchange(exact), layers[0] + layers[1]);
-    if (layout.pipeline_parallel_size > 1) {
-      sum.send = collective_cost(Collective::send_recv, activation(exact),
-                                 place(Group::pipeline, layout, cluster), cluster);
-    }
-    if (model.mtp_num_layers > 0 && options.num_speculative_tokens > 0) {
+    const PassPart draft = draft_pass(model, options, exact);
+    if (draft.rows > 0) {
       RowCosts one;
-      const LayerKind last = layer_kind(model, model.num_layers - 1);
-      add_layer(one, {.mixture_of_experts = last.mixture_of_experts}, rows, 1.0);
+      add_layer(one, {.mixture_of_experts = draft.layers[1] > 0}, rows, 1.0);
       const std::int64_t h = model.hidden_size;
       sum.draft = one.linears + one.small_kernels +
                   linear_cost({1, rows, h, 2 * h}, WeightScheme{}, device()) +
-                  (last.mixture_of_experts ? experts(exact) : Cost{}) +
-                  times(all_reduce(exact), 2.0) + sum.head;
+                  times(experts(exact), draft.layers[1]) + sum.head;
+      add_transfers(draft, [&](StepTerm) -> Cost& { return sum.draft; });
     }
+    // One message: step_time() has as many as there are borders.
+    const double sends = layout.pipeline_parallel_size > 1 ? 1.0 : 0.0;
+    add_transfers(
+        {.rows = exact, .decodes = exact, .sampled = exact, .layers = layers, .sends = sends},
+        [&](StepTerm term) -> Cost& {
+          switch (term) {
+            case StepTerm::exchange:
+              return sum.exchange;
+            case StepTerm::context_exchange:
+              return sum.context_exchange;
+            case StepTerm::head:
+              return sum.head;
+            case StepTerm::pipeline:
+              return sum.send;
+            default:
+              return sum.all_reduce;
+          }
+        });
     return sum;
   }
 };
 
 }  // namespace
-
-KindCounts kind_counts(const Model& model) {
-  KindCounts count{};
-  for (int i = 0; i < model.num_layers; ++i) {
-    count[layer_kind(model, i).mixture_of_experts ? 1 : 0] += 1;
-  }
-  return count;
-}
 
 const HostStepRate* timed_host(const ServingCluster& cluster) {
   const auto& host = cluster.inference.host_step;
@@ -256,7 +240,7 @@ RowCostTable row_costs(const Model& model, const ServingCluster& cluster, const 
   compiler.tp = options.layout.tensor_parallel_size;
   compiler.dp = options.layout.data_parallel_size;
   if (compiler.on_cores()) compiler.numerics.precision = Precision::fp32;
-  const KindCounts layers = kind_counts(model);
+  const KindCounts layers = kind_counts(model, {0, model.num_layers});
   RowCostTable costs{};
   for (int point = 0; point < RowTable::kPoints; ++point) {
     costs[static_cast<std::size_t>(point)] = compiler.at(RowTable::rows_of(point), layers);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one pass over a replica's layers costs at each number of rows, term by term: its operators
-// with the rates of the device.
+// with the rates of the device, and the transfers of its ledger (step_volume.h).
 #pragma once
 
 #include <array>
@@ -19,10 +19,6 @@ using RowCostTable = std::array<RowCosts, RowTable::kPoints>;
 // Options as in replica_cost.
 RowCostTable row_costs(const Model& model, const ServingCluster& cluster, const Engine& engine,
                        const ReplicaOptions& options);
-
-// Layers of a model: dense ones, and those with experts.
-using KindCounts = std::array<double, 2>;
-KindCounts kind_counts(const Model& model);
 
 // Of the trial's engine on cores, whose host a calibration has timed; otherwise null.
 const HostStepRate* timed_host(const ServingCluster& cluster);

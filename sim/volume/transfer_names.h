@@ -125,6 +125,8 @@ inline constexpr std::string_view kSharedGroupsReduceScatter =
     "query-key-value gradient reduce-scatter of shared groups";
 
 // Of inference, where every tensor rank has all tokens.
+inline constexpr std::string_view kTokenDispatch = "token dispatch";
+inline constexpr std::string_view kTokenCombine = "token combine";
 inline constexpr std::string_view kExpertOutputAllReduce = "expert output all-reduce";
 inline constexpr std::string_view kLogitsAllGather = "logits all-gather";
 inline constexpr std::string_view kEmbeddingReduceScatter = "embedding reduce-scatter";

@@ -14,9 +14,11 @@ namespace meshwright::calibrate {
 
 class StepAccount {
  public:
-  // The ledger has activations of two bytes; these have those of `precision`.
+  // The ledger has the format that the device serves in; a trial may run `precision` instead.
   StepAccount(const ServingScenario& scenario, Precision precision, int stage)
-      : scenario_(scenario), width_(bytes_per_element(precision) / 2.0), stage_(stage) {}
+      : scenario_(scenario),
+        width_(bytes_per_element(precision) / served_bytes(only_device(scenario.cluster))),
+        stage_(stage) {}
 
   // Adds the pass that the recorder finished last. Returns whether each call is the ledger's.
   bool add(const EngineStep& pass, const Recorder& recorder);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "planner/questions/what_if_parameter.h"
 #include "planner/serving/deployment_choices.h"
 #include "tests/unit/sim/serving/shipped.h"
 
@@ -255,6 +256,31 @@ TEST(ServingPlan, ShowsPoolsOnTheParetoFront) {
               plan.front[i - 1].tokens_per_second_per_user);
     EXPECT_GT(plan.front[i].tokens_per_second_per_gpu, plan.front[i - 1].tokens_per_second_per_gpu);
   }
+}
+
+// The smallest message's 5 us are latency; the 10 us beyond it are bytes, 8 us at 1.25 times the
+// rate.
+TEST(ScaleBandwidth, MovesAMeasuredCurve) {
+  std::vector<AllReducePoint> points{{kibibytes(1), microseconds(5)},
+                                     {mebibytes(1), microseconds(15)}};
+  scale_bandwidth(points, 1.25);
+  EXPECT_NEAR(points[0].time / microseconds(1), 5.0, 1e-12);
+  EXPECT_NEAR(points[1].time / microseconds(1), 13.0, 1e-12);
+}
+
+// All-reduces of 8 H100 under vLLM have a measured curve.
+TEST(ServingWhatIfs, OfFasterLinksMoveAMeasuredAllReduce) {
+  ServingQuestion q = llama_question(2);
+  q.gpus = 8;
+  q.space.tensor = {8};
+  q.space.pipeline = {1};
+  const std::vector<ServingWhatIf> answers = serving_what_ifs(q, serving_plan(q));
+  const auto links = std::find_if(answers.begin(), answers.end(), [](const ServingWhatIf& one) {
+    return one.name == "links 10 % faster";
+  });
+  ASSERT_NE(links, answers.end());
+  ASSERT_TRUE(links->tpot && answers.front().tpot);
+  EXPECT_LT(*links->tpot / *answers.front().tpot, 0.999);
 }
 
 // 8 key-value heads on 16 ranks: each head lies on two, or contexts over two.

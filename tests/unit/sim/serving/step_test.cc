@@ -371,6 +371,79 @@ TEST(StepVolume, OfDataRanksIsTheExchange) {
   EXPECT_EQ(transfers[0].transfer.payload.value(), 8.0 * 32 * 7168 * 2);
 }
 
+// Payloads of the ledger, priced one by one, are the step's seconds of each term. A step of 64 rows
+// is a point of the tables, and a CUDA graph's size.
+void expect_seconds_of_the_ledger(Replica r, double sequences) {
+  r.engine.time_factor = 1.0;
+  const EngineStep step = decode_step(sequences, 1000);
+  std::array<Seconds, kNumStepTerms> priced{};
+  for (const ServingTransfer& one : step_volume(r.model, r.cluster, r.engine, r.options, step)) {
+    priced[static_cast<std::size_t>(one.term)] +=
+        transfer_cost(one.transfer, r.options, r.engine, r.cluster).time *
+        one.transfer.times_per_step;
+  }
+  const StepTime time = step_time(r.cost(), step);
+  for (const StepTerm term :
+       {StepTerm::all_reduce, StepTerm::exchange, StepTerm::context_exchange, StepTerm::pipeline}) {
+    EXPECT_NEAR(priced[static_cast<std::size_t>(term)].value(), time[term].value(), 1e-12)
+        << name_of(term);
+  }
+  // Terms with products, too.
+  for (const StepTerm term : {StepTerm::head, StepTerm::drafts}) {
+    EXPECT_LE(priced[static_cast<std::size_t>(term)], time[term]) << name_of(term);
+  }
+}
+
+TEST(StepVolume, HasTheBytesOfTheSeconds) {
+  expect_seconds_of_the_ledger(llama_70b(8), 64);
+  expect_seconds_of_the_ledger(
+      replica("llama-3-70b", "h100-8", "vllm-0.24",
+              {.layout = {.tensor_parallel_size = 4, .pipeline_parallel_size = 2}}),
+      64);
+  for (const ExpertExchange exchange :
+       {ExpertExchange::all_reduce, ExpertExchange::all_gather_reduce_scatter,
+        ExpertExchange::deepep_low_latency, ExpertExchange::deepep_high_throughput,
+        ExpertExchange::nvlink_all_to_all}) {
+    for (const int drafts : {0, 1}) {
+      Replica r = replica("deepseek-v3", "gb200-nvl72", "tensorrt-llm-1.3",
+                          {.layout = {.tensor_parallel_size = 2,
+                                      .data_parallel_size = 4,
+                                      .expert_parallel_size = 8},
+                           .num_speculative_tokens = drafts});
+      r.options.exchange = exchange;
+      expect_seconds_of_the_ledger(r, 64.0 / (1 + drafts));
+    }
+  }
+}
+
+// Each of two drafts runs one layer, the embedding and the head for 16 sequences: three all-reduces
+// of 16 * 7,168 * 2 bytes and a gather of 16 * 129,280 * 2.
+TEST(StepVolume, OfDraftsIsThatOfTheirLayerEmbeddingAndHead) {
+  const Replica r = replica("deepseek-v3", "h200-512", "sglang-0.5.14",
+                            {.layout = {.tensor_parallel_size = 8}, .num_speculative_tokens = 2});
+  double calls = 0;
+  Bytes reduced, gathered;
+  for (const ServingTransfer& one :
+       step_volume(r.model, r.cluster, r.engine, r.options, decode_step(16, 1000))) {
+    if (one.term != StepTerm::drafts) continue;
+    calls += one.transfer.times_per_step;
+    (one.transfer.collective == Collective::all_reduce ? reduced : gathered) +=
+        one.transfer.payload_per_step();
+  }
+  EXPECT_EQ(calls, 2 * (3 + 1));
+  EXPECT_EQ(reduced, bytes(2.0 * 3 * 16 * 7168 * 2));
+  EXPECT_EQ(gathered, bytes(2.0 * 16 * 129280 * 2));
+}
+
+// Cores serve 16-bit models in fp32: twice the bytes of a GPU.
+TEST(StepVolume, OfCoresHasFourBytesANumber) {
+  Replica r = llama_70b(8);
+  const EngineStep step = decode_step(64, 1000);
+  const Bytes of_gpus = bytes_sent(step_volume(r.model, r.cluster, r.engine, r.options, step));
+  only_device(r.cluster).kind = DeviceKind::cpu;
+  EXPECT_EQ(bytes_sent(step_volume(r.model, r.cluster, r.engine, r.options, step)), of_gpus * 2.0);
+}
+
 // The search needs 100,000 steady configurations a second, each of about five steps.
 TEST(StepTime, CostsWellBelowAMicrosecond) {
   const ReplicaCost cost = llama_70b(8).cost();
