@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/files/config_names.h"
+#include "app/files/serving_files.h"
 #include "sim/base/text.h"
 
 namespace meshwright::app {
@@ -60,7 +61,10 @@ constexpr std::array kFamilies{Synonym{"megatron", "megatron-core"},
                                Synonym{"titan", "torchtitan"},
                                Synonym{"nemoautomodel", "automodel"},
                                Synonym{"neox", "gpt-neox"},
-                               Synonym{"haillm", "hai-llm"}};
+                               Synonym{"haillm", "hai-llm"},
+                               Synonym{"trt", "tensorrt-llm"},
+                               Synonym{"trtllm", "tensorrt-llm"},
+                               Synonym{"tensorrt", "tensorrt-llm"}};
 
 std::string model_meant(const std::string& typed) {
   std::string name = lower_case(typed.substr(typed.find_last_of('/') + 1));
@@ -99,6 +103,13 @@ std::string framework_meant(const std::string& typed) {
   return newest;
 }
 
+std::string engine_meant(const std::string& typed) {
+  for (const Synonym& synonym : kFamilies) {
+    if (key_of(typed) == synonym.typed) return nearest_engine(std::string(synonym.means), "");
+  }
+  return nearest_engine(lower_case(typed), "");
+}
+
 // A path is meant as it is; "organisation/name" is a name of Hugging Face.
 bool may_be_name(const std::string& typed) {
   const bool is_path = typed.starts_with('.') || typed.starts_with('/') || typed.starts_with('~') ||
@@ -112,6 +123,7 @@ std::string config_synonym(const std::string& typed, const std::string& folder) 
   if (!may_be_name(typed)) return "";
   if (folder == "models") return model_meant(typed);
   if (folder == "frameworks") return framework_meant(typed);
+  if (folder == "engines") return engine_meant(typed);
   return "";
 }
 
