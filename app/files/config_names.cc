@@ -10,6 +10,7 @@
 #include "app/console/build.h"
 #include "app/console/terminal.h"
 #include "app/files/config_synonym.h"
+#include "app/files/config_words.h"
 #include "sim/base/error.h"
 #include "sim/record/reader.h"
 
@@ -44,21 +45,33 @@ std::string find_config(const std::string& path, const std::string& folder) {
   return is_file(shipped) ? shipped.string() : path;
 }
 
-std::string require_config(const std::string& path, const std::string& folder) {
+std::string require_config(const std::string& path, const std::string& folder, Reading reading) {
   std::string found = find_config(path, folder);
   if (is_file(found)) return found;
-  if (const std::string meant = config_synonym(path, folder); !meant.empty()) {
-    say("{} is read as {}\n", path, meant);
+  const auto read_as = [&](const std::string& meant) {
+    if (reading == Reading::said) say("{} is read as {}\n", path, meant);
     return find_config(meant, folder);
-  }
+  };
+  if (const std::string meant = config_synonym(path, folder); !meant.empty()) return read_as(meant);
   if (!is_bare(path) || path.ends_with(".json")) return found;
+  const ConfigsWithWords near = configs_with_words(path, folder);
+  if (near.all_words && near.names.size() == 1) return read_as(near.names.front());
   const std::vector<std::string> names = config_names(folder);
+  const std::string hint =
+      near.names.empty() ? did_you_mean(path, names) : "use " + near.names.back();
+  if (near.all_words && !near.names.empty()) {
+    throw InputError(path, "",
+                     fmt::format("several shipped records in configs/{} have this in their names: "
+                                 "{}",
+                                 folder, fmt::join(near.names, ", ")),
+                     hint);
+  }
   throw InputError(
       path, "",
       fmt::format("not found: no file and no shipped record in configs/{} has this name; "
                   "expected one of {}",
                   folder, fmt::join(names, ", ")),
-      did_you_mean(path, names));
+      hint);
 }
 
 std::vector<std::string> config_names(const std::string& folder) {

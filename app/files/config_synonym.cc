@@ -8,6 +8,7 @@
 
 #include "app/files/checkpoint_names.h"
 #include "app/files/config_names.h"
+#include "app/files/serving_files.h"
 #include "sim/base/text.h"
 
 namespace meshwright::app {
@@ -61,7 +62,10 @@ constexpr std::array kFamilies{Synonym{"megatron", "megatron-core"},
                                Synonym{"titan", "torchtitan"},
                                Synonym{"nemoautomodel", "automodel"},
                                Synonym{"neox", "gpt-neox"},
-                               Synonym{"haillm", "hai-llm"}};
+                               Synonym{"haillm", "hai-llm"},
+                               Synonym{"trt", "tensorrt-llm"},
+                               Synonym{"trtllm", "tensorrt-llm"},
+                               Synonym{"tensorrt", "tensorrt-llm"}};
 
 std::string model_meant(const std::string& typed) {
   std::string name = lower_case(typed.substr(typed.find_last_of('/') + 1));
@@ -100,6 +104,13 @@ std::string framework_meant(const std::string& typed) {
   return newest;
 }
 
+std::string engine_meant(const std::string& typed) {
+  for (const Synonym& synonym : kFamilies) {
+    if (key_of(typed) == synonym.typed) return nearest_engine(std::string(synonym.means), "");
+  }
+  return nearest_engine(lower_case(typed), "");
+}
+
 // A path is meant as it is; "organisation/name" is a name of Hugging Face.
 bool may_be_name(const std::string& typed) {
   const bool is_path = typed.starts_with('.') || typed.starts_with('/') || typed.starts_with('~') ||
@@ -116,6 +127,7 @@ std::string config_synonym(const std::string& typed, const std::string& folder) 
     return meant.empty() ? model_of_checkpoint(typed) : meant;
   }
   if (folder == "frameworks") return framework_meant(typed);
+  if (folder == "engines") return engine_meant(typed);
   return "";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hugging Face names of models, and families of training software, as names of shipped records.
+// Hugging Face names of models, and families of software, as names of shipped records.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 namespace meshwright::app {
 
 // The shipped record of a folder of configs/ that the typed name means: "llama-3-70b" for
-// "meta-llama/Llama-3.1-70B" in "models", the newest file of a family in "frameworks". Empty: none.
+// "meta-llama/Llama-3.1-70B" in "models", the newest file of a family in "frameworks" and
+// "engines". Empty: none.
 std::string config_synonym(const std::string& typed, const std::string& folder);
 
 }  // namespace meshwright::app

@@ -21,7 +21,7 @@ namespace meshwright::app {
 
 ServingCluster load_serving_cluster(const std::string& path, reports::Origin* origin) {
   ServingCluster found{load_cluster(path, nullptr, origin), {}};
-  const std::string file = require_config(path, "clusters");
+  const std::string file = require_config(path, "clusters", Reading::silent);
   Json json = read_json_file(file);
   std::string pointer = "/device/inference";
   if (json.contains("cluster") && !json.contains("device")) {  // a measured profile

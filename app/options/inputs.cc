@@ -11,6 +11,7 @@
 
 #include "app/files/files.h"
 #include "app/options/command.h"
+#include "interop/read_launch/lora.h"
 #include "planner/shared_cluster/service_options_json.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
@@ -24,6 +25,8 @@ namespace meshwright::app {
 namespace {
 
 constexpr int kMostGpuCounts = 32;  // each is a search of its own
+// Of LoRA's runs, where a cluster's file only assumes the software of pre-training.
+constexpr const char* kLoraFramework = "accelerate-2026";
 
 }  // namespace
 
@@ -47,6 +50,11 @@ void add_job_options(Command& command, InputOptions& options) {
       "--precision", options.precision,
       "Number format; overrides the job's precision: fp32, tf32, fp16, bf16, fp8 or "
       "fp4");
+  command.options()
+      .add_option("--lora", options.lora,
+                  "Rank of LoRA's adapters beside all linears; overrides the job's lora_rank. "
+                  "The default framework is then accelerate")
+      ->check(CLI::Range(1, 65'536).description(""));
   must_be_positive(command.options().add_option(
       "--train-tokens", options.train_tokens,
       "Tokens of the whole training; overrides the job's train_tokens"));
@@ -102,6 +110,12 @@ Job job_with_overrides(const InputOptions& options, const Json& stated,
   if (options.seq_length > 0) job.seq_length = options.seq_length;
   if (options.global_batch_size > 0) job.global_batch_size = options.global_batch_size;
   if (options.train_tokens) job.train_tokens = options.train_tokens;
+  if (options.lora > 0) {
+    job.lora_rank = options.lora;
+    if (!stated.contains("lora_target_modules")) {
+      job.lora_target_modules.bits = interop::kAllPeftLinears;
+    }
+  }
   if (options.precision.empty()) return job;
   std::vector<std::string> allowed;
   for (const auto& entry : kPrecisionNames) {
@@ -132,9 +146,10 @@ std::vector<std::string> defaults_in(const InputOptions& options, const Json& jo
 }  // namespace
 
 bool is_input_option(const std::string& option) {
-  constexpr std::array<std::string_view, 10> kInputOptions{
-      "--model",      "--cluster",   "--framework",    "--job",    "--gpus",
-      "--seq-length", "--precision", "--train-tokens", "--layout", "--global-batch-size"};
+  constexpr std::array<std::string_view, 11> kInputOptions{
+      "--model",        "--cluster",    "--framework",        "--job",
+      "--gpus",         "--seq-length", "--precision",        "--lora",
+      "--train-tokens", "--layout",     "--global-batch-size"};
   return std::find(kInputOptions.begin(), kInputOptions.end(), option) != kInputOptions.end();
 }
 
@@ -184,6 +199,10 @@ Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
   inputs.has_cluster = !options.cluster.empty();
   AskedCluster asked;
   if (inputs.has_cluster) asked = load_asked_cluster(options.cluster, options.framework, origin);
+  const bool tunes = options.lora > 0 || (job.contains("lora_rank") && job["lora_rank"] != 0);
+  if (tunes && options.framework.empty() && asked.cluster.framework_assumed) {
+    asked.cluster.framework = load_framework(kLoraFramework, origin);
+  }
   inputs.cluster = asked.cluster;
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
   inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));

@@ -20,6 +20,7 @@ struct InputOptions {
   std::string framework;  // empty: the cluster's
   std::string job;
   int gpus = 0;                 // 0: the whole cluster
+  int lora = 0;                 // rank of adapters; 0: the job's
   std::vector<int> gpu_counts;  // where a command takes several; gpus is then 0
   int seq_length = 0;
   int global_batch_size = 0;
@@ -64,7 +65,7 @@ Inputs load_inputs(const InputOptions& options, reports::Origin* origin = nullpt
 // The same with a model and a job file (or null) that were read already.
 Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
                    reports::Origin* origin = nullptr);
-// --job, --seq-length, --precision and --train-tokens.
+// --job, --seq-length, --precision, --lora and --train-tokens.
 void add_job_options(Command& command, InputOptions& options);
 // Tells whether `option` is one that add_input_options adds, or --layout: what `estimate` and
 // `volume` of one question share.

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "app/console/terminal.h"
+#include "app/files/config_names.h"
+#include "app/files/config_words.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/layout/fields.h"
@@ -97,6 +99,13 @@ constexpr std::array kOptions{OptionSynonym{"tensor-parallel", "--tp"},
                               OptionSynonym{"tokens", "--train-tokens"},
                               OptionSynonym{"num-tokens", "--train-tokens"},
                               OptionSynonym{"training-tokens", "--train-tokens"},
+                              OptionSynonym{"lora-rank", "--lora"},
+                              OptionSynonym{"lora-r", "--lora"},
+                              OptionSynonym{"days", "--deadline"},
+                              OptionSynonym{"rps", "--rate"},
+                              OptionSynonym{"qps", "--rate"},
+                              OptionSynonym{"request-rate", "--rate"},
+                              OptionSynonym{"max-concurrency", "--concurrency"},
                               OptionSynonym{"model-name", "--model"},
                               OptionSynonym{"model-name-or-path", "--model"},
                               OptionSynonym{"hf-model", "--model"},
@@ -125,6 +134,8 @@ constexpr std::array kAdvice{
     Advice{"data-parallel-size", "leave it out; it is devices / (tp x pp x cp)"},
     Advice{"data-parallel-replicate-degree", "leave it out; it is devices / (tp x pp x cp)"},
     Advice{"data-parallel-shard-degree", "use --zero and --zero-shard"},
+    Advice{"tokens-per-batch", "use --global-batch-size with sequences: tokens / --seq-length"},
+    Advice{"batch-tokens", "use --global-batch-size with sequences: tokens / --seq-length"},
     Advice{"gradient-accumulation-steps",
            "leave it out; it follows from --global-batch-size and --mbs"}};
 
@@ -147,6 +158,19 @@ std::string layout_word(std::string_view option) {
   return word;
 }
 
+// "--cluster '8 x RTX 4090'" says --gpus 8 as well, unless that is said.
+void add_counted_devices(const CLI::App& command, const std::vector<std::string>& words,
+                         const std::string& cluster, std::vector<std::string>& own) {
+  const int devices = counted_name(cluster).devices;
+  const bool is_name = find_config(cluster, "clusters") == cluster &&
+                       cluster.find('/') == std::string::npos && !cluster.ends_with(".json");
+  const bool says_gpus = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.starts_with("--gpus");
+  });
+  if (devices == 0 || !is_name || says_gpus || !has(command, "--gpus")) return;
+  own.push_back(fmt::format("--gpus={}", devices));
+}
+
 [[noreturn]] void refuse_for_layout(const CLI::App& command, const std::string& option,
                                     const std::string& word, const std::string& value) {
   throw InputError(
@@ -163,13 +187,14 @@ std::vector<std::string> with_own_options(const CLI::App& command,
     const std::string& word = words[i];
     const std::size_t equals = word.find('=');
     const std::string option = word.substr(0, equals);
-    if (!word.starts_with("--") || word.size() == 2 || has(command, option)) {
-      own.push_back(word);
-      continue;
-    }
     const bool has_next = i + 1 < words.size() && !words[i + 1].starts_with("--");
     const std::string next = has_next ? words[i + 1] : "";
     const std::string value = equals == std::string::npos ? next : word.substr(equals + 1);
+    if (!word.starts_with("--") || word.size() == 2 || has(command, option)) {
+      if (option == "--cluster") add_counted_devices(command, words, value, own);
+      own.push_back(word);
+      continue;
+    }
     const std::string name = plain_name(option);
     const auto* const known =
         std::find_if(kOptions.begin(), kOptions.end(), [&](const OptionSynonym& synonym) {

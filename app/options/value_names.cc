@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "app/options/typed_numbers.h"
+
 namespace meshwright::app {
 namespace {
 
@@ -86,8 +88,13 @@ void name_value(CLI::Option& option, const std::string& command) {
       option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
   std::string_view name = name_of(longest);
   if (longest == "--budget") name = command == "calibrate" ? "TIME" : "MONEY";
-  if (takes(option, "INT")) name = option.get_items_expected_max() > 1 ? "N,..." : "N";
-  if (name.empty() && takes(option, "FLOAT")) name = "NUMBER";
+  if (takes(option, "INT")) {
+    name = option.get_items_expected_max() > 1 ? "N,..." : "N";
+    take_typed_number(option, TypedNumber::count);
+  } else if (takes(option, "FLOAT") && (name.empty() || longest == "--rate")) {
+    take_typed_number(option, name.empty() ? TypedNumber::amount : TypedNumber::rate);
+    if (name.empty()) name = "NUMBER";
+  }
   if (!name.empty()) option.type_name(std::string(name));
 }
 

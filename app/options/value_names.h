@@ -9,7 +9,8 @@ class App;
 
 namespace meshwright::app {
 
-// Names the value of every option of `program` and of its sub-commands.
+// Names the value of every option of `program` and of its sub-commands, and lets those that are
+// numbers be typed in words (typed_numbers.h).
 void name_values(CLI::App& program);
 
 }  // namespace meshwright::app

@@ -131,8 +131,8 @@ bool trains_half_weights(LaunchReading& r, const FineTunerDefaults& d) {
       r.note("master_weights", "false", *weights.from);
     } else {
       r.assume("master_weights", "false",
-               "weights are loaded and trained in the checkpoint's format, taken as bf16 "
-               "(transformers 5), unless dtype says");
+               fmt::format("weights are loaded and trained in {} unless a type is named: {}",
+                           name_of(job.precision), default_of(d)));
     }
   } else if (trained && !sharded && is_half(job.precision)) {
     r.assume("master_weights", "true", "weights are loaded in fp32 and trained under autocast");

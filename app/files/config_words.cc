@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/files/config_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <regex>
+#include <string_view>
+
+#include "app/files/config_names.h"
+#include "app/files/files.h"
+#include "sim/base/text.h"
+
+namespace meshwright::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr std::array<std::string_view, 9> kSayNothing{
+    "nvidia", "geforce", "amd", "instinct", "gpu", "gpus", "cluster", "node", "nodes"};
+
+// Letters, digits and dots between other signs, in lower case; "80 GB" is one word.
+Words words_in(std::string_view text) {
+  std::string plain = replaced(lower_case(text), " gb", "gb");
+  std::replace_if(
+      plain.begin(), plain.end(), [](unsigned char c) { return c != '.' && std::isalnum(c) == 0; },
+      ' ');
+  Words words = split_words(plain);
+  std::erase_if(words, [](const std::string& word) {
+    return std::find(kSayNothing.begin(), kSayNothing.end(), word) != kSayNothing.end();
+  });
+  return words;
+}
+
+bool is_number(const std::string& word) {
+  return std::all_of(word.begin(), word.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// "llama3" is in {llama, 3, 70b}: one word, or several in a row.
+bool has_word(const Words& words, const std::string& wanted) {
+  for (std::size_t first = 0; first < words.size(); ++first) {
+    std::string joined;
+    for (std::size_t i = first; i < words.size() && joined.size() < wanted.size(); ++i) {
+      joined += words[i];
+    }
+    if (joined == wanted) return true;
+  }
+  return false;
+}
+
+bool has_words(const Words& words, const Words& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& word) { return has_word(words, word); });
+}
+
+Words names_with(const Words& wanted, const std::string& folder) {
+  Words names;
+  for (const std::string& name : config_names(folder)) {
+    if (has_words(words_in(name), wanted)) names.push_back(name);
+  }
+  return names;
+}
+
+// Words of a cluster's name, title and device.
+Words words_of_cluster(const std::string& name, const Json& cluster) {
+  Words words = words_in(name);
+  const std::string device = cluster.value("device", "");
+  for (const std::string& text :
+       {cluster.value("name", ""), std::filesystem::path(device).stem().string()}) {
+    words.emplace_back("|");
+    for (std::string& word : words_in(text)) words.push_back(std::move(word));
+  }
+  return words;
+}
+
+std::string cluster_with(const Words& wanted) {
+  std::string best;
+  std::ptrdiff_t fewest = 0;
+  int most = 0;
+  for (const std::string& name : config_names("clusters")) {
+    const Json cluster = read_json_file(find_config(name, "clusters"));
+    if (!has_words(words_of_cluster(name, cluster), wanted)) continue;
+    const Words own = words_in(name);
+    const auto others = std::count_if(own.begin(), own.end(), [&](const std::string& word) {
+      return !is_number(word) && std::find(wanted.begin(), wanted.end(), word) == wanted.end();
+    });
+    const int devices = cluster.value("gpus_per_node", 1) * cluster.value("num_nodes", 1);
+    if (!best.empty() && (others > fewest || (others == fewest && devices <= most))) continue;
+    best = name;
+    fewest = others;
+    most = devices;
+  }
+  return best;
+}
+
+}  // namespace
+
+CountedName counted_name(const std::string& typed) {
+  static const std::regex before(R"(\s*(\d{1,6})\s*(?:x\s*|\s)(.*[a-z].*))");
+  static const std::regex after(R"((.*[a-z].*)\s+x\s*(\d{1,6})\s*|(.*\d)x(\d{1,6})\s*)");
+  CountedName counted{0, replaced(lower_case(typed), "×", "x")};
+  constexpr std::size_t kLongest = 80;
+  if (counted.name.size() > kLongest) return counted;
+  std::smatch found;
+  std::string rest = counted.name;
+  while (counted.devices < 1'000 && std::regex_match(counted.name, found, before)) {
+    counted.devices = std::max(1, counted.devices) * std::stoi(found[1]);
+    rest = found[2];
+    counted.name = rest;
+  }
+  if (counted.devices == 0 && std::regex_match(rest, found, after)) {
+    const std::size_t group = found[1].matched ? 1 : 3;
+    counted = {std::stoi(found[group + 1]), found[group]};
+  }
+  return counted;
+}
+
+ConfigsWithWords configs_with_words(const std::string& typed, const std::string& folder) {
+  const bool clusters = folder == "clusters";
+  Words wanted = words_in(clusters ? counted_name(typed).name : typed);
+  const bool names_something = std::any_of(wanted.begin(), wanted.end(), [](const auto& word) {
+    return word.size() > 3 || !is_number(word);
+  });
+  if (!names_something) return {};
+  if (!clusters) return {names_with(wanted, folder)};
+  if (const std::string found = cluster_with(wanted); !found.empty()) return {{found}};
+  if (std::erase_if(wanted, is_number) == 0 || wanted.empty()) return {};
+  const std::string found = cluster_with(wanted);
+  return {found.empty() ? Words{} : Words{found}, false};
+}
+
+}  // namespace meshwright::app
