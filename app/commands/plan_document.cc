@@ -129,7 +129,7 @@ std::string left_out_text(const planner::LeftOutOfChoice& left_out) {
 }
 
 void print_short(const PlanDocument& d) {
-  const std::string question = wrapped(question_text(d.inputs));
+  const std::string question = wrapped(question_text(d.inputs) + d.found);
   const std::string notes = wrapped(over_limits_text(d.left_out)) + notes_text(d.plan);
   Paragraphs asked;  // by options, in full
   if (d.answers && !d.answers->what_ifs.empty()) asked.push_back(what_if_text(*d.answers));
@@ -149,7 +149,7 @@ void print_short(const PlanDocument& d) {
 }
 
 void print_full(const PlanDocument& d) {
-  print_text(wrapped(question_text(d.inputs)));
+  print_text(wrapped(question_text(d.inputs) + d.found));
   if (d.scaling.points.size() > 1) print_paragraph(counts_paragraph(d));
   if (!d.plan.ranked.empty()) {
     print_paragraph(winner_paragraph(d));
