@@ -26,6 +26,7 @@ std::string costs_note(const reports::Capacity& capacity) {
 
 std::string rows_note(const reports::Capacity& capacity) {
   std::string note = fmt::format("{}\n", capacity.reason);
+  if (!capacity.tried.empty()) note += capacity.tried + "\n";
   if (const auto& prices = capacity.prices) {
     note += fmt::format("Prices: {} of {}{}.\n", prices->name, prices->date,
                         prices->example ? ", an example, not an offer" : "");

@@ -29,6 +29,7 @@
 #include "planner/accuracy/learning.h"
 #include "planner/capacity/capacity_answer.h"
 #include "planner/questions/answers.h"
+#include "planner/questions/longest_sequence.h"
 #include "planner/questions/no_layout.h"
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
@@ -57,7 +58,7 @@ struct PlanOptions {
   std::string target, launch_out;
   int top = 10;
   int runs_to_make = 0;
-  bool full = false;
+  bool full = false, find_gpus = false, longest_sequence = false;
 };
 
 // `elapsed`: from the first input read to the whole answer.
@@ -112,7 +113,8 @@ planner::Scaling compare_counts(const PlanOptions& options, Inputs& inputs,
 
 struct Question {
   reports::Origin origin;
-  Inputs inputs;  // scaled to the GPU count that is planned for
+  Inputs inputs;        // scaled to the GPU count that is planned for
+  std::string found{};  // the fewest GPUs or the longest sequence, and what limits it
   planner::AnswerOptions asked;
   planner::SearchOptions search;
   planner::Scaling scaling;
@@ -145,6 +147,45 @@ void aim_search(Question& q, const PlanOptions& options) {
   if (!target.why.empty()) append_to_list(q.inputs.note, " ", fmt::format("{}.", target.why));
 }
 
+// Plans for the fewest GPUs, and says what limits them.
+void find_gpus(Question& q) {
+  const Progress progress("finding the fewest GPUs");
+  q.scaling = planner::least_gpus(q.inputs, q.search, {{}, q.asked.objective, q.asked.limits});
+  const auto& points = q.scaling.points;
+  const std::size_t best = q.scaling.best.value_or(points.size());
+  std::string answer = "none";
+  if (best < points.size()) {
+    answer = reports::count_text(points[best].gpus);
+    q.inputs.cluster = scaled_to(q.inputs.cluster, points[best].gpus);
+    std::erase(q.inputs.defaults, "gpus");
+  }
+  q.found = fmt::format("Fewest {} on which a layout meets all limits: {}.",
+                        device_noun(q.inputs.cluster, 2), answer);
+  if (best == 0) return;
+  const planner::ScalePoint& failed = points[best - 1];
+  q.found += fmt::format(" On {}: {}.", reports::count_text(failed.gpus), failed.reason);
+}
+
+// Plans for the longest sequence, and says what limits it.
+void find_longest_sequence(Question& q) {
+  const Progress progress("finding the longest sequence");
+  const planner::LongestSequence longest =
+      planner::longest_sequence(q.inputs, q.search, q.asked.limits);
+  std::string answer = "none";
+  if (longest.tokens > 0) {
+    answer = reports::count_text(longest.tokens) + " tokens";
+    const int positions = q.inputs.model.max_position_embeddings;
+    if (positions > 0 && longest.tokens > positions) {
+      answer += fmt::format(", of a model with {} positions", reports::count_text(positions));
+    }
+    q.inputs.job.seq_length = longest.tokens;
+    std::erase(q.inputs.defaults, "seq_length");
+  }
+  q.found = fmt::format("Longest sequence with which a layout meets all limits: {}.", answer);
+  if (longest.failed == 0) return;
+  q.found += fmt::format(" With {}: {}.", reports::count_text(longest.failed), longest.reason);
+}
+
 Question question_of(const PlanOptions& options, const Call& call) {
   Question q;
   q.origin = call.origin();
@@ -159,6 +200,8 @@ Question question_of(const PlanOptions& options, const Call& call) {
     q.inputs.cluster = learnt_cluster(options.learn, q.inputs, q.search, q.origin);
   }
   q.scaling = compare_counts(options, q.inputs, q.search, q.asked);
+  if (options.find_gpus) find_gpus(q);
+  if (options.longest_sequence) find_longest_sequence(q);
   check_links(q.inputs.cluster);
   MoneyOptions money = options.money;
   money.price = options.answers.price;
@@ -248,12 +291,14 @@ reports::PlanFile plan_file_of(const Question& question, const Answer& answer) {
     file.runs_to_make.push_back({run.layout, run.step_time});
   }
   file.capacity = answer.capacity;
+  if (!question.found.empty()) file.notes.insert(file.notes.begin(), question.found);
   return file;
 }
 
 PlanDocument document_of(const PlanOptions& options, const Question& question,
                          const Answer& answer) {
   return {.inputs = question.inputs,
+          .found = question.found + (question.found.empty() ? "" : "\n"),
           .scaling = question.scaling,
           .plan = answer.plan,
           .left_out = answer.left_out,
@@ -370,6 +415,16 @@ void add_plan(Commands& commands) {
                    "Search parallel layouts, rank those that fit, and explain why the others were "
                    "rejected");
   add_input_options(command, options->inputs, true, GpuCounts::several);
+  command.options()
+      .add_flag("--find-gpus", options->find_gpus,
+                "Plan for the fewest GPUs on which a layout fits and meets the limits")
+      ->excludes("--gpus");
+  command.options()
+      .add_flag("--longest-sequence", options->longest_sequence,
+                "Plan for the longest sequence with which a layout fits and meets the limits; the "
+                "batch keeps its sequences")
+      ->excludes("--seq-length")
+      ->excludes("--find-gpus");
   command.options()
       .add_option("--top", options->top,
                   "Number of layouts to show. The plan keeps at least 20. Default: 10")

@@ -119,6 +119,7 @@ Paragraphs short_paragraphs(const PlanDocument& d, const Shares& shares) {
 
 // The answer and how sure it is, then what was asked.
 void print_head(const PlanDocument& d) {
+  print_text(wrapped(d.found));
   if (!d.plan.ranked.empty()) {
     print_first_paragraph(winner_paragraph(d));
     print_text("\n");
@@ -138,7 +139,7 @@ std::string left_out_text(const planner::LeftOutOfChoice& left_out) {
 }
 
 void print_short(const PlanDocument& d) {
-  const std::string question = wrapped(question_text(d.inputs));
+  const std::string question = wrapped(question_text(d.inputs) + d.found);
   const std::string notes = wrapped(over_limits_text(d.left_out)) + notes_text(d.plan);
   Paragraphs asked;  // by options, in full
   if (d.answers && !d.answers->what_ifs.empty()) asked.push_back(what_if_text(*d.answers));

@@ -17,6 +17,7 @@ namespace meshwright::app {
 
 struct PlanDocument {
   const Inputs& inputs;
+  std::string found;  // a line on the GPUs or the sequence that were asked for; empty: neither
   const planner::Scaling& scaling;
   const planner::Plan& plan;
   const planner::LeftOutOfChoice& left_out;

@@ -101,7 +101,7 @@ planner::Plan estimated_again(const reports::PlanFile& read, const std::string& 
 }
 
 planner::Scaling scaling_of(const planner::Plan& plan, const planner::SearchOptions& search) {
-  return plan.ranked.empty() ? planner::scaling_until_it_fits(plan, search)
+  return plan.ranked.empty() ? planner::least_gpus(plan, search, {}, plan.cluster.num_gpus())
                              : planner::scaling_around(plan, search);
 }
 

@@ -45,8 +45,9 @@ void add_grid_options(Command& command, CapacityTexts& texts) {
       ->group(kGrid);
   options
       .add_option("--gpus", texts.gpus,
-                  "GPU counts to compare, for example 4096,8192. Default: the job's, else a "
-                  "quarter to four times the first cluster")
+                  "GPU counts to compare, for example 4096,8192. Counts between them are tried "
+                  "where a limit lies there. Default: the job's, else a quarter to four times the "
+                  "first cluster")
       ->delimiter(',')
       ->expected(1, kMostCounts)
       ->check(CLI::Range(1, 10'000'000).description(""))
@@ -57,6 +58,11 @@ void add_grid_options(Command& command, CapacityTexts& texts) {
                   "\"schedule\" is the job's batch schedule. Default: the job's")
       ->delimiter(',')
       ->expected(1, kMostCounts)
+      ->group(kGrid);
+  options
+      .add_flag("--fixed-batch", texts.fixed_batch,
+                "Keep the batch on every count. Default: a count that does not divide it takes a "
+                "multiple near it")
       ->group(kGrid);
   options
       .add_option("--layout", texts.layouts,
@@ -148,10 +154,10 @@ void add_capacity_options(Command& command, CapacityTexts& texts) {
 
 std::string capacity_command(const Call& call) {
   // Stated with each entry, or no option of `capacity`; each takes the words up to the next option.
-  constexpr std::array<std::string_view, 14> kLeftOut{
-      "--cluster",  "--gpus",       "--global-batch-size", "--layout",   "--what-if",
-      "--out",      "--format",     "--objective",         "--top",      "--ranking-only",
-      "--max-step", "--max-memory", "--max-cost",          "--rows-only"};
+  constexpr std::array<std::string_view, 15> kLeftOut{
+      "--fixed-batch",  "--cluster",  "--gpus",       "--global-batch-size", "--layout",
+      "--what-if",      "--out",      "--format",     "--objective",         "--top",
+      "--ranking-only", "--max-step", "--max-memory", "--max-cost",          "--rows-only"};
   return call
       .as("capacity",
           [&](const std::string& option) {

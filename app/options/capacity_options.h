@@ -38,6 +38,7 @@ struct CapacityTexts {
   std::vector<std::string> what_ifs, layouts;
   std::string headroom;
   SpaceOptions space;
+  bool fixed_batch = false;
   bool rows_only = false;
 };
 

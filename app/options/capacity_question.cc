@@ -259,7 +259,10 @@ CapacityRequest capacity_request_of(const CapacityTexts& texts, reports::Origin&
   question.train_tokens = first.job.train_tokens;
   question.gpus = sorted(first_stated(texts.gpus, section.gpus));
   if (question.gpus.empty() && request.service) question.gpus = {first.cluster.num_gpus()};
-  if (question.gpus.empty()) question.gpus = counts_around(first.cluster, {0.25, 0.5, 1, 2, 4});
+  question.batch_follows = !texts.fixed_batch;
+  question.refines = true;
+  question.any_gpus = question.gpus.empty();
+  if (question.any_gpus) question.gpus = counts_around(first.cluster, {0.25, 0.5, 1, 2, 4});
   question.options = section.options;
   question.global_batch_sizes = sorted(batches_of(texts, section, question.options));
   if (question.global_batch_sizes.empty() && question.options.schedule.empty()) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/capacity/capacity_grid.h"
+
 namespace meshwright::planner {
 
 const CapacityRow* CapacityAnswer::front() const {
@@ -37,7 +39,6 @@ CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_lever
     answer.goodput_curves = goodput_curves(question, *front);
   }
   if (front != nullptr && with_levers) {
-    try_near_batches(answer.frontier, answer.rows, question, finder);
     answer.levers = levers_of(question, *front, finder, progress);
     answer.risks = risks_of(question, *front, answer.levers, answer.reference, finder);
   }

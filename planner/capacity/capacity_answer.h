@@ -40,8 +40,8 @@ struct CapacityAnswer {
 CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_levers,
                                const CapacityProgress& progress = {});
 
-// Searches of the whole space that capacity_answer makes with levers, at most, beside batches near
-// those that were asked: one a row, and those of the grid.
+// Searches of the whole space that capacity_answer makes with levers, at most, where it does not
+// refine: one a row, and those of the grid.
 std::size_t most_searches(const CapacityQuestion& question);
 
 // The capacity question of a plan's own inputs, on these GPU counts.

@@ -2,7 +2,6 @@
 #include "planner/capacity/capacity_study.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -307,6 +306,7 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
   CapacityRow row{.cluster_case = key.cluster_case,
                   .gpus = key.gpus,
                   .scheduled = key.scheduled,
+                  .stated_batch_size = key.global_batch_size,
                   .asked_batch_size = key.global_batch_size,
                   .global_batch_size = main.global_batch_size,
                   .seq_length = main.seq_length};
@@ -331,56 +331,6 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
   row.tokens_per_second = per_second(question.tokens(), row.run.days);
   row.broken_limits = broken_limits(row, question);
   return row;
-}
-
-std::vector<RowKey> grid_of(const CapacityQuestion& question) {
-  std::string what_ifs = fmt::format("{}", fmt::join(question.what_ifs, ","));
-  const std::vector<BatchPhase>& schedule = question.options.schedule;
-  std::vector<RowKey> keys;
-  for (std::size_t i = 0; i < question.clusters.size(); ++i) {
-    for (const int gpus : question.gpus) {
-      if (schedule.empty() || !question.with_schedule) break;
-      keys.push_back({i, gpus, schedule.back().global_batch_size, what_ifs, true});
-    }
-    for (const int batch : question.global_batch_sizes) {
-      for (const int gpus : question.gpus) keys.push_back({i, gpus, batch, what_ifs});
-    }
-  }
-  return keys;
-}
-
-namespace {
-
-// Against the fewest GPUs that fit, of the same cluster and batch.
-void fill_efficiency(std::vector<CapacityRow>& rows) {
-  for (CapacityRow& row : rows) {
-    if (!row.fits()) continue;
-    const CapacityRow* first = &row;
-    for (const CapacityRow& other : rows) {
-      const bool same = other.fits() && other.cluster_case == row.cluster_case &&
-                        other.scheduled == row.scheduled &&
-                        other.global_batch_size == row.global_batch_size;
-      if (same && other.gpus < first->gpus) first = &other;
-    }
-    row.efficiency = (first->run.time.elapsed * first->gpus) / (row.run.time.elapsed * row.gpus);
-  }
-}
-
-}  // namespace
-
-std::vector<CapacityRow> capacity_rows(const CapacityQuestion& question, LayoutFinder& finder,
-                                       const CapacityProgress& progress) {
-  const std::vector<RowKey> grid = grid_of(question);
-  std::vector<SearchKey> searches;
-  for (const RowKey& key : grid) {
-    for (const SearchKey& mine : searches_of(question, key)) searches.push_back(mine);
-  }
-  finder.find(searches, progress);
-  std::vector<CapacityRow> rows(grid.size());
-  tbb::parallel_for(std::size_t{0}, grid.size(),
-                    [&](std::size_t i) { rows[i] = row_of(question, grid[i], finder); });
-  fill_efficiency(rows);
-  return rows;
 }
 
 }  // namespace meshwright::planner

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid of clusters, GPU counts and global batches: the best layout of each, and what a training
-// run takes with it.
+// One cluster, GPU count and global batch: the best layout, and what a training run takes with it.
 #pragma once
 
 #include <functional>
@@ -45,6 +44,9 @@ struct CapacityQuestion {
   std::optional<Estimate> planned{};
   // The one count that was asked for: other counts are compared with it, never recommended.
   std::optional<int> asked_gpus{};
+  bool batch_follows = false;  // a count is judged with a batch near the stated one
+  bool refines = false;        // counts around a limit are tried
+  bool any_gpus = false;       // nobody named the counts: fewer than the least are tried, too
   SearchOptions search{};
   [[nodiscard]] double tokens() const;
   // For texts about all clusters: cpu if all devices are cores.
@@ -66,6 +68,8 @@ struct CapacityRow {
   std::size_t cluster_case = 0;  // of the question's clusters
   int gpus = 0;
   bool scheduled = false;     // with the options' schedule, not with one batch
+  bool between = false;       // of a count around a limit, which the question does not name
+  int stated_batch_size = 0;  // of the question; the row's may be near it
   int asked_batch_size = 0;   // before a what-if changed it
   int global_batch_size = 0;  // of the phase with most tokens
   int seq_length = 0;
@@ -133,10 +137,5 @@ struct RowKey {
 std::vector<SearchKey> searches_of(const CapacityQuestion& question, const RowKey& key);
 // From what was found.
 CapacityRow row_of(const CapacityQuestion& question, const RowKey& key, const LayoutFinder& finder);
-
-std::vector<RowKey> grid_of(const CapacityQuestion& question);
-// In the order of clusters, batches and GPUs.
-std::vector<CapacityRow> capacity_rows(const CapacityQuestion& question, LayoutFinder& finder,
-                                       const CapacityProgress& progress = {});
 
 }  // namespace meshwright::planner

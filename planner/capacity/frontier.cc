@@ -43,43 +43,6 @@ int odd_part(int count) {
   return count;
 }
 
-std::vector<int> batches_near(int global_batch_size, int gpus) {
-  constexpr int kRanks = 64;
-  const int unit = odd_part(gpus) * kRanks;
-  const int below = global_batch_size / unit * unit;
-  std::vector<int> batches;
-  if (below > 0) batches.push_back(below);
-  if (below != global_batch_size) batches.push_back(below + unit);
-  return batches;
-}
-
-void try_near_batches(std::vector<FrontierPoint>& points, const std::vector<CapacityRow>& rows,
-                      const CapacityQuestion& question, LayoutFinder& finder) {
-  const bool priced = all_priced(rows);
-  const auto cost = [priced](const CapacityRow& row) {
-    return priced && row.run.cost ? row.run.cost->p50 : row.run.gpu_hours.p50;
-  };
-  for (FrontierPoint& point : points) {
-    const CapacityRow& row = rows[point.row];
-    if (point.reason.empty() || row.scheduled || !question.layouts.empty()) continue;
-    std::optional<CapacityRow> best;
-    for (const int batch : batches_near(row.asked_batch_size, row.gpus)) {
-      const RowKey key{row.cluster_case, row.gpus, batch,
-                       fmt::format("{}", fmt::join(question.what_ifs, ","))};
-      finder.find(searches_of(question, key));
-      CapacityRow there = row_of(question, key, finder);
-      if (there.fits() && (!best || cost(there) < cost(*best))) best = std::move(there);
-    }
-    if (!best || !question.train_tokens || cost(*best) >= point.cost) continue;
-    constexpr double kMillion = 1e6;
-    point.reason +=
-        fmt::format("; batch {} takes {} days and {} M {}", count_text(best->global_batch_size),
-                    number_text(best->run.days.p50, 3), number_text(cost(*best) / kMillion, 3),
-                    priced ? question.options.prices.currency
-                           : with_device_noun("GPU-hours", question.device_kind()));
-  }
-}
-
 std::vector<FrontierPoint> frontier_of(const std::vector<CapacityRow>& rows) {
   const bool priced = all_priced(rows);
   std::vector<FrontierPoint> points;

@@ -31,15 +31,6 @@ bool all_priced(const std::vector<CapacityRow>& rows);
 // The largest odd divisor: 3 for 24,576 = 3 x 2^13.
 int odd_part(int count);
 
-// Multiples of odd_part(gpus) x 64 around the batch: sizes that data-parallel ranks of a count with
-// such a factor divide. 2,048 on 24,576 GPUs: 1,920 and 2,112.
-std::vector<int> batches_near(int global_batch_size, int gpus);
-
-// Tries those batches for dominated rows whose batch lacks a factor of their count, and writes the
-// cheaper one behind the reason. Rows of a schedule are left as they are.
-void try_near_batches(std::vector<FrontierPoint>& points, const std::vector<CapacityRow>& rows,
-                      const CapacityQuestion& question, LayoutFinder& finder);
-
 // Slowest first. Points of the frontier have `slower`, except the cheapest.
 std::vector<FrontierPoint> frontier_of(const std::vector<CapacityRow>& rows);
 

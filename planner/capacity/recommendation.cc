@@ -53,6 +53,16 @@ bool may_be_taken(const CapacityRow& row, const CapacityQuestion& question) {
   return !question.asked_gpus || row.gpus == *question.asked_gpus;
 }
 
+// The fewest GPUs that cost at most 1 % more than the cheapest row: no cost is known better.
+std::optional<std::size_t> fewest_near(const std::vector<CapacityRow>& rows,
+                                       std::vector<std::size_t> places, double least_cost,
+                                       const Value& cost) {
+  constexpr double kNoDifference = 1.01;
+  std::erase_if(places,
+                [&](std::size_t place) { return cost(rows[place]) > kNoDifference * least_cost; });
+  return least(rows, places, [](const CapacityRow& row) { return row.gpus; });
+}
+
 void choose(Recommendation& answer, const std::vector<CapacityRow>& rows,
             const std::vector<std::size_t>& keeping, const CapacityQuestion& question,
             const Value& cost) {
@@ -67,12 +77,14 @@ void choose(Recommendation& answer, const std::vector<CapacityRow>& rows,
     answer.reason = fmt::format("the least cost plus {} {} for each day, {}",
                                 count_text(std::llround(worth)), options.prices.currency, of);
   } else if (days_allowed(options)) {
-    answer.recommended = answer.cheapest;
-    answer.reason =
-        fmt::format("{} {}",
-                    priced ? "the cheapest"
-                           : "the least " + with_device_noun("GPU-hours", question.device_kind()),
-                    of);
+    answer.recommended = fewest_near(rows, keeping, cost(rows[*answer.cheapest]), cost);
+    answer.reason = priced ? "the cheapest"
+                           : "the least " + with_device_noun("GPU-hours", question.device_kind());
+    if (answer.recommended != answer.cheapest) {
+      answer.reason = with_device_noun("the fewest GPUs within 1 % of ", question.device_kind()) +
+                      answer.reason;
+    }
+    answer.reason += " " + of;
   } else if (options.limits.budget) {
     answer.recommended = answer.fastest;
     answer.reason = fmt::format("the fastest {}", of);

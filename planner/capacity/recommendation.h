@@ -21,8 +21,9 @@ struct Recommendation {
 };
 
 // With the worth of a day: the least cost + worth x days, of those that keep all limits. Else with
-// a deadline: the cheapest. With a budget and no deadline: the fastest. Without any of the three
-// nothing is recommended. Cost is GPU-hours where not every row has a price.
+// a deadline: the cheapest, or the fewest GPUs that cost at most 1 % more. With a budget and no
+// deadline: the fastest. Without any of the three nothing is recommended. Cost is GPU-hours where
+// not every row has a price.
 Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQuestion& question);
 
 }  // namespace meshwright::planner

@@ -57,14 +57,14 @@ ScalingStep step_between(const std::vector<CapacityRow>& rows, std::size_t from,
 std::vector<ScalingSeries> scaling_series(const std::vector<CapacityRow>& rows) {
   std::vector<ScalingSeries> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].fits()) continue;
+    if (!rows[i].fits() || rows[i].between) continue;
     auto mine = std::find_if(all.begin(), all.end(), [&](const ScalingSeries& series) {
       return series.cluster_case == rows[i].cluster_case && series.scheduled == rows[i].scheduled &&
-             series.global_batch_size == rows[i].global_batch_size;
+             series.global_batch_size == rows[i].stated_batch_size;
     });
     if (mine == all.end()) {
       all.push_back({.cluster_case = rows[i].cluster_case,
-                     .global_batch_size = rows[i].global_batch_size,
+                     .global_batch_size = rows[i].stated_batch_size,
                      .scheduled = rows[i].scheduled});
       mine = all.end() - 1;
     }

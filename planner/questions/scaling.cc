@@ -7,6 +7,7 @@
 #include <set>
 
 #include "planner/search/contenders.h"
+#include "planner/search/limit_search.h"
 #include "planner/search/training_cost.h"
 #include "sim/hardware/node_count.h"
 
@@ -106,6 +107,23 @@ std::vector<int> counts_around(const Cluster& cluster) {
   return {counts.begin(), counts.end()};
 }
 
+// Parts of a node double up to the node, and nodes double.
+std::int64_t next_rung(int gpus, const Cluster& cluster) {
+  const int node = cluster.domain_size();
+  if (gpus == 0) return 1;
+  return gpus < node ? std::min(2 * gpus, node) : std::int64_t{2} * gpus;
+}
+
+// Speed per GPU next to that of the first count that fits.
+void fill_efficiency(std::vector<ScalePoint>& points) {
+  const ScalePoint* first = nullptr;
+  for (ScalePoint& point : points) {
+    if (!point.layout) continue;
+    if (first == nullptr) first = &point;
+    point.efficiency = point.tokens_per_second_per_gpu / first->tokens_per_second_per_gpu;
+  }
+}
+
 }  // namespace
 
 Scaling scaling(const Scenario& scenario, const SearchOptions& search_options,
@@ -116,12 +134,10 @@ Scaling scaling(const Scenario& scenario, const SearchOptions& search_options,
   Scaling result;
   for (const int gpus : options.gpus) look_at(result, scenario, gpus, few, options);
   keep_undominated(result.choices);
-  const ScalePoint* first = nullptr;
+  fill_efficiency(result.points);
   for (std::size_t i = 0; i < result.points.size(); ++i) {
-    ScalePoint& point = result.points[i];
+    const ScalePoint& point = result.points[i];
     if (!point.layout) continue;
-    if (first == nullptr) first = &point;
-    point.efficiency = point.tokens_per_second_per_gpu / first->tokens_per_second_per_gpu;
     const bool better = !result.best || better_value(options.objective, point.objective,
                                                      result.points[*result.best].objective);
     if (better) result.best = i;
@@ -139,20 +155,33 @@ Scaling scaling_around(const Plan& plan, const SearchOptions& search) {
   return {.points = std::move(found.points), .choices = {}, .best = {}};
 }
 
-Scaling scaling_until_it_fits(const Plan& plan, const SearchOptions& search) {
-  constexpr int kMostDoublings = 10;
-  const Cluster& cluster = plan.cluster;
+Scaling least_gpus(const Scenario& scenario, const SearchOptions& search,
+                   const ScalingOptions& options, int failed) {
+  const Cluster& cluster = scenario.cluster;
   Scaling found;
-  for (int doubling = 1; doubling <= kMostDoublings; ++doubling) {
-    const std::int64_t gpus = std::int64_t{cluster.num_gpus()} << doubling;
-    if (gpus > kMostGpus || !has_count(cluster, gpus)) break;
+  const auto is_enough = [&](int gpus) {
     SearchOptions one = search;
     one.top = 1;
-    one.most_work *= gpus / cluster.num_gpus();  // more GPUs have more sizes
-    look_at(found, plan, static_cast<int>(gpus), one,
-            {.gpus = {}, .objective = Objective::step_time, .limits = {}});
-    if (found.points.back().layout) break;
+    one.most_work *= std::max(1, gpus / cluster.num_gpus());  // more GPUs have more sizes
+    look_at(found, scenario, gpus, one, options);
+    return found.points.back().layout.has_value();
+  };
+  LimitPair pair{.failed = failed};
+  while (pair.works == 0) {
+    const std::int64_t gpus = next_rung(pair.failed, cluster);
+    if (gpus > kMostGpus || !has_count(cluster, gpus)) break;
+    (is_enough(static_cast<int>(gpus)) ? pair.works : pair.failed) = static_cast<int>(gpus);
   }
+  if (pair.works > 0) {
+    pair = narrowed(
+        pair, [&](LimitPair open) { return count_between(open, cluster); }, is_enough);
+  }
+  std::sort(found.points.begin(), found.points.end(),
+            [](const ScalePoint& a, const ScalePoint& b) { return a.gpus < b.gpus; });
+  for (std::size_t i = 0; i < found.points.size(); ++i) {
+    if (found.points[i].gpus == pair.works) found.best = i;
+  }
+  fill_efficiency(found.points);
   found.choices.clear();
   return found;
 }

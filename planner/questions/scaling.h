@@ -60,8 +60,10 @@ Scaling scaling(const Scenario& scenario, const SearchOptions& search,
 // layout fits the plan's own.
 Scaling scaling_around(const Plan& plan, const SearchOptions& search);
 
-// For a plan that no layout fits: twice, four times ... its GPUs, until one fits. The last point is
-// the fewest that do, when any of the counts does.
-Scaling scaling_until_it_fits(const Plan& plan, const SearchOptions& search);
+// The fewest GPUs on which a layout meets the limits. Counts double until one has such a layout;
+// then those between it and the last that has none are halved, to one node or 2 %. `best` is that
+// count, and there are no choices. `failed`: a count that is known to be too small; 0: none.
+Scaling least_gpus(const Scenario& scenario, const SearchOptions& search,
+                   const ScalingOptions& options, int failed = 0);
 
 }  // namespace meshwright::planner

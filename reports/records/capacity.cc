@@ -267,6 +267,9 @@ const Record<Capacity>& capacity_record() {
     r.row<&R::why_not_more>("Empty: there is no larger option.");
     r.row<&R::weakest_point>("The input that was not measured and changes the end most.");
     r.row<&R::tags>("What the numbers are not.");
+    r.row<&R::tried>(
+        "Counts around a limit, and batches that follow their counts; empty: as the question "
+        "names them.");
     r.row<&R::grid_options>("Behind the command: makes all rows again.");
     r.row<&R::verdict>();
     r.row<&R::planned>(nullable(), kRowIdAbout);

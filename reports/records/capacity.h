@@ -219,6 +219,7 @@ struct Capacity {
   // The decision in one line, and its reasons.
   std::string headline{}, why_not_fewer{}, why_not_more{}, weakest_point{};
   std::vector<std::string> tags{};  // what the numbers are not
+  std::string tried{};              // counts and batches that the question does not name
   std::string grid_options{};       // behind the command: makes all rows again
   // Ids of rows.
   std::optional<std::string> planned{}, recommended{}, closest{};

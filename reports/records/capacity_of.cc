@@ -158,7 +158,7 @@ std::optional<ReferenceFacts> reference_of(const planner::CapacityAnswer& answer
 // Cluster and batch of a row, as options.
 std::string place_of(const planner::CapacityQuestion& question, const planner::CapacityRow& row) {
   const planner::ClusterCase& asked = question.clusters[row.cluster_case];
-  return fmt::format("--cluster {} --global-batch-size {} ",
+  return fmt::format("--cluster {} --global-batch-size {} --fixed-batch ",
                      shell_word(asked.file.empty() ? asked.name : asked.file),
                      row.scheduled ? "schedule" : std::to_string(row.asked_batch_size));
 }
@@ -307,8 +307,10 @@ std::string grid_options_of(const planner::CapacityQuestion& question) {
   for (const int batch : question.global_batch_sizes) {
     append_to_list(batches, ",", std::to_string(batch));
   }
-  std::string text = fmt::format("--cluster {} --gpus {} --global-batch-size {}",
-                                 shell_word(clusters), fmt::join(question.gpus, ","), batches);
+  std::string text = "--cluster " + shell_word(clusters);
+  if (!question.any_gpus) text += fmt::format(" --gpus {}", fmt::join(question.gpus, ","));
+  text += " --global-batch-size " + batches;
+  if (!question.batch_follows) text += " --fixed-batch";
   for (const planner::StatedLayout& stated : question.layouts) {
     text += fmt::format(" --layout '{}'", short_name(stated.layout));
   }
@@ -348,6 +350,7 @@ Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& c
                     .why_not_more = why_not_more(answer),
                     .weakest_point = weakest_point(answer),
                     .tags = tags_of(answer),
+                    .tried = tried_text(answer),
                     .grid_options = grid_options_of(question),
                     .planned = id_of(answer, answer.planned),
                     .recommended = id_of(answer, choice.recommended),

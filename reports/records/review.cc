@@ -267,10 +267,17 @@ const Record<ReviewedRun>& review_record() {
   });
 }
 
+Bytes reserved_peak(const ReviewedRun& run) {
+  const double more = run.cluster.framework.memory.reserved_ratio - 1.0;
+  return run.estimate->peak_memory() + run.estimate->peak_allocated() * more;
+}
+
 bool is_close(const ReviewedRun& run) {
   if (!run.estimate) return false;
   const Bytes memory = only_device(run.cluster).memory;
-  return std::abs(run.estimate->peak_memory() / memory - 1.0) <= kMemoryMargin;
+  const double used = run.estimate->peak_memory() / memory;
+  const bool fills = reserved_peak(run) >= memory * (1.0 - kMemoryMargin);
+  return std::abs(used - 1.0) <= kMemoryMargin || (used < 1.0 && fills);
 }
 
 bool needs_fused_attention(const ReviewedRun& run) {

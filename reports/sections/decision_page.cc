@@ -61,6 +61,7 @@ std::string reasons(const Capacity& capacity) {
   };
   add("Why not fewer", capacity.why_not_fewer);
   add("Why not more", capacity.why_not_more);
+  add("Counts", capacity.tried);
   add("Weakest point", capacity.weakest_point);
   return out.empty() ? "" : fmt::format("<p class=\"how\" id=\"why\">{}</p>\n", out);
 }

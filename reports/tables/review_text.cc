@@ -100,7 +100,10 @@ std::string fit_text(const ReviewedRun& r) {
                         memory_text(r.estimate->peak_memory()), memory_text(memory));
   }
   if (is_close(r)) {
-    text += "  This is within 3 % of the limit. It may run, or it may run out of memory.\n";
+    const bool fits = r.estimate->peak_memory() < memory * (1.0 - kMemoryMargin);
+    text += fmt::format("  {}. It may run, or it may run out of memory.\n",
+                        fits ? "The allocator would reserve " + memory_text(reserved_peak(r))
+                             : "This is within 3 % of the limit");
   }
   const auto& items = r.launch.not_understood;
   const auto unknown = std::count_if(items.begin(), items.end(), [](const NotUnderstood& item) {

@@ -62,9 +62,16 @@ std::string gpus_phrase(const planner::CapacityAnswer& answer, const planner::Ca
   return fmt::format("{} {}", count_text(row.gpus), device_noun(cluster, row.gpus));
 }
 
+// " with batch 540 instead of 512"; empty: with the stated batch.
+std::string batch_change(const planner::CapacityRow& row) {
+  if (row.asked_batch_size == row.stated_batch_size) return "";
+  return fmt::format(" with batch {} instead of {}", count_text(row.asked_batch_size),
+                     count_text(row.stated_batch_size));
+}
+
 std::string run_sentence(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
-  return fmt::format("{} of {} {}.", gpus_phrase(answer, row), name_of_case(answer, row),
-                     run_phrase(answer, row));
+  return fmt::format("{} of {}{} {}.", gpus_phrase(answer, row), name_of_case(answer, row),
+                     batch_change(row), run_phrase(answer, row));
 }
 
 // In words of a buyer: cost where there are prices, else GPU-hours.
@@ -274,6 +281,26 @@ std::string verdict_of(const planner::CapacityAnswer& answer) {
       "{}: {}{}{}",
       answer.planned ? "The plan" : "The cheapest row", sentence, day_prices(answer),
       prices_note(answer));
+}
+
+std::string tried_text(const planner::CapacityAnswer& answer) {
+  std::string counts, batches;
+  for (const planner::CapacityRow& row : answer.rows) {
+    std::string place = count_text(row.gpus);
+    if (answer.question.clusters.size() > 1) place += " of " + name_of_case(answer, row);
+    if (row.between) append_to_list(counts, ", ", place);
+    const std::string change = batch_change(row);
+    if (!change.empty()) append_to_list(batches, ", ", place + change);
+  }
+  std::string text;
+  if (!counts.empty()) {
+    text = fmt::format("{} tried around the limit, down to one node or 2 %: {}.",
+                       with_device_noun("GPU counts", answer.question.device_kind()), counts);
+  }
+  if (!batches.empty()) {
+    append_to_list(text, " ", fmt::format("Batches that follow a count: {}.", batches));
+  }
+  return text;
 }
 
 std::string headline_of(const planner::CapacityAnswer& answer) {

@@ -31,6 +31,9 @@ const std::string& name_of_case(const planner::CapacityAnswer& answer,
 // (P10-P90: 66 to 92 M). Next cheaper option: 8,192 GPUs, ...". Without a limit: what each day
 // saved costs. Without a training length: tokens a second.
 std::string verdict_of(const planner::CapacityAnswer& answer);
+// "GPU counts tried around the limit, down to one node or 2 %: 704, 720. Batches that follow a
+// count: 720 with batch 540 instead of 512."; empty: neither.
+std::string tried_text(const planner::CapacityAnswer& answer);
 // "Reserve 16,384 GPUs: done by 2027-03-20 (P90), 41 days before the deadline. Set aside 84.7 M USD
 // (P90)."
 std::string headline_of(const planner::CapacityAnswer& answer);

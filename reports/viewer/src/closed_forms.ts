@@ -272,7 +272,8 @@ export function run_of(row: RowInputs, inputs: RunInputs): Run {
 }
 
 // Which of the rows to take, as planner/capacity/recommendation.cc chooses: with the worth of a day
-// the least cost plus worth x days, with a deadline the cheapest, with a budget the fastest. -1: none.
+// the least cost plus worth x days, with a deadline the fewest GPUs within 1 % of the cheapest, with a budget the
+// fastest. -1: none.
 export interface Limits {
   days: number | null;
   budget: number | null;
@@ -303,6 +304,11 @@ export function recommended_of(rows: { gpus: number; run: Run }[], limits: Limit
   rows.forEach(({ gpus, run }, index) => {
     if (!meets_limits(gpus, run, limits)) return;
     if (best < 0 || value(run) < value(rows[best].run)) best = index;
+  });
+  if (best < 0 || value !== cost) return best;
+  const most = 1.01 * cost(rows[best].run);
+  rows.forEach(({ gpus, run }, index) => {
+    if (meets_limits(gpus, run, limits) && cost(run) <= most && gpus < rows[best].gpus) best = index;
   });
   return best;
 }

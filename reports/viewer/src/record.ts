@@ -505,6 +505,7 @@ export type Capacity = {
   why_not_more: string;
   weakest_point: string;
   tags: string[];
+  tried: string;
   grid_options: string;
   verdict: string;
   planned: string | null;

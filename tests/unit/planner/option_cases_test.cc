@@ -22,7 +22,7 @@ Json prices_again(const Json& json) {
   return prices_record().write(prices_from_json(json, "p.json"));
 }
 
-test::Answer options_of(const test::Asked& asked) {
+test::Answer answer_to(const test::Asked& asked) {
   if (asked.file == "capacity.json")
     return test::reread(asked, capacity_again, capacity_again(Json::object()));
   return test::reread(asked, asked.file == "prices.json" ? prices_again : service_again);
@@ -30,7 +30,7 @@ test::Answer options_of(const test::Asked& asked) {
 
 TEST(OptionCases, HaveTheAnswersOfTheirFiles) {
   for (const std::string& file : test::case_files("planner/cases"))
-    test::expect_cases(file, options_of);
+    test::expect_cases(file, answer_to);
 }
 
 TEST(OptionCases, AJobWithoutASectionHasDefaultsAndNoService) {

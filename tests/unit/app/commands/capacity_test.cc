@@ -248,6 +248,33 @@ TEST(CapacityCommand, EverySumOfTheRecordIsAProductOfItsParts) {
   }
 }
 
+// 720 to 736 GPUs of an H200 cluster train 70B on 2 T tokens in 30 days. Rows of 512 and 1,024
+// alone say 1,024.
+TEST(CapacityCommand, TheFewestGpusForADeadlineAreFoundToTwoPercent) {
+  const std::vector<std::string> words = split_words(
+      "capacity --model llama-3-70b --cluster h200-512 --framework megatron-core-2026 "
+      "--train-tokens 2e12 --deadline 30 --global-batch-size 1024");
+  const Json answer = answer_to(with(words, {"--rows-only"}));
+  int fewest = 0, late = 0;
+  for (const Json& row : answer["rows"]) {
+    const int gpus = row["gpus"].get<int>();
+    if (row["id"] == answer["recommended"]) fewest = gpus;
+    if (!row["limits"].empty()) late = std::max(late, gpus);
+  }
+  EXPECT_GE(fewest, 712);
+  EXPECT_LE(fewest, 736);
+  EXPECT_LE(fewest - late, fewest / 50);
+  // The row's own options make it again.
+  const Json grid = answer_to(
+      split_words("capacity --model llama-3-70b --cluster h200-512 --framework megatron-core-2026 "
+                  "--train-tokens 2e12 --deadline 30 --gpus " +
+                  std::to_string(fewest) + " --global-batch-size 1024"));
+  EXPECT_EQ(grid["recommended"], answer["recommended"]);
+  for (const Json& lever : grid["levers"]) {
+    if (lever["name"] == "gpus") expect_reproduced(grid, lever["low"]);
+  }
+}
+
 // In tokens a second and seconds of a step; levers and what-ifs, too.
 TEST(CapacityCommand, NeedsNoTrainingLength) {
   const std::vector<std::string> untimed =

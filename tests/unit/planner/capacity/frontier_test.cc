@@ -45,13 +45,6 @@ TEST(Frontier, ADominatedRowSaysWhatBeatsItAndWhy) {
   EXPECT_TRUE(points[0].reason.empty());
 }
 
-// 3 x 64 = 192: 10 and 11 of them are 1,920 and 2,112.
-TEST(Frontier, BatchesNearHaveTheCountsFactor) {
-  EXPECT_THAT(batches_near(2048, 24576), testing::ElementsAre(1920, 2112));
-  EXPECT_THAT(batches_near(64, 24), testing::ElementsAre(192));
-  EXPECT_THAT(batches_near(1920, 24576), testing::ElementsAre(1920));
-}
-
 TEST(Frontier, WithoutPricesGpuHoursAreTheCost) {
   std::vector<CapacityRow> rows{row_of(8, 10, 100.0), row_of(16, 6, 120.0)};
   rows[0].run.cost.reset();

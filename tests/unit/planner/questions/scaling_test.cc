@@ -40,21 +40,40 @@ TEST(Scaling, AroundAPlanWithoutLayoutsHasNoPoints) {
   EXPECT_TRUE(scaling_around(plan, {}).points.empty());
 }
 
-// A search finds the count that is said to fit, and no smaller doubling has a layout.
-TEST(Scaling, UntilItFitsEndsAtTheFirstCountThatDoes) {
-  double memory = 1.0;  // GiB of a device; less and less, until nothing fits
-  const auto searched = [&] {
-    return search({small_model(), small_cluster(1, memory), small_job()}, {});
-  };
-  Plan plan = searched();
-  for (; !plan.ranked.empty(); plan = searched()) memory *= 0.8;
-  const Scaling found = scaling_until_it_fits(plan, {});
-  ASSERT_FALSE(found.points.empty());
-  for (const ScalePoint& point : found.points) {
-    const Plan there = search({plan.model, scaled_to(plan.cluster, point.gpus), plan.job}, {});
+// A search finds a layout on the count that is said to be enough, and none on any smaller one that
+// was tried; the next smaller one is at most a node away.
+TEST(Scaling, TheFewestGpusAreFoundToANode) {
+  double memory = 1.0;  // GiB of a device; less and less, until a node has no layout
+  Scenario scenario{small_model(), small_cluster(1, memory), small_job()};
+  while (!search(scenario, {}).ranked.empty()) scenario.cluster = small_cluster(1, memory *= 0.8);
+  const Scaling found = least_gpus(scenario, {}, {});
+  ASSERT_TRUE(found.best);
+  ASSERT_GT(*found.best, 0U);
+  for (std::size_t i = 0; i < found.points.size(); ++i) {
+    const ScalePoint& point = found.points[i];
+    const Plan there =
+        search({scenario.model, scaled_to(scenario.cluster, point.gpus), scenario.job}, {});
     EXPECT_EQ(point.layout.has_value(), !there.ranked.empty()) << point.gpus;
-    EXPECT_EQ(point.layout.has_value(), &point == &found.points.back()) << point.gpus;
+    EXPECT_EQ(point.layout.has_value(), i >= *found.best) << point.gpus;
   }
+  const int fewest = found.points[*found.best].gpus;
+  EXPECT_LE(fewest - found.points[*found.best - 1].gpus, 8);
+  // From a count that is known to be too small.
+  const Scaling above = least_gpus(scenario, {}, {}, found.points[*found.best - 1].gpus);
+  EXPECT_EQ(above.points[*above.best].gpus, fewest);
+}
+
+// Half of the fewest GPUs' step: more of them.
+TEST(Scaling, TheFewestGpusMeetALimitOfTheStep) {
+  const Scenario scenario{small_model(), small_cluster(1, 80), small_job()};
+  const Scaling free = least_gpus(scenario, {}, {});
+  const ScalePoint& fewest = free.points[*free.best];
+  Limits limits;
+  limits.max_step = fewest.step_time * 0.5;
+  const Scaling found = least_gpus(scenario, {}, {.gpus = {}, .limits = limits});
+  ASSERT_TRUE(found.best);
+  EXPECT_GT(found.points[*found.best].gpus, fewest.gpus);
+  EXPECT_NE(found.points[*found.best - 1].reason.find("the limit is"), std::string::npos);
 }
 
 }  // namespace
