@@ -105,7 +105,8 @@ std::optional<RefusedPool> refused(const ServingScenario& s, const Deployment& d
                                    const ServingLoad& load) {
   const auto broken = [&](const ReplicaOptions& options,
                           double tokens) -> std::optional<ServingViolation> {
-    const ServingRuleInput in{s.model, s.cluster, s.engine, options};
+    const ServingRuleInput in{s.model, s.cluster, s.engine, options,
+                              deployment.prefill.has_value()};
     if (const auto found = check_replica(in)) return found;
     const ReplicaMemory memory = replica_memory(s.model, only_device(s.cluster), s.engine, options);
     return check_replica_memory(in, memory, tokens);
