@@ -106,7 +106,8 @@ std::optional<RefusedPool> refused(const ServingScenario& s, const Deployment& d
   const double longest = load ? longest_request(load->lengths) : 0.0;
   const bool length_is_given = !load || s.options.max_model_len > 0;
   const auto broken = [&](const ReplicaOptions& options) -> std::optional<ServingViolation> {
-    const ServingRuleInput in{s.model, s.cluster, s.engine, options};
+    const ServingRuleInput in{s.model, s.cluster, s.engine, options,
+                              deployment.prefill.has_value()};
     if (const auto found = check_replica(in)) return found;
     const ReplicaMemory memory = replica_memory(s.model, only_device(s.cluster), s.engine, options);
     return check_replica_memory(in, memory, longest, length_is_given);

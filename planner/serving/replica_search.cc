@@ -97,12 +97,23 @@ double decode_rate_within(const PoolCandidate& pool, const LatencyLimits& limits
   return std::min(rate, kMostUtilization * full) * replica.cost.data_ranks;
 }
 
+// max_model_len of a replica that serves this load: more than its longest request, in whole steps,
+// at most the model's positions. Longer requests would need a cache that nothing was planned for.
+int served_length(const ServingLoad& load, const Model& model) {
+  constexpr int kStep = 256;
+  const int length = (static_cast<int>(longest_request(load.lengths)) / kStep + 1) * kStep;
+  const int most = model.max_position_embeddings;
+  return most > 0 ? std::min(length, most) : length;
+}
+
 LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout) {
   LayoutResult found;
   const ServingScenario& s = q.scenario;
   const Device& device = only_device(s.cluster);
-  ReplicaOptions options = s.options;
-  options.layout = layout;
+  ReplicaOptions asked = s.options;
+  asked.layout = layout;
+  if (asked.max_model_len == 0) asked.max_model_len = served_length(q.load, s.model);
+  ReplicaOptions options = asked;
   options = with_defaults(options, s.engine, device, s.model);
   found.options = options;
   const ServingRuleInput in{s.model, s.cluster, s.engine, options};
@@ -110,11 +121,12 @@ LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout
     found.violation = broken;
     return found;
   }
+  if (q.disaggregated)
+    found.pool_violation = check_replica({s.model, s.cluster, s.engine, options, true});
   std::shared_ptr<const ServingReplica> first;
   for (const int sequences : q.space.max_num_seqs) {
     for (const int budget : q.space.token_budgets) {
-      ReplicaOptions varied = s.options;
-      varied.layout = layout;
+      ReplicaOptions varied = asked;
       if (sequences > 0) varied.max_num_seqs = sequences;
       if (budget > 0) varied.max_num_batched_tokens = budget;
       varied = with_defaults(varied, s.engine, device, s.model);
@@ -122,8 +134,7 @@ LayoutResult search_layout(const ServingQuestion& q, const ReplicaLayout& layout
       auto broken = check_replica(one);
       const ReplicaMemory memory = replica_memory(s.model, device, s.engine, varied);
       if (!broken) {
-        broken = check_replica_memory(one, memory, longest_request(q.load.lengths),
-                                      s.options.max_model_len > 0);
+        broken = check_replica_memory(one, memory, longest_request(q.load.lengths));
       }
       ++found.configurations;
       if (broken) {
@@ -174,7 +185,7 @@ std::vector<LayoutResult> search_layouts(const ServingQuestion& q, bool parallel
 }
 
 bool may_be_pool(const ServingSpace& space, const LayoutResult& result) {
-  if (result.candidates.empty()) return false;
+  if (result.candidates.empty() || result.pool_violation) return false;
   const ReplicaLayout& layout = result.candidates.front().options.layout;
   return space.stages_in_pools || layout.pipeline_parallel_size == 1;
 }

@@ -27,6 +27,7 @@ struct PoolCandidate {
 struct LayoutResult {
   std::vector<PoolCandidate> candidates{};
   std::optional<ServingViolation> violation{};
+  std::optional<ServingViolation> pool_violation{};  // as a prefill or a decode pool alone
   ReplicaOptions options{};
   int configurations = 0;
 };

@@ -36,8 +36,8 @@ struct ServingTally {
   }
 };
 
-void tally_violation(ServingTally& tally, const ServingQuestion& q, const LayoutResult& result) {
-  const ServingViolation& v = *result.violation;
+void tally_violation(ServingTally& tally, const ServingQuestion& q, const LayoutResult& result,
+                     const ServingViolation& v) {
   const ServingScenario& s = q.scenario;
   const ServingRuleInput in{s.model, s.cluster, s.engine, result.options};
   const double shortfall = v.missed.needed > 0 ? 1.0 - v.missed.available / v.missed.needed : 1.0;
@@ -173,6 +173,39 @@ void keep_front(std::vector<ServingParetoPoint>& points) {
   points = std::move(front);
 }
 
+// Of a mode; choices.size(): none is.
+std::size_t first_of(const std::vector<ServingChoice>& choices, ServingMode mode) {
+  const auto found = std::find_if(choices.begin(), choices.end(), [&](const ServingChoice& one) {
+    return one.deployment.mode() == mode;
+  });
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
+// So many rows from the best on. Of two or more the last is the best of a mode that had none, so
+// that aggregated and disaggregated deployments can be compared.
+void keep_best(std::vector<ServingChoice>& choices, std::size_t kept) {
+  if (choices.size() <= kept) return;
+  for (const auto& mode : kServingModeNames) {
+    const std::size_t first = first_of(choices, mode.value);
+    if (kept > 1 && first >= kept && first < choices.size()) {
+      std::swap(choices[kept - 1], choices[first]);
+    }
+  }
+  choices.resize(kept);
+}
+
+// The first so many, and the first of each mode.
+std::vector<std::size_t> simulated_rows(const std::vector<ServingChoice>& choices, int simulated) {
+  std::vector<std::size_t> rows;
+  const auto most = static_cast<std::size_t>(std::max(0, simulated));
+  for (std::size_t i = 0; i < std::min(most, choices.size()); ++i) rows.push_back(i);
+  for (const auto& mode : kServingModeNames) {
+    const std::size_t first = first_of(choices, mode.value);
+    if (most > 0 && first >= most && first < choices.size()) rows.push_back(first);
+  }
+  return rows;
+}
+
 }  // namespace
 
 ServingSpace serving_space(const Model& model, const Cluster& cluster) {
@@ -205,8 +238,12 @@ ServingPlan serving_plan(const ServingQuestion& q) {
   for (const LayoutResult& result : results) {
     plan.configurations += result.configurations;
     if (result.violation) {
-      tally_violation(tally, q, result);
+      tally_violation(tally, q, result, *result.violation);
       continue;
+    }
+    if (result.pool_violation) {
+      tally_violation(tally, q, result, *result.pool_violation);
+      if (!q.aggregated) continue;
     }
     ++plan.layouts;
     tally_limits(tally, plan, q, result.candidates.front());
@@ -221,13 +258,10 @@ ServingPlan serving_plan(const ServingQuestion& q) {
   }
   keep_front(plan.front);
   plan.choices = choices_of(q, results);
-  if (static_cast<int>(plan.choices.size()) > q.kept) {
-    plan.choices.resize(static_cast<std::size_t>(q.kept));
-  }
-  const std::size_t simulated =
-      std::min(plan.choices.size(), static_cast<std::size_t>(std::max(0, q.simulated)));
-  tbb::parallel_for(std::size_t{0}, simulated,
-                    [&](std::size_t i) { simulate_until_met(q, plan.choices[i]); });
+  keep_best(plan.choices, static_cast<std::size_t>(q.kept));
+  const std::vector<std::size_t> simulated = simulated_rows(plan.choices, q.simulated);
+  tbb::parallel_for(std::size_t{0}, simulated.size(),
+                    [&](std::size_t i) { simulate_until_met(q, plan.choices[simulated[i]]); });
   settle_first(q, plan.choices);
   for (ServingChoice& choice : plan.choices) {
     const double factor = interval_factor(choice.token_spread);

@@ -21,6 +21,14 @@ std::string ranged_text(const planner::Ranged& ranged) {
                      number_text(ranged.high, 3));
 }
 
+// The first token at its percentile, or its mean.
+std::string first_token_text(const planner::ServingChoice& choice) {
+  const planner::LatencyRange range =
+      planner::latency_range(planner::limited_times(choice).ttft, choice.first_token_spread);
+  return fmt::format("{}-{}", number_text(range.low / milliseconds(1), 3),
+                     number_text(range.high / milliseconds(1), 3));
+}
+
 }  // namespace
 
 Table serving_choices_table(const ServingPlanFile& file) {
@@ -35,6 +43,7 @@ Table serving_choices_table(const ServingPlanFile& file) {
                {"tpot_ms", mean_word + "TPOT", "ms", 3},
                {"ttft_at_ms", at + " TTFT", "ms", 3},
                {"tpot_at_ms", at + " TPOT", "ms", 3},
+               {"ttft_range_ms", "TTFT 90 %", "ms"},
                {"source", "times", ""},
                {"tokens_per_second_per_gpu", "tok/s/GPU", "", 4},
                {"tokens_per_second_per_user", "tok/s/user", "", 3},
@@ -57,8 +66,9 @@ Table serving_choices_table(const ServingPlanFile& file) {
          time_in_ms(means.tpot),
          at_percentile(one.simulated_ttft, simulated ? one.simulated->ttft.mean : Seconds{}),
          at_percentile(one.simulated_tpot, simulated ? one.simulated->tpot.mean : Seconds{}),
-         asks_percentile ? Cell(std::string(source)) : Cell(), one.tokens_per_second_per_gpu,
-         one.tokens_per_second_per_user, one.largest_rate > 0 ? Cell(one.largest_rate) : Cell(),
+         first_token_text(one), asks_percentile ? Cell(std::string(source)) : Cell(),
+         one.tokens_per_second_per_gpu, one.tokens_per_second_per_user,
+         one.largest_rate > 0 ? Cell(one.largest_rate) : Cell(),
          pools ? Cell(fmt::format("{:.0f}/{:.0f} %", one.state.prefill_idle * 100,
                                   one.state.decode_idle * 100))
                : Cell(),

@@ -374,6 +374,23 @@ constexpr ServingRuleRow kServingRules[]{
            return fmt::format("attention data size {} of {} ranks", as_whole(m.available),
                               as_whole(m.needed));
          }},
+    {.name = "pools_have_one_stage_in_vllm",
+     .check = [](const RuleIn& in) -> RuleResult {
+       const int stages = in.options.layout.pipeline_parallel_size;
+       if (!in.one_of_two_pools || in.engine.kind != EngineKind::vllm || stages == 1) {
+         return std::nullopt;
+       }
+       return RuleMissed{1, static_cast<double>(stages)};
+     },
+     .requirement = "A prefill or a decode pool has one pipeline stage in vLLM.",
+     .reason = "\"NixlConnector received pp_rank > 0 handshake metadata but does not support "
+               "PP-disaggregated KV transfer\" (vllm#52913).",
+     .remedy = "Use tensor ranks in place of stages, or replicas that do everything.",
+     .sentence =
+         [](const RuleIn&, const RuleMissed& m) {
+           return fmt::format("vLLM moves no caches between pools of {} stages",
+                              as_whole(m.available));
+         }},
     {.name = "batched_tokens_cover_sequences",
      .check = [](const RuleIn& in) -> RuleResult {
        const ReplicaOptions& o = in.options;

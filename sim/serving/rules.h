@@ -19,6 +19,7 @@ struct ServingRuleInput {
   const ServingCluster& cluster;
   const Engine& engine;
   const ReplicaOptions& options;  // with defaults
+  bool one_of_two_pools = false;  // a prefill or a decode pool
 };
 
 // What a broken rule asked for and what it found.

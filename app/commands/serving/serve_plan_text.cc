@@ -29,7 +29,34 @@ std::string limits_text(const planner::ServingQuestion& q) {
 std::string times_text(const planner::ServingQuestion& q, const planner::ServingChoice& choice) {
   const planner::ServiceTimes times = planner::limited_times(choice);
   const std::string at = choice.simulated_ttft ? "p" + number_text(q.percentile) + " " : "";
-  return fmt::format("{0}TTFT {1}, {0}TPOT {2}", at, ms_text(times.ttft), ms_text(times.tpot));
+  const auto ranged = [](Seconds time, double spread) {
+    return reports::latency_range_text(planner::latency_range(time, spread));
+  };
+  return fmt::format("{0}TTFT {1}, {0}TPOT {2}", at, ranged(times.ttft, choice.first_token_spread),
+                     ranged(times.tpot, choice.token_spread));
+}
+
+std::string choice_text(const planner::ServingQuestion& q, const planner::ServingChoice& choice) {
+  return fmt::format(
+      "{} on {} {}: {}, {} output tokens/s a {}", planner::short_name(choice.deployment),
+      choice.gpus, device_noun(q.scenario.cluster, choice.gpus), times_text(q, choice),
+      number_text(choice.tokens_per_second_per_gpu, 4), device_noun(q.scenario.cluster, 1));
+}
+
+// The best of the other mode, if both were searched.
+std::string other_mode_text(const planner::ServingQuestion& q, const planner::ServingPlan& plan) {
+  if (!q.aggregated || !q.disaggregated) return "";
+  const planner::ServingMode best = plan.choices.front().deployment.mode();
+  const planner::ServingMode other = best == planner::ServingMode::aggregated
+                                         ? planner::ServingMode::disaggregated
+                                         : planner::ServingMode::aggregated;
+  for (const planner::ServingChoice& one : plan.choices) {
+    if (one.deployment.mode() != other) continue;
+    return fmt::format("The best {} one is {}{}.\n", name_of(other), choice_text(q, one),
+                       one.meets ? "" : ", which misses the limits");
+  }
+  return fmt::format("No {} one {}.\n", name_of(other),
+                     q.kept > 1 ? "meets the limits" : "is among the rows");
 }
 
 }  // namespace
@@ -67,12 +94,7 @@ std::string serving_plan_summary(const planner::ServingQuestion& q,
     return text + "\n";
   }
   const planner::ServingChoice& best = plan.choices.front();
-  text += fmt::format("{} on {} {}: {} (+-{:.0f} %), {} output tokens/s a {}.\n",
-                      planner::short_name(best.deployment), best.gpus,
-                      device_noun(q.scenario.cluster, best.gpus), times_text(q, best),
-                      best.token_spread * 164.5, number_text(best.tokens_per_second_per_gpu, 4),
-                      device_noun(q.scenario.cluster, 1));
-  return text;
+  return text + choice_text(q, best) + ".\n" + other_mode_text(q, plan);
 }
 
 }  // namespace meshwright::app

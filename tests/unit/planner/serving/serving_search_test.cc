@@ -93,6 +93,7 @@ TEST(ServingSpace, SaysWhichLayoutsMayBeAPool) {
 
 TEST(ServingPlan, OfPoolsWithoutStagesHasNone) {
   ServingQuestion q = llama_question(20);
+  q.scenario.engine = shipped_engine("sglang-0.5.14");
   q.aggregated = false;
   q.disaggregated = true;
   q.space.stages_in_pools = false;
@@ -103,6 +104,56 @@ TEST(ServingPlan, OfPoolsWithoutStagesHasNone) {
     EXPECT_EQ(one.deployment.prefill->options.layout.pipeline_parallel_size, 1);
     EXPECT_EQ(one.deployment.pool.options.layout.pipeline_parallel_size, 1);
   }
+}
+
+// Stages are refused in vLLM's pools alone, and counted.
+TEST(ServingPlan, OfVllmHasNoStagesInPools) {
+  ServingQuestion q = llama_question(20);
+  q.disaggregated = true;
+  q.kept = 1000;
+  const ServingPlan plan = serving_plan(q);
+  bool stages = false;
+  for (const ServingChoice& one : plan.choices) {
+    const int decode = one.deployment.pool.options.layout.pipeline_parallel_size;
+    stages |= decode > 1;
+    if (!one.deployment.prefill) continue;
+    EXPECT_EQ(one.deployment.prefill->options.layout.pipeline_parallel_size, 1);
+    EXPECT_EQ(decode, 1);
+  }
+  EXPECT_TRUE(stages);  // of replicas that do everything
+  EXPECT_TRUE(std::any_of(
+      plan.rejections.begin(), plan.rejections.end(),
+      [](const ServingRejection& r) { return r.rule == "pools_have_one_stage_in_vllm"; }));
+}
+
+// 20 requests/s of 4,000 + 1,000 tokens: the ten best deployments have two pools each.
+TEST(ServingPlan, OfBothModesHasBothInItsRows) {
+  ServingQuestion q = llama_question(20);
+  q.disaggregated = true;
+  for (const int kept : {2, 10}) {
+    q.kept = kept;
+    const ServingPlan plan = serving_plan(q);
+    ASSERT_EQ(plan.choices.size(), static_cast<std::size_t>(kept));
+    const auto pools =
+        std::count_if(plan.choices.begin(), plan.choices.end(), [](const ServingChoice& one) {
+          return one.deployment.mode() == ServingMode::disaggregated;
+        });
+    EXPECT_GT(pools, 0);
+    EXPECT_LT(pools, kept);
+  }
+}
+
+// A request of 4,000 + 1,000 tokens fits into 5,120. A stated length must fit as it is.
+TEST(ServingPlan, ServesTheLengthOfItsLoad) {
+  ServingQuestion q = llama_question(1);
+  const ServingPlan plan = serving_plan(q);
+  ASSERT_FALSE(plan.choices.empty());
+  EXPECT_EQ(plan.choices.front().deployment.pool.options.max_model_len, 5120);
+  q.scenario.options.max_model_len = 131'072;
+  const ServingPlan longest = serving_plan(q);
+  ASSERT_FALSE(longest.choices.empty());
+  EXPECT_EQ(longest.choices.front().deployment.pool.options.max_model_len, 131'072);
+  EXPECT_GT(longest.choices.front().deployment.pool.options.layout.tensor_parallel_size, 1);
 }
 
 ServingChoice choice_of(int gpus, double tpot_ms, double ttft_ms, int tensor) {

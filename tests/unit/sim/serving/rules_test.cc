@@ -18,11 +18,11 @@ using test::shipped_model;
 // The name of the first broken rule and its sentence; empty: the engine starts.
 std::string refusal(const Model& model, const ReplicaOptions& asked,
                     const std::string& engine = "vllm-0.24",
-                    const std::string& cluster = "h100-512") {
+                    const std::string& cluster = "h100-512", bool one_of_two_pools = false) {
   const ServingCluster where = shipped_cluster(cluster);
   const Engine software = shipped_engine(engine);
   const ReplicaOptions options = with_defaults(asked, software, only_device(where), model);
-  const ServingRuleInput in{model, where, software, options};
+  const ServingRuleInput in{model, where, software, options, one_of_two_pools};
   const auto broken = check_replica(in);
   if (!broken) return "";
   return std::string(broken->rule->name) + ": " + broken->rule->sentence(in, broken->missed);
@@ -106,6 +106,19 @@ TEST(ServingRules, RefuseWhatEnginesRefuse) {
       sizes({.tensor_parallel_size = 4, .data_parallel_size = 2, .expert_parallel_size = 8});
   EXPECT_TRUE(
       breaks(refusal(experts, split, "tensorrt-llm-1.3"), "attention_data_size_is_all_or_none"));
+}
+
+// vllm#52913: NixlConnector moves no caches between pools with pipeline stages; SGLang's engines
+// do.
+TEST(ServingRules, RefuseStagesInPoolsOfVllm) {
+  const Model model = shipped_model("llama-3-70b");
+  const ReplicaOptions stages{.layout = {.tensor_parallel_size = 4, .pipeline_parallel_size = 2}};
+  const ReplicaOptions ranks{.layout = {.tensor_parallel_size = 8}};
+  EXPECT_EQ(refusal(model, stages), "");
+  EXPECT_EQ(refusal(model, stages, "vllm-0.24", "h100-512", true),
+            "pools_have_one_stage_in_vllm: vLLM moves no caches between pools of 2 stages");
+  EXPECT_EQ(refusal(model, ranks, "vllm-0.24", "h100-512", true), "");
+  EXPECT_EQ(refusal(model, stages, "sglang-0.5.14", "h100-512", true), "");
 }
 
 // vllm#17604: Qwen3-235B in GPTQ with groups of 128: 1,536 / 8 is 192.
