@@ -51,11 +51,12 @@ ReplicaLayout replica_layout_of(const ServeSizes& sizes, const Engine& engine);
 
 // The format of a checkpoint whose user states none. Throws InputError if it is not known.
 WeightFormat stored_format(const std::string& model, const interop::StoredWeights& stored);
-// Throws InputError. The layout stays as it is. The model's fingerprint goes into `origin`, if
-// there is one.
+// Throws InputError. The layout stays as it is. The model's fingerprint goes into `origin`, and how
+// its checkpoint stores weights into `stored`, if they are there.
 ServingScenario serving_scenario(const std::string& model, const std::string& cluster,
                                  const std::string& engine, const ServeFormats& formats,
-                                 reports::Origin* origin = nullptr);
+                                 reports::Origin* origin = nullptr,
+                                 interop::StoredWeights* stored = nullptr);
 // Requests of so many tokens fit into the model's and the engine's longest context.
 void check_request_length(int input, int output, const ServeFormats& formats, const Model& model);
 std::vector<std::string> serving_notes(const ServeFormats& formats,

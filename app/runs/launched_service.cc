@@ -27,6 +27,9 @@ void assume(interop::ServingLaunch& launch, const std::string& field, const std:
 
 std::string model_of(interop::ServingLaunch& launch, const std::string& stated) {
   if (!stated.empty()) return stated;
+  const fs::path config = fs::path(launch.model) / "config.json";
+  std::error_code none;
+  if (!launch.model.empty() && fs::is_regular_file(config, none)) return config.string();
   const bool known = !launch.model.empty() && !contains(launch.model, "$");
   const std::string found = known ? model_of_checkpoint(launch.model) : "";
   if (found.empty()) {
@@ -60,24 +63,9 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
     return *format;
   }
   if (launch.weights) return *launch.weights;
-  if (served.weights.format) {
-    assume(launch, "weights", std::string(name_of(*served.weights.format)),
-           fmt::format("quantization_config of {}", served.model.name));
-    return *served.weights.format;
-  }
-  const std::string name = checkpoint_name(launch.model);
-  const auto from_name = [&](WeightFormat format, const char* part) {
-    assume(launch, "weights", std::string(name_of(format)),
-           fmt::format("the checkpoint's name says {}", part));
-    return format;
-  };
-  if (contains(name, "mxfp4")) return from_name(WeightFormat::mxfp4, "mxfp4");
-  if (contains(name, "fp4")) return from_name(WeightFormat::nvfp4, "fp4");
-  if (contains(name, "fp8")) {
-    return from_name(served.model.moe ? WeightFormat::fp8_block : WeightFormat::fp8, "fp8");
-  }
-  for (const char* part : {"awq", "gptq", "int4", "w4a16"}) {
-    if (contains(name, part)) return from_name(WeightFormat::int4, part);
+  if (const auto stored = stored_format_of(launch.model, served.model, served.weights)) {
+    assume(launch, "weights", std::string(name_of(stored->format)), stored->why);
+    return stored->format;
   }
   throw InputError(
       "--weights", "",

@@ -141,6 +141,7 @@ void join_pool(const LaunchedPool& pool, ServingLaunch& launch, const Place& pla
 }  // namespace
 
 std::string version_in_image(const std::string& image) {
+  if (contains(image, "/ai-dynamo/")) return "";  // the tag is Dynamo's version
   const std::size_t colon = image.rfind(':');
   if (colon == std::string::npos) return "";
   for (std::size_t begin = colon + 1; begin < image.size(); ++begin) {
@@ -194,6 +195,7 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command) {
     if (name == "sglang" && next("serve")) {
       return EngineCommand{EngineKind::sglang, i + 2, false, image};
     }
+    if (name == "trtllm-serve" && next("disaggregated")) return std::nullopt;  // a router
     if (name == "trtllm-serve") {
       const bool named = next("serve");
       return EngineCommand{EngineKind::tensorrt_llm, i + (named ? 2U : 1U), true, image};

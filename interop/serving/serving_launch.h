@@ -61,6 +61,10 @@ struct ServingLaunch {
   std::vector<NotUnderstood> not_understood{};
 };
 
+// A prefill and a decode pool, not one that does everything.
+inline bool has_pools(const ServingLaunch& launch) {
+  return !launch.pools.empty() && launch.pools.front().role != PoolRole::aggregated;
+}
 // The engine's name as its users write it: "vLLM".
 std::string_view title_of(EngineKind engine);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "interop/huggingface_weights.h"
 #include "interop/serving/write_serving.h"
 #include "planner/serving/deployment.h"
 #include "sim/base/launch_file.h"
@@ -14,10 +15,15 @@ namespace meshwright::app {
 // "command", "kubernetes", "dynamo". Throws InputError.
 interop::ServingForm launch_form_of(const std::string& name);
 
-// `checkpoint`: the model's name in the commands; empty: the model's own.
+// What the engine loads: its name in the commands (empty: the model's own), and how the model's
+// file says that weights are stored.
+struct ServedCheckpoint {
+  std::string name;
+  interop::StoredWeights stored;
+};
 interop::ServingLaunch service_launch(const ServingScenario& scenario,
                                       const planner::Deployment& deployment,
-                                      const std::string& checkpoint);
+                                      const ServedCheckpoint& checkpoint);
 
 // The hosts of a cluster, each with its devices.
 interop::ServingHosts serving_hosts(const Cluster& cluster);
