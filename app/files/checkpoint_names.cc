@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
+#include "app/files/config_synonym.h"
 #include "app/files/files.h"
 #include "sim/base/text.h"
 
@@ -26,6 +28,20 @@ bool is_checkpoint_variant(std::string rest) {
   return true;
 }
 
+// Names of checkpoints, ORGANISATION/NAME, in the source of a shipped model.
+std::vector<std::string> published_checkpoints(const std::string& model) {
+  const Json json = read_json_file(find_config(model, "models"));
+  const Json source = json.value("source", Json(""));
+  const std::string text = source.is_string() ? source.get<std::string>() : "";
+  std::vector<std::string> names;
+  if (!contains(text, "Hugging Face")) return names;
+  for (std::string word : split_words(text)) {
+    while (word.ends_with(',') || word.ends_with(';')) word.pop_back();
+    if (contains(word, "/")) names.push_back(word);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string checkpoint_name(std::string name) {
@@ -41,20 +57,32 @@ std::string model_of_checkpoint(const std::string& named) {
   std::string found;
   std::size_t longest = 0;
   for (const std::string& name : config_names("models")) {
-    const Json json = read_json_file(find_config(name, "models"));
-    const std::string source = json.contains("source") && json["source"].is_string()
-                                   ? json["source"].get<std::string>()
-                                   : "";
-    for (const std::string& word : split_words(source)) {
+    for (const std::string& word : published_checkpoints(name)) {
       const std::string published = checkpoint_name(word);
-      if (word.find('/') == std::string::npos || published.size() <= longest) continue;
+      if (published.size() <= longest) continue;
       if (!wanted.starts_with(published) || !is_checkpoint_variant(wanted.substr(published.size())))
         continue;
       found = name;
       longest = published.size();
     }
   }
-  return found;
+  return found.empty() ? config_synonym(named, "models") : found;
+}
+
+std::string checkpoint_of_model(const std::string& typed) {
+  const std::filesystem::path path(typed);
+  std::error_code none;
+  if (std::filesystem::is_regular_file(path, none)) {
+    if (path.filename() != "config.json") return "";
+    return std::filesystem::absolute(path).parent_path().string();
+  }
+  if (contains(typed, "/")) return typed;
+  const std::vector<std::string> names = config_names("models");
+  const bool shipped = std::find(names.begin(), names.end(), typed) != names.end();
+  const std::string model = shipped ? typed : config_synonym(typed, "models");
+  if (model.empty()) return "";
+  const std::vector<std::string> published = published_checkpoints(model);
+  return published.empty() ? "" : published.front();
 }
 
 std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool experts) {

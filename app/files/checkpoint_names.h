@@ -22,4 +22,8 @@ std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool e
 // and "Kimi-K2-Instruct-0905". 0: the model's.
 int positions_in_name(const std::string& checkpoint);
 
+// The name by which an engine loads a typed model: a name of Hugging Face as it is, the folder of a
+// config.json, the published checkpoint of a shipped model. Empty: there is none.
+std::string checkpoint_of_model(const std::string& typed);
+
 }  // namespace meshwright::app

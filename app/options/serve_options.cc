@@ -167,8 +167,9 @@ void check_request_length(int input, int output, const ServeFormats& formats, co
 
 ServingScenario serving_scenario(const std::string& model_name, const std::string& cluster,
                                  const std::string& engine, const ServeFormats& formats,
-                                 reports::Origin* origin) {
+                                 reports::Origin* origin, std::optional<WeightFormat>* stored) {
   ServedModel served = load_served_model(model_name, origin);
+  if (stored != nullptr) *stored = served.weights;
   ServingScenario scenario{
       std::move(served.model), load_serving_cluster(cluster), load_engine(engine), {}};
   const Model& model = scenario.model;

@@ -48,11 +48,12 @@ void add_serve_sizes(Command& command, ServeSizes& sizes);
 // Throws InputError: data ranks that do not divide --tp where they are part of it.
 ReplicaLayout replica_layout_of(const ServeSizes& sizes, const Engine& engine);
 
-// Throws InputError. The layout stays as it is. The model's fingerprint goes into `origin`, if
-// there is one.
+// Throws InputError. The layout stays as it is. The model's fingerprint goes into `origin`, and how
+// its checkpoint stores weights into `stored`, if they are there.
 ServingScenario serving_scenario(const std::string& model, const std::string& cluster,
                                  const std::string& engine, const ServeFormats& formats,
-                                 reports::Origin* origin = nullptr);
+                                 reports::Origin* origin = nullptr,
+                                 std::optional<WeightFormat>* stored = nullptr);
 // Requests of so many tokens fit into the model's and the engine's longest context.
 void check_request_length(int input, int output, const ServeFormats& formats, const Model& model);
 std::vector<std::string> serving_notes(const ServeFormats& formats,

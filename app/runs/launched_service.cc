@@ -29,6 +29,9 @@ void assume(interop::ServingLaunch& launch, const std::string& field, const std:
 
 std::string model_of(interop::ServingLaunch& launch, const std::string& stated) {
   if (!stated.empty()) return stated;
+  const fs::path config = fs::path(launch.model) / "config.json";
+  std::error_code none;
+  if (!launch.model.empty() && fs::is_regular_file(config, none)) return config.string();
   const bool known = !launch.model.empty() && !contains(launch.model, "$");
   const std::string found = known ? model_of_checkpoint(launch.model) : "";
   if (found.empty()) {

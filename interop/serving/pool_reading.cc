@@ -142,7 +142,10 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
   }
   if (use == Use::model) return model(value);
   if (!value.unknown.empty()) return refuse(value, value.unknown, OptionEffect::unknown);
-  if (use == Use::refused || use == Use::refused_if_on) {
+  if (use == Use::refused_but_in_prefill && pool_.role == PoolRole::prefill) {
+    return pass(value, "a prefill pool must have it");
+  }
+  if (use == Use::refused || use == Use::refused_if_on || use == Use::refused_but_in_prefill) {
     const bool off = option.words == 0
                          ? is_false(value)
                          : use == Use::refused_if_on && !value.words.empty() && is_off(value);

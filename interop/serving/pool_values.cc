@@ -17,24 +17,6 @@ constexpr IntRange kTokens{1, 100'000'000};
 constexpr std::string_view kOtherNodes =
     "address of the nodes; their number follows from the sizes";
 
-struct FormatName {
-  std::string_view word;
-  WeightFormat format;
-};
-// Of --quantization. Names without a format of their own are the checkpoint's.
-constexpr std::array kQuantizations{FormatName{"fp8", WeightFormat::fp8},
-                                    FormatName{"deepseek_v4_fp8", WeightFormat::fp8_block},
-                                    FormatName{"w8a8_fp8", WeightFormat::fp8},
-                                    FormatName{"mxfp8", WeightFormat::mxfp8},
-                                    FormatName{"modelopt_fp4", WeightFormat::nvfp4},
-                                    FormatName{"nvfp4", WeightFormat::nvfp4},
-                                    FormatName{"mxfp4", WeightFormat::mxfp4},
-                                    FormatName{"awq", WeightFormat::int4},
-                                    FormatName{"awq_marlin", WeightFormat::int4},
-                                    FormatName{"gptq", WeightFormat::int4},
-                                    FormatName{"gptq_marlin", WeightFormat::int4},
-                                    FormatName{"modelopt", WeightFormat::fp8}};
-
 // vLLM's "32k" is 32,000 and its "32K" 32,768. Other words stay.
 std::string without_suffix(const std::string& word) {
   constexpr std::string_view kSuffixes = "kKmM";
@@ -199,12 +181,11 @@ void PoolReading::formats(OptionUse use, const Value& value) {
     return refuse(value, "activations of another width", OptionEffect::precision);
   }
   if (word == "compressed-tensors") return pass(value, "the checkpoint's format, as without it");
-  for (const auto& [name, format] : kQuantizations) {
-    if (name != word) continue;
-    launch_.weights = format;
-    return note("weights", std::string(name_of(format)), value);
+  launch_.weights = quantized_format(word);
+  if (!launch_.weights) {
+    return refuse(value, "is no known format of weights", OptionEffect::precision);
   }
-  refuse(value, "is no known format of weights", OptionEffect::precision);
+  note("weights", std::string(name_of(*launch_.weights)), value);
 }
 
 }  // namespace meshwright::interop

@@ -54,6 +54,20 @@ bool is_helm_template(std::string_view text) {
   return manifest && (contains(text, "{{ .") || contains(text, "{{- "));
 }
 
+// "0.24" of a comment in the file's first lines, "# vLLM 0.24"; empty: none names the engine.
+std::string version_in_head(std::string_view text, EngineKind engine) {
+  const std::string title = "# " + std::string(title_of(engine)) + " ";
+  for (const std::string& line : split_lines(text)) {
+    if (!line.starts_with('#')) return "";
+    if (!line.starts_with(title)) continue;
+    const std::size_t end = line.find_first_not_of("0123456789.", title.size());
+    std::string version = line.substr(title.size(), end - title.size());
+    if (version.ends_with('.')) version.pop_back();
+    return version;
+  }
+  return "";
+}
+
 // A prefill pool without a decode pool, or the other way round, is half a service.
 void check_roles(ServingLaunch& launch) {
   const auto has = [&](PoolRole role) {
@@ -118,6 +132,7 @@ ServingLaunch read_serving(std::string_view text, const std::string& file,
     for (const LaunchedPool& pool : launch.pools) check_gpus(pool, launch);
   }
   check_roles(launch);
+  if (launch.engine_version.empty()) launch.engine_version = version_in_head(text, launch.engine);
   pass_over_messages_of_one_gpu(launch);
   if (launch.model.empty()) {
     launch.not_understood.push_back({.said = "no model",

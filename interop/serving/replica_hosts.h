@@ -19,6 +19,7 @@ enum class ServedDevice : std::uint8_t { nvidia_gpu, amd_gpu, core };
 struct ServingHosts {
   int devices = 0;  // of a host; 0: not known, all replicas are on one
   ServedDevice device = ServedDevice::nvidia_gpu;
+  bool cdna4 = false;  // AMD's MI350 series, in place of MI300
 };
 // Variable that names the devices of a process: CUDA_VISIBLE_DEVICES, of AMD's runtime
 // HIP_VISIBLE_DEVICES; empty: none.

@@ -199,6 +199,7 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command) {
     if (name == "sglang" && next("serve")) {
       return EngineCommand{EngineKind::sglang, i + 2, false, image};
     }
+    if (name == "trtllm-serve" && next("disaggregated")) return std::nullopt;  // a router
     if (name == "trtllm-serve") {
       const bool named = next("serve");
       return EngineCommand{EngineKind::tensorrt_llm, i + (named ? 2U : 1U), true, image};

@@ -71,6 +71,10 @@ struct ServingLaunch {
   bool longer_positions = false;  // than the model's own are asked for and allowed
 };
 
+// A prefill and a decode pool, not one that does everything.
+inline bool has_pools(const ServingLaunch& launch) {
+  return !launch.pools.empty() && launch.pools.front().role != PoolRole::aggregated;
+}
 // The engine's name as its users write it: "vLLM".
 std::string_view title_of(EngineKind engine);
 

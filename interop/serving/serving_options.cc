@@ -445,7 +445,7 @@ constexpr std::array kTensorRtLlm{
     ServingOption{"cuda-graph-config.enable-padding cuda-graph-padding-enabled",
                   Use::refused_if_off, "steps that are no captured size run without a graph", 0},
     ServingOption{"kv-cache-config.dtype kv-cache-dtype", Use::kv_cache},
-    ServingOption{"quantization", Use::quantization},
+    ServingOption{"quantization quant-config.quant-algo", Use::quantization},
     ServingOption{"dtype", Use::data_type},
     ServingOption{"kv-cache-config.enable-block-reuse", Use::prefix_caching, {}, 0},
     ServingOption{"speculative-config.decoding-type", Use::speculation_method},
@@ -486,7 +486,8 @@ constexpr std::array kTensorRtLlm{
     ServingOption{"attention-dp-config.", Use::nothing,
                   "balance between data ranks: the means of equal ranks are predicted"},
     ServingOption{"stream-interval", Use::nothing, kMessages},
-    ServingOption{"disable-overlap-scheduler", Use::refused_if_on, "host and device take turns", 0},
+    ServingOption{"disable-overlap-scheduler", Use::refused_but_in_prefill,
+                  "host and device take turns", 0},
     ServingOption{"enable-chunked-prefill enable-chunked-context", Use::refused_if_on,
                   "prompts are cut, which the engine's file does not hold", 0},
     ServingOption{"num-postprocess-workers", Use::nothing, kHost},
@@ -502,6 +503,36 @@ constexpr std::array kTensorRtLlm{
                   "metadata-server-config-file",
                   Use::nothing, kLog},
 };
+
+// Words of a format, and the engines for which it is the one that is written: those with which they
+// make the format themselves from 16 bits, else the usual one of checkpoints that store it. vLLM
+// docs/features/quantization/online, SGLang server_args.py, TensorRT-LLM quantization/mode.py.
+struct QuantizationWord {
+  std::string_view word;
+  WeightFormat format;
+  bool vllm = false, sglang = false, tensorrt_llm = false;
+};
+constexpr std::array kQuantizations{
+    QuantizationWord{"fp8", WeightFormat::fp8, true, true},
+    QuantizationWord{"FP8", WeightFormat::fp8, false, false, true},
+    QuantizationWord{"fp8_per_tensor", WeightFormat::fp8},
+    QuantizationWord{"w8a8_fp8", WeightFormat::fp8},
+    QuantizationWord{"modelopt", WeightFormat::fp8},
+    QuantizationWord{"modelopt_fp8", WeightFormat::fp8},
+    QuantizationWord{"fp8_per_block", WeightFormat::fp8_block, true},
+    QuantizationWord{"deepseek_v4_fp8", WeightFormat::fp8_block},
+    QuantizationWord{"fp8", WeightFormat::fp8_block, false, true},
+    QuantizationWord{"FP8_BLOCK_SCALES", WeightFormat::fp8_block, false, false, true},
+    QuantizationWord{"mxfp8", WeightFormat::mxfp8, true, true},
+    QuantizationWord{"awq", WeightFormat::int4},
+    QuantizationWord{"awq_marlin", WeightFormat::int4, true, true},
+    QuantizationWord{"gptq", WeightFormat::int4},
+    QuantizationWord{"gptq_marlin", WeightFormat::int4},
+    QuantizationWord{"W4A16_AWQ", WeightFormat::int4, false, false, true},
+    QuantizationWord{"mxfp4", WeightFormat::mxfp4, true, true},
+    QuantizationWord{"W4A16_MXFP4", WeightFormat::mxfp4, false, false, true},
+    QuantizationWord{"modelopt_fp4", WeightFormat::nvfp4, true, true},
+    QuantizationWord{"NVFP4", WeightFormat::nvfp4, false, false, true}};
 
 bool has_name(std::string_view names, std::string_view name) {
   const std::vector<std::string> all = split_words(names);
@@ -523,6 +554,23 @@ const ServingOption* serving_option(EngineKind engine, std::string_view name) {
     if (has_name(option.names, name)) return &option;
   }
   return nullptr;
+}
+
+std::optional<WeightFormat> quantized_format(std::string_view word) {
+  for (const QuantizationWord& one : kQuantizations) {
+    if (lower_case(one.word) == lower_case(word)) return one.format;
+  }
+  return std::nullopt;
+}
+
+std::string_view quantization_word(EngineKind engine, WeightFormat format) {
+  for (const QuantizationWord& one : kQuantizations) {
+    const bool written = engine == EngineKind::vllm     ? one.vllm
+                         : engine == EngineKind::sglang ? one.sglang
+                                                        : one.tensorrt_llm;
+    if (one.format == format && written) return one.word;
+  }
+  return "";
 }
 
 std::string spelled(std::string_view key) {

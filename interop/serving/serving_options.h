@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "sim/base/serving_formats.h"
 #include "sim/hardware/inference_rates.h"
 
 namespace meshwright::interop {
@@ -17,7 +19,8 @@ enum class OptionUse : std::uint8_t {
   nothing,  // changes no predicted number
   refused,  // changes the answer, and no record here can say it
   refused_if_on,
-  refused_if_off,  // the engine's file holds it as on
+  refused_if_off,          // the engine's file holds it as on
+  refused_but_in_prefill,  // a prefill pool must have it
   model,
   tensor,
   pipeline,
@@ -71,6 +74,11 @@ struct ServingOption {
 std::span<const ServingOption> serving_options(EngineKind engine);
 // nullptr: the engine has no such option. `name` without dashes in front, "-" between words.
 const ServingOption* serving_option(EngineKind engine, std::string_view name);
+// The format that a word of --quantization or of quant_algo states. Names without a format of their
+// own, such as compressed-tensors, are the checkpoint's.
+std::optional<WeightFormat> quantized_format(std::string_view word);
+// The word that states a format to this engine; empty: it has none.
+std::string_view quantization_word(EngineKind engine, WeightFormat format);
 // "--Max_Num-seqs" as the tables spell it: "max-num-seqs".
 std::string spelled(std::string_view key);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "interop/serving/serving_options.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
@@ -41,6 +42,16 @@ std::string_view kv_word(KvCacheFormat format, EngineKind engine) {
   return name_of(format);
 }
 
+// Of weights that are not as the checkpoint stores them.
+std::string_view weights_word(const ServingLaunch& launch) {
+  const std::string_view word = quantization_word(launch.engine, *launch.weights);
+  if (!word.empty()) return word;
+  throw InputError("--weights", "",
+                   fmt::format("{} makes no {} weights of {}", title_of(launch.engine),
+                               name_of(*launch.weights), launch.model),
+                   "--checkpoint with the name of one that stores them");
+}
+
 void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, bool dynamo,
                   Options& out) {
   const ReplicaOptions& o = pool.options;
@@ -63,6 +74,7 @@ void vllm_options(const ServingLaunch& launch, const LaunchedPool& pool, bool dy
       o.exchange != ExpertExchange::all_reduce) {
     out.set("--all2all-backend", name_of(o.exchange));
   }
+  if (launch.weights) out.set("--quantization", weights_word(launch));
   if (o.memory_fraction) out.set("--gpu-memory-utilization", exact(*o.memory_fraction));
   out.set_if(o.max_num_seqs, "--max-num-seqs");
   out.set_if(o.max_num_batched_tokens, "--max-num-batched-tokens");
@@ -111,6 +123,7 @@ void sglang_options(const ServingLaunch& launch, const LaunchedPool& pool, Optio
             o.exchange == ExpertExchange::deepep_low_latency ? "low_latency" : "normal");
   }
   if (l.expert_parallel_size > 1) out.set("--expert-parallel-size", l.expert_parallel_size);
+  if (launch.weights) out.set("--quantization", weights_word(launch));
   if (o.memory_fraction) out.set("--mem-fraction-static", exact(*o.memory_fraction));
   out.set_if(o.max_num_seqs, "--max-running-requests");
   out.set_if(o.max_num_batched_tokens, "--chunked-prefill-size");
@@ -176,6 +189,11 @@ void tensorrt_llm_options(const ServingLaunch& launch, const LaunchedPool& pool,
     }
     out.yaml("cache_transceiver_config:");
     out.yaml("  backend: NIXL");
+    if (pool.role == PoolRole::prefill) out.yaml("disable_overlap_scheduler: true");
+  }
+  if (launch.weights) {
+    out.yaml("quant_config:");
+    out.yaml(fmt::format("  quant_algo: {}", weights_word(launch)));
   }
   if (l.data_parallel_size > 1) out.yaml("enable_attention_dp: true");
   const bool reuse = launch.prefix_caching.value_or(true);
@@ -246,7 +264,11 @@ std::vector<std::string> process_lines(const ServingLaunch& launch, const Launch
                                 process.name));
   }
   words.insert(words.end(), process.options.begin(), process.options.end());
-  if (process.port > 0) words.push_back(fmt::format("--port {}", process.port));
+  if (process.port > 0) {
+    // vLLM listens on all addresses by itself.
+    const char* host = launch.engine == EngineKind::vllm ? "" : "--host 0.0.0.0 ";
+    words.push_back(fmt::format("{}--port {}", host, process.port));
+  }
   std::string start = fmt::format("{}", fmt::join(process.before, " "));
   if (!start.empty()) start += " ";
   lines.push_back(start + program_of(launch.engine, process.dynamo, launch.model) + " \\");

@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "interop/serving/serving_process.h"
+#include "interop/serving/serving_router.h"
 #include "sim/base/error.h"
 
 namespace meshwright::interop {
 namespace {
 
-constexpr int kFirstPort = 8000, kBootstrapPort = 8998, kGroupPort = 20000;
+constexpr int kFirstPort = 8000, kGroupPort = 20000;
 // Each data rank of an engine takes the next port.
 constexpr int kSideChannelPort = 5600, kSideChannelStep = 64;
 
@@ -32,11 +33,7 @@ int num_hosts(const std::vector<PlacedReplica>& placed) {
 bool needs_addresses(const ServingLaunch& launch, const std::vector<PlacedReplica>& placed) {
   const bool spans = std::any_of(placed.begin(), placed.end(),
                                  [](const PlacedReplica& one) { return one.nodes > 1; });
-  const bool moves = launch.engine == EngineKind::vllm &&
-                     std::any_of(launch.pools.begin(), launch.pools.end(), [](const auto& pool) {
-                       return pool.role != PoolRole::aggregated;
-                     });
-  return spans || (moves && num_hosts(placed) > 1);
+  return spans || (has_pools(launch) && num_hosts(placed) > 1);
 }
 
 // MPI starts all processes of TensorRT-LLM from the first host.
@@ -139,36 +136,71 @@ std::string script_head(const ServingLaunch& launch, const ServingHosts& hosts,
       fmt::format("#!/usr/bin/env bash\n# {} {}\n", title_of(launch.engine), launch.engine_version);
   const int count = num_hosts(placed);
   if (count == 1) return text;
-  text += fmt::format("# {} hosts of {}. Each part below is the script of one host.\n", count,
-                      devices_text(hosts.device, hosts.devices));
+  text += fmt::format(
+      "# {} hosts of {}. Run this file on each with the number of the host, "
+      "0 to {}.\n",
+      count, devices_text(hosts.device, hosts.devices), count - 1);
   if (addresses) {
     text += fmt::format("# Set HOST_0 to HOST_{} to the addresses of the hosts.\n", count - 1);
   }
-  return text;
+  return text + "case \"$1\" in\n";
+}
+
+// Places of processes on their hosts, from 0. One that is started elsewhere takes none.
+std::vector<int> places_of(const ServingLaunch& launch, const std::vector<PlacedReplica>& placed) {
+  std::vector<int> places;
+  int next = 0;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (i > 0 && placed[i].host != placed[i - 1].host) next = 0;
+    places.push_back(next);
+    if (!started_elsewhere(launch, placed[i])) ++next;
+  }
+  return places;
+}
+
+// The router, on the first host. Processes of a single host reach each other without addresses.
+std::string router_text(const ServingLaunch& launch, const std::vector<PlacedReplica>& placed,
+                        const std::vector<int>& places, bool addresses) {
+  PoolAddresses pools;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const PlacedReplica& one = placed[i];
+    if (one.node > 0) continue;
+    const bool prefill = launch.pools[one.pool].role == PoolRole::prefill;
+    (prefill ? pools.prefill : pools.decode)
+        .push_back({addresses ? host_variable(one.host) : "localhost", kFirstPort + places[i],
+                    kBootstrapPort + places[i]});
+  }
+  return fmt::format("# router: clients ask port {} of this host\n{} &\n", kRouterPort,
+                     fmt::join(router_lines(launch.engine, pools), "\n"));
 }
 
 }  // namespace
 
 std::string serving_script(const ServingLaunch& launch, const ServingHosts& hosts) {
   const std::vector<PlacedReplica> placed = placed_replicas(launch, hosts);
-  const bool addresses = needs_addresses(launch, placed);
+  const std::vector<int> places = places_of(launch, placed);
+  const bool addresses = needs_addresses(launch, placed), several = num_hosts(placed) > 1;
   std::string text = script_head(launch, hosts, placed, addresses);
-  int place = 0;  // of the next process on its host
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const PlacedReplica& one = placed[i];
-    if (i == 0 || one.host != placed[i - 1].host) {
-      if (num_hosts(placed) > 1) text += fmt::format("\n# Host {}\n", one.host);
-      place = 0;
-    }
+    const bool first = i == 0 || one.host != placed[i - 1].host;
+    if (several && first) text += fmt::format("\n# Host {0}\n{0})\n", one.host);
     text += process_heading(launch, hosts, one);
     if (!started_elsewhere(launch, one)) {
       std::vector<std::string> lines = process_lines(
-          launch, launch.pools[one.pool], process_of(launch, hosts, one, place++, addresses));
+          launch, launch.pools[one.pool], process_of(launch, hosts, one, places[i], addresses));
       lines.back() += " &";
       text += fmt::format("{}\n", fmt::join(lines, "\n"));
     }
     const bool last = i + 1 == placed.size() || placed[i + 1].host != one.host;
-    if (last && place > 0) text += "wait\n";
+    if (!last) continue;
+    if (one.host == 0 && has_pools(launch)) text += router_text(launch, placed, places, addresses);
+    text += several ? "wait\n;;\n" : "wait\n";
+  }
+  if (several) {
+    text +=
+        fmt::format("\n*)\necho \"usage: $0 HOST, a number from 0 to {}\" >&2\nexit 2\n;;\nesac\n",
+                    num_hosts(placed) - 1);
   }
   return text;
 }

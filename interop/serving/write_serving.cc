@@ -5,33 +5,14 @@
 
 #include <vector>
 
+#include "interop/serving/serving_image.h"
 #include "interop/serving/serving_process.h"
+#include "interop/serving/serving_router.h"
 #include "interop/serving/serving_script.h"
 #include "sim/base/error.h"
 
 namespace meshwright::interop {
 namespace {
-
-// vLLM docs/getting_started/installation: a repository for each kind of device.
-std::string vllm_image(ServedDevice device) {
-  if (device == ServedDevice::core) return "vllm/vllm-openai-cpu:";
-  return device == ServedDevice::amd_gpu ? "vllm/vllm-openai-rocm:" : "vllm/vllm-openai:";
-}
-
-std::string public_image(const ServingLaunch& launch, const ServingHosts& hosts, bool dynamo) {
-  const std::string& version = launch.engine_version;
-  const std::string tag = version.empty() ? "latest" : version;
-  if (dynamo) {
-    const char* runtime = launch.engine == EngineKind::vllm     ? "vllm-runtime"
-                          : launch.engine == EngineKind::sglang ? "sglang-runtime"
-                                                                : "tensorrtllm-runtime";
-    return fmt::format("nvcr.io/nvidia/ai-dynamo/{}:{}", runtime, tag);
-  }
-  const std::string with_v = version.empty() ? tag : "v" + version;
-  if (launch.engine == EngineKind::vllm) return vllm_image(hosts.device) + with_v;
-  if (launch.engine == EngineKind::sglang) return "lmsysorg/sglang:" + with_v;
-  return "nvcr.io/nvidia/tensorrt-llm/release:" + tag;
-}
 
 // "command" and "args" of a container, so many blanks in.
 std::string container_text(const std::vector<std::string>& lines, int blanks) {
@@ -48,10 +29,57 @@ std::string_view device_resource(ServedDevice device) {
 }
 
 // Pools read each other's caches at the address of their pods, not at the default localhost.
-std::string pod_address(const ServingLaunch& launch, const LaunchedPool& pool) {
-  if (launch.engine != EngineKind::vllm || pool.role == PoolRole::aggregated) return "";
-  return "        env:\n        - name: VLLM_NIXL_SIDE_CHANNEL_HOST\n          valueFrom:\n"
-         "            fieldRef:\n              fieldPath: status.podIP\n";
+constexpr std::string_view kPodAddress =
+    "        env:\n        - name: VLLM_NIXL_SIDE_CHANNEL_HOST\n          valueFrom:\n"
+    "            fieldRef:\n              fieldPath: status.podIP\n";
+
+// Pods of one container. Those of a StatefulSet have addresses of their own, NAME-0.NAME and on.
+struct PodSet {
+  std::string_view kind;
+  std::string name;
+  int replicas = 1;
+  std::vector<std::string> lines;  // of the container's shell
+  std::string rest{};              // of the container
+};
+
+std::string pods_text(const PodSet& pods, const std::string& image) {
+  const std::string of_set =
+      pods.kind == "StatefulSet"
+          ? fmt::format("  serviceName: {}\n  podManagementPolicy: Parallel\n", pods.name)
+          : "";
+  return fmt::format(
+      "---\napiVersion: apps/v1\nkind: {0}\nmetadata:\n  name: {1}\nspec:\n{2}"
+      "  replicas: {3}\n  selector:\n    matchLabels:\n      app: {1}\n  template:\n"
+      "    metadata:\n      labels:\n        app: {1}\n    spec:\n      containers:\n"
+      "      - name: engine\n        image: {4}\n{5}{6}",
+      pods.kind, pods.name, of_set, pods.replicas, image, container_text(pods.lines, 8), pods.rest);
+}
+
+// `headless`: it only gives its pods addresses.
+std::string service_text(const std::string& name, const std::string& pods, int port,
+                         bool headless = false) {
+  return fmt::format(
+      "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: {}\nspec:\n{}  selector:\n"
+      "    app: {}\n  ports:\n  - port: {}\n",
+      name, headless ? "  clusterIP: None\n" : "", pods, port);
+}
+
+std::string pool_name(const LaunchedPool& pool) {
+  return fmt::format("serve-{}", name_of(pool.role));
+}
+
+// The router of two pools, which clients reach as the service "serve".
+std::string router_text(const ServingLaunch& launch, const std::string& image) {
+  PoolAddresses addresses;
+  for (const LaunchedPool& pool : launch.pools) {
+    auto& replicas = pool.role == PoolRole::prefill ? addresses.prefill : addresses.decode;
+    for (int i = 0; i < pool.replicas; ++i) {
+      replicas.push_back({fmt::format("{0}-{1}.{0}", pool_name(pool), i)});
+    }
+  }
+  return pods_text({"Deployment", "serve-router", 1, router_lines(launch.engine, addresses)},
+                   image) +
+         service_text("serve", "serve-router", kRouterPort);
 }
 
 void refuse_several_hosts(const LaunchedPool& pool, const ServingHosts& hosts) {
@@ -63,38 +91,38 @@ void refuse_several_hosts(const LaunchedPool& pool, const ServingHosts& hosts) {
                    "use the form command or dynamo");
 }
 
-std::string deployment_text(const ServingLaunch& launch, const ServingHosts& hosts,
+std::string kubernetes_text(const ServingLaunch& launch, const ServingHosts& hosts,
                             const std::string& image) {
   std::string text;
+  const bool pools = has_pools(launch);
   for (const LaunchedPool& pool : launch.pools) {
     refuse_several_hosts(pool, hosts);
-    const std::string name = fmt::format("serve-{}", name_of(pool.role));
-    text += fmt::format(
-        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {0}\nspec:\n"
-        "  replicas: {1}\n  selector:\n    matchLabels:\n      app: {0}\n  template:\n"
-        "    metadata:\n      labels:\n        app: {0}\n    spec:\n      containers:\n"
-        "      - name: engine\n        image: {2}\n",
-        name, pool.replicas, image);
-    text += container_text(process_lines(launch, pool, {.name = name, .port = 8000}), 8);
-    text += pod_address(launch, pool);
-    text += fmt::format("        resources:\n          limits:\n            {}: {}\n",
+    const std::string name = pool_name(pool);
+    std::string rest(pools && launch.engine == EngineKind::vllm ? kPodAddress : "");
+    rest += fmt::format("        resources:\n          limits:\n            {}: {}\n",
                         device_resource(hosts.device), num_gpus(pool.options.layout));
+    text += pods_text({pools ? "StatefulSet" : "Deployment", name, pool.replicas,
+                       process_lines(launch, pool, {.name = name, .port = 8000}), rest},
+                      image);
+    text += service_text(pools ? name : "serve", name, 8000, pools);
   }
-  return text;
+  return pools ? text + router_text(launch, image) : text;
 }
 
-std::string dynamo_text(const ServingLaunch& launch, const ServingHosts& hosts,
-                        const std::string& image) {
+std::string dynamo_text(const ServingLaunch& launch, const ServingHosts& hosts) {
   if (hosts.device != ServedDevice::nvidia_gpu) {
     throw InputError("device", "", "is no GPU of NVIDIA, which Dynamo's workers run on");
   }
-  std::string text =
+  const DynamoImage image = dynamo_image(launch);
+  std::string text = fmt::format("# {} {}. Dynamo {} has {}.\n", title_of(launch.engine),
+                                 launch.engine_version, image.release, image.engine_version);
+  text +=
       "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata:\n  name: serve\n"
       "spec:\n  services:\n    Frontend:\n      componentType: frontend\n      replicas: 1\n"
       "      extraPodSpec:\n        mainContainer:\n          image: " +
-      image + "\n";
+      image.name + "\n";
   for (const LaunchedPool& pool : launch.pools) {
-    const std::string name = fmt::format("serve-{}", name_of(pool.role));
+    const std::string name = pool_name(pool);
     const char* service = pool.role == PoolRole::prefill  ? "PrefillWorker"
                           : pool.role == PoolRole::decode ? "DecodeWorker"
                                                           : "Worker";
@@ -108,7 +136,7 @@ std::string dynamo_text(const ServingLaunch& launch, const ServingHosts& hosts,
     text += fmt::format(
         "      replicas: {}\n      resources:\n        limits:\n          gpu: \"{}\"\n"
         "      extraPodSpec:\n        mainContainer:\n          image: {}\n",
-        pool.replicas, num_gpus(pool.options.layout) / nodes, image);
+        pool.replicas, num_gpus(pool.options.layout) / nodes, image.name);
     text += container_text(process_lines(launch, pool, {.name = name, .dynamo = true}), 10);
   }
   return text;
@@ -116,13 +144,12 @@ std::string dynamo_text(const ServingLaunch& launch, const ServingHosts& hosts,
 
 }  // namespace
 
-std::string write_serving(const ServingLaunch& launch, ServingForm form, const ServingHosts& hosts,
-                          const std::string& image) {
+std::string write_serving(const ServingLaunch& launch, ServingForm form,
+                          const ServingHosts& hosts) {
   if (launch.pools.empty()) throw InputError("pools", "", "holds none to write");
   if (form == ServingForm::command) return serving_script(launch, hosts);
-  const bool dynamo = form == ServingForm::dynamo;
-  const std::string used = image.empty() ? public_image(launch, hosts, dynamo) : image;
-  return dynamo ? dynamo_text(launch, hosts, used) : deployment_text(launch, hosts, used);
+  if (form == ServingForm::dynamo) return dynamo_text(launch, hosts);
+  return kubernetes_text(launch, hosts, engine_image(launch, hosts));
 }
 
 }  // namespace meshwright::interop

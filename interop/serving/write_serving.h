@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes how a service is started: a script of commands, a Kubernetes Deployment a pool, or a
-// Dynamo graph. read_serving reads each back as the same pools. The format of the weights is the
-// checkpoint's and is not written.
+// Writes how a service is started: a script of commands for each host, a Kubernetes manifest, or a
+// Dynamo graph. Two pools get their router. read_serving reads each back as the same pools.
 #pragma once
 
 #include <array>
@@ -17,11 +16,11 @@ inline constexpr std::array kServingFormNames{EnumName{ServingForm::command, "co
                                               EnumName{ServingForm::kubernetes, "kubernetes"},
                                               EnumName{ServingForm::dynamo, "dynamo"}};
 
-// Pools, engine, engine_version, model, prefix_caching and async_scheduling of the launch are
-// written. `image`: of containers; empty: the engine's public one with that version. Throws
-// InputError: the engine has no option for a size, or the form cannot start a replica on these
-// hosts.
+// Pools, engine, engine_version, model, weights, prefix_caching and async_scheduling of the launch
+// are written. Images are the engine's public ones with that version, or the nearest before it.
+// Throws InputError: the engine has no option for a size or a format, or the form cannot start a
+// replica on these hosts.
 std::string write_serving(const ServingLaunch& launch, ServingForm form,
-                          const ServingHosts& hosts = {}, const std::string& image = "");
+                          const ServingHosts& hosts = {});
 
 }  // namespace meshwright::interop

@@ -15,6 +15,7 @@
 #include "app/commands/serving/service_launch.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
+#include "app/files/checkpoint_names.h"
 #include "app/files/files.h"
 #include "app/files/output_file.h"
 #include "app/files/serving_files.h"
@@ -109,9 +110,11 @@ void widen_replicas(planner::ServingQuestion& question, const ServePlanOptions& 
                                          static_cast<int>(std::min<std::int64_t>(most, allowed)));
 }
 
-planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::string& cluster) {
+// How the model's checkpoint stores its weights goes into `stored`.
+planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::string& cluster,
+                                          std::optional<WeightFormat>& stored) {
   planner::ServingQuestion question;
-  question.scenario = serving_scenario(o.model, cluster, o.engine, o.formats);
+  question.scenario = serving_scenario(o.model, cluster, o.engine, o.formats, nullptr, &stored);
   question.cluster_name = std::filesystem::path(cluster).stem().string();
   question.load = serving_load(o.load, o.formats, question.scenario.model);
   question.limits = latency_limits(o.limits);
@@ -216,25 +219,25 @@ std::vector<reports::Table> serving_tables(const reports::ServingPlanFile& file)
 
 // Writes how the best deployment is started.
 void write_launch(const ServePlanOptions& o, const planner::ServingQuestion& q,
-                  const planner::ServingPlan& plan) {
+                  const planner::ServingPlan& plan, const ServedCheckpoint& checkpoint) {
   if (o.launch_out.empty()) return;
   if (plan.choices.empty()) {
     say("warning: {} is not written: no deployment was found\n", o.launch_out);
     return;
   }
   const interop::ServingLaunch launch =
-      service_launch(q.scenario, plan.choices.front().deployment, o.checkpoint);
+      service_launch(q.scenario, plan.choices.front().deployment, checkpoint);
   write_file_atomically(o.launch_out, interop::write_serving(launch, launch_form_of(o.launch_form),
                                                              serving_hosts(q.scenario.cluster)));
 }
 
 // Adds what a page shows of the first deployment. It costs simulations; tables do without it.
-void add_details(const ServePlanOptions& o, const planner::ServingQuestion& q,
+void add_details(const planner::ServingQuestion& q, const ServedCheckpoint& checkpoint,
                  reports::ServingPlanFile& file) {
   if (!file.plan.choices.empty()) {
     const planner::ServingChoice& best = file.plan.choices.front();
     file.details = planner::service_details(q, best);
-    file.launch = service_launch_files(service_launch(q.scenario, best.deployment, o.checkpoint),
+    file.launch = service_launch_files(service_launch(q.scenario, best.deployment, checkpoint),
                                        serving_hosts(q.scenario.cluster));
   }
   reports::add_service_sentences(file);
@@ -249,15 +252,17 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
   std::vector<std::string> notes;
   bool met = false;
   for (const std::string& cluster : o.clusters) {
-    planner::ServingQuestion question = serving_question(o, cluster);
+    ServedCheckpoint checkpoint{o.checkpoint.empty() ? checkpoint_of_model(o.model) : o.checkpoint,
+                                {}};
+    planner::ServingQuestion question = serving_question(o, cluster, checkpoint.stored);
     std::optional<planner::ServingLearning> learning;
     if (!o.learn.empty()) {
       learning = learning_of(o, cluster, question.scenario);
       question.scenario.engine = planner::with_learnt(question.scenario.engine, *learning);
     }
     reports::ServingPlanFile file = serving_plan_file(question, o, std::move(learning), call);
-    if (o.output.format == Format::json) add_details(o, question, file);
-    if (cluster == o.clusters.front()) write_launch(o, question, file.plan);
+    if (o.output.format == Format::json) add_details(question, checkpoint, file);
+    if (cluster == o.clusters.front()) write_launch(o, question, file.plan, checkpoint);
     met |= !file.plan.choices.empty() && file.plan.choices.front().meets;
     const std::vector<reports::Table> found = serving_tables(file);
     if (o.output.format == Format::table) {
@@ -341,7 +346,8 @@ Command& add_serve_plan(Commands& commands) {
   command.options().add_option("--launch-form", options->launch_form,
                                "command, kubernetes or dynamo. Default: command");
   command.options().add_option("--checkpoint", options->checkpoint,
-                               "Checkpoint's name in launch files. Default: the model's name");
+                               "Checkpoint's name in launch files. Default: the Hugging Face name "
+                               "of --model, or the published checkpoint of a shipped model");
   command.only_with("--launch-form", "--launch-out");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run_serve_plan(*options, call); });

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "app/files/checkpoint_names.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -18,6 +19,14 @@ interop::LaunchedPool launched_pool(const planner::ServingPool& pool, interop::P
   launched.replicas = pool.replicas;
   launched.options = pool.options;
   return launched;
+}
+
+// Checkpoints in fp8 state by themselves whether their scales are of blocks.
+bool alike(WeightFormat a, WeightFormat b) {
+  const auto is_fp8 = [](WeightFormat one) {
+    return one == WeightFormat::fp8 || one == WeightFormat::fp8_block;
+  };
+  return a == b || (is_fp8(a) && is_fp8(b));
 }
 
 struct FormFile {
@@ -42,11 +51,17 @@ interop::ServingForm launch_form_of(const std::string& name) {
 
 interop::ServingLaunch service_launch(const ServingScenario& scenario,
                                       const planner::Deployment& deployment,
-                                      const std::string& checkpoint) {
+                                      const ServedCheckpoint& checkpoint) {
   interop::ServingLaunch launch;
   launch.engine = scenario.engine.kind;
   launch.engine_version = scenario.engine.version;
-  launch.model = checkpoint.empty() ? scenario.model.name : checkpoint;
+  launch.model = checkpoint.name.empty() ? scenario.model.name : checkpoint.name;
+  const WeightFormat wanted = scenario.options.weights.format;
+  const auto stored = checkpoint.stored
+                          ? checkpoint.stored
+                          : format_in_name(launch.model, scenario.model.moe.has_value());
+  const bool as_stored = alike(stored.value_or(WeightFormat::bf16), wanted);
+  if (!as_stored) launch.weights = wanted;
   if (deployment.prefill) {
     launch.pools.push_back(launched_pool(*deployment.prefill, interop::PoolRole::prefill));
   }
@@ -65,6 +80,7 @@ interop::ServingHosts serving_hosts(const Cluster& cluster) {
   } else if (device.architecture.starts_with("cdna") ||
              lower_case(device.name).starts_with("amd")) {
     hosts.device = interop::ServedDevice::amd_gpu;
+    hosts.cdna4 = device.architecture == "cdna4";
   }
   return hosts;
 }
@@ -77,7 +93,11 @@ std::vector<LaunchFile> service_launch_files(const interop::ServingLaunch& launc
     file.target = form.target;
     file.names_of = fmt::format("{} {}", interop::title_of(launch.engine), launch.engine_version);
     file.file_name = form.file_name;
-    file.notes = {"The format of the weights is the checkpoint's."};
+    file.notes = {launch.weights
+                      ? fmt::format("The engine makes {} weights of {}, or it stores "
+                                    "them so.",
+                                    name_of(*launch.weights), launch.model)
+                      : fmt::format("{} states the format of its weights.", launch.model)};
     try {
       file.text = interop::write_serving(launch, form.form, hosts);
     } catch (const InputError& error) {

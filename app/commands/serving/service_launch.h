@@ -2,6 +2,7 @@
 // How a planned deployment is started, in each form that interop/serving writes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,15 @@ namespace meshwright::app {
 // "command", "kubernetes", "dynamo". Throws InputError.
 interop::ServingForm launch_form_of(const std::string& name);
 
-// `checkpoint`: the model's name in the commands; empty: the model's own.
+// What the engine loads: its name in the commands (empty: the model's own), and how it stores its
+// weights, where its config.json, its name or the shipped model says so.
+struct ServedCheckpoint {
+  std::string name;
+  std::optional<WeightFormat> stored;
+};
 interop::ServingLaunch service_launch(const ServingScenario& scenario,
                                       const planner::Deployment& deployment,
-                                      const std::string& checkpoint);
+                                      const ServedCheckpoint& checkpoint);
 
 // The hosts of a cluster, each with its devices.
 interop::ServingHosts serving_hosts(const Cluster& cluster);

@@ -63,9 +63,8 @@ void expect_read_back(const ServingLaunch& launch, ServingForm form, const Servi
   for (const NotUnderstood& one : back.not_understood) {
     ADD_FAILURE() << one.said << ": " << one.why << "\n" << text;
   }
-  if (form != ServingForm::command) {
-    EXPECT_EQ(back.engine_version, "1.2.3") << text;
-  }
+  EXPECT_EQ(back.weights, launch.weights) << text;
+  EXPECT_EQ(back.engine_version, "1.2.3") << text;
 }
 
 TEST(ServingWrite, EveryFormIsReadBackAsTheSamePools) {
@@ -172,7 +171,7 @@ TEST(ServingWrite, NamesTheDevicesAsTheirMakerDoes) {
   EXPECT_THAT(write_serving(launch, ServingForm::kubernetes, amd),
               testing::AllOf(HasSubstr("amd.com/gpu: 1"), HasSubstr("vllm/vllm-openai-rocm:v")));
   EXPECT_THAT(write_serving(launch, ServingForm::kubernetes, cores),
-              testing::AllOf(HasSubstr("cpu: 1"), HasSubstr("vllm/vllm-openai-cpu:v")));
+              testing::AllOf(HasSubstr("cpu: 1"), HasSubstr("vllm-cpu-release-repo:v")));
   EXPECT_THAT(write_serving(launch, ServingForm::command, cores),
               testing::AllOf(Not(HasSubstr("VISIBLE_DEVICES")), HasSubstr("replica 1: 1 core\n")));
   for (const ServingHosts& hosts : {amd, cores}) {
@@ -188,6 +187,84 @@ TEST(ServingWrite, PodsOfTwoPoolsStateTheirAddress) {
   EXPECT_THAT(write_serving(pools, ServingForm::kubernetes), HasSubstr("status.podIP"));
   const ServingLaunch one = launch_of(EngineKind::vllm, {pool_of(PoolRole::aggregated, {}, 2)});
   EXPECT_THAT(write_serving(one, ServingForm::kubernetes), Not(HasSubstr("status.podIP")));
+}
+
+// Each replica is named to the router: two prefill replicas and one decode replica.
+TEST(ServingWrite, TwoPoolsHaveARouter) {
+  const auto launch = [](EngineKind engine) {
+    return launch_of(engine, {pool_of(PoolRole::prefill, {.tensor_parallel_size = 4}, 2),
+                              pool_of(PoolRole::decode, {.tensor_parallel_size = 8}, 1)});
+  };
+  const std::string vllm = write_serving(launch(EngineKind::vllm), ServingForm::command, {8});
+  EXPECT_THAT(vllm, HasSubstr("vllm-router --vllm-pd-disaggregation \\\n"
+                              "  --prefill http://$HOST_1:8000 \\\n"
+                              "  --prefill http://$HOST_1:8001 \\\n"
+                              "  --decode http://$HOST_0:8000 \\\n"
+                              "  --host 0.0.0.0 --port 8900 &\nwait\n;;\n"));
+  EXPECT_THAT(write_serving(launch(EngineKind::sglang), ServingForm::command),
+              testing::AllOf(HasSubstr("--pd-disaggregation"),
+                             HasSubstr("--prefill http://localhost:8001 8999"),
+                             HasSubstr("--decode http://localhost:8000 \\\n")));
+  EXPECT_THAT(write_serving(launch(EngineKind::tensorrt_llm), ServingForm::kubernetes, {8}),
+              testing::AllOf(HasSubstr("context_servers:\n            num_instances: 2"),
+                             HasSubstr("- \"serve-prefill-1.serve-prefill:8000\""),
+                             HasSubstr("trtllm-serve disaggregated -c router.yaml")));
+  const ServingLaunch one = launch_of(EngineKind::vllm, {pool_of(PoolRole::aggregated, {}, 2)});
+  EXPECT_THAT(write_serving(one, ServingForm::command), Not(HasSubstr("router")));
+}
+
+// A host runs its own processes alone.
+TEST(ServingWrite, AScriptOfSeveralHostsAsksForTheHost) {
+  const ServingLaunch launch =
+      launch_of(EngineKind::vllm, {pool_of(PoolRole::aggregated, {.tensor_parallel_size = 8}, 2)});
+  const std::string text = write_serving(launch, ServingForm::command, {8});
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("case \"$1\" in\n"), HasSubstr("\n0)\n"),
+                                   HasSubstr("\n1)\n"), HasSubstr("usage: $0 HOST")));
+  EXPECT_THAT(write_serving(launch, ServingForm::command), Not(HasSubstr("case")));
+}
+
+// Images are published with three numbers. Dynamo's are tagged by its own version: 1.3.1 has vLLM
+// 0.23.0, and 1.4.2 0.26.0.
+TEST(ServingWrite, ImagesArePublishedOnes) {
+  ServingLaunch launch = launch_of(EngineKind::vllm, {pool_of(PoolRole::aggregated, {}, 1)});
+  const auto image = [&](EngineKind engine, const char* version, ServingForm form,
+                         ServingHosts hosts = {}) {
+    launch.engine = engine;
+    launch.engine_version = version;
+    const std::string text = write_serving(launch, form, hosts);
+    const std::size_t begin = text.find("image: ") + 7;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  const ServingHosts amd{8, ServedDevice::amd_gpu};
+  constexpr auto kPods = ServingForm::kubernetes;
+  EXPECT_EQ(image(EngineKind::vllm, "0.24", kPods), "vllm/vllm-openai:v0.24.0");
+  EXPECT_EQ(image(EngineKind::vllm, "trial", kPods), "vllm/vllm-openai:latest");
+  EXPECT_EQ(image(EngineKind::sglang, "0.5.14", kPods), "lmsysorg/sglang:v0.5.14");
+  EXPECT_EQ(image(EngineKind::sglang, "0.5.14", kPods, amd),
+            "lmsysorg/sglang:v0.5.14-rocm720-mi30x");
+  EXPECT_EQ(image(EngineKind::tensorrt_llm, "1.3", kPods),
+            "nvcr.io/nvidia/tensorrt-llm/release:1.3.0rc29");
+  EXPECT_EQ(image(EngineKind::vllm, "0.24", ServingForm::dynamo),
+            "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.1");
+  EXPECT_EQ(image(EngineKind::sglang, "0.5.9", ServingForm::dynamo),
+            "nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.0.2");
+  EXPECT_EQ(image(EngineKind::tensorrt_llm, "1.0", ServingForm::dynamo),
+            "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:0.7.1");
+}
+
+// Weights that are not as the checkpoint stores them are an option; an engine without one refuses.
+TEST(ServingWrite, FormatsOfWeightsAreOptions) {
+  ServingLaunch launch = launch_of(EngineKind::vllm, {pool_of(PoolRole::aggregated, {}, 1)});
+  EXPECT_THAT(write_serving(launch, ServingForm::command), Not(HasSubstr("quantization")));
+  launch.weights = WeightFormat::fp8_block;
+  EXPECT_THAT(write_serving(launch, ServingForm::command),
+              HasSubstr("--quantization fp8_per_block"));
+  launch.engine = EngineKind::tensorrt_llm;
+  EXPECT_THAT(write_serving(launch, ServingForm::command),
+              HasSubstr("quant_config:\n  quant_algo: FP8_BLOCK_SCALES\n"));
+  launch.weights = WeightFormat::mxfp8;
+  EXPECT_THAT(error_of([&] { write_serving(launch, ServingForm::command); }),
+              HasSubstr("TensorRT-LLM makes no mxfp8 weights of meta-llama/Llama-3.1-70B"));
 }
 
 TEST(ServingWrite, SizesThatAnEngineHasNoOptionForAreRefused) {
