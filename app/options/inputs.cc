@@ -139,9 +139,9 @@ bool is_input_option(const std::string& option) {
 }
 
 AskedCluster load_asked_cluster(const std::string& cluster, const std::string& framework,
-                                reports::Origin* origin) {
+                                reports::Origin* origin, std::optional<int> most_gpus) {
   AskedCluster asked;
-  asked.cluster = load_cluster(cluster, &asked.not_measured, origin);
+  asked.cluster = load_cluster(cluster, &asked.not_measured, origin, most_gpus);
   if (framework.empty()) return asked;
   asked.cluster.framework = load_framework(framework, origin);
   asked.cluster.framework_assumed = false;
@@ -183,7 +183,11 @@ Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
   inputs.model = std::move(model);
   inputs.has_cluster = !options.cluster.empty();
   AskedCluster asked;
-  if (inputs.has_cluster) asked = load_asked_cluster(options.cluster, options.framework, origin);
+  int most_gpus = options.gpus;
+  for (const int gpus : options.gpu_counts) most_gpus = std::max(most_gpus, gpus);
+  if (inputs.has_cluster) {
+    asked = load_asked_cluster(options.cluster, options.framework, origin, most_gpus);
+  }
   inputs.cluster = asked.cluster;
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
   inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));
