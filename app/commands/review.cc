@@ -27,6 +27,7 @@
 #include "interop/write_launch/launch_changes.h"
 #include "planner/search/objective.h"
 #include "reports/tables/review_text.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {
@@ -191,8 +192,29 @@ ServiceReviewOptions service_review(const ReviewOptions& options) {
   return review;
 }
 
+// Options that the review of a service, or the form of a training run's, would ignore.
+void refuse_run_options(const ReviewOptions& o) {
+  const char* given = !o.run.framework.empty()      ? "--framework"
+                      : !o.run.log_pattern.empty()  ? "--log-pattern"
+                      : o.run.gpus > 0              ? "--gpus"
+                      : o.run.vocab_size > 0        ? "--vocab-size"
+                      : o.run.seq_length > 0        ? "--seq-length"
+                      : !o.measurements_out.empty() ? "--measurements-out"
+                                                    : nullptr;
+  if (given == nullptr) return;
+  throw InputError(given, "", "is an option of a training run, and the launch starts an engine");
+}
+void refuse_tables(const OutputOptions& output) {
+  if (output.format == Format::table || output.format == Format::json) return;
+  throw InputError("--format", "", "must be table or json: the review of a training run is a text");
+}
+
 int run_review(const ReviewOptions& options, const Call& call) {
-  if (starts_service(options.run.from)) return review_service(service_review(options), call);
+  if (starts_service(options.run.from)) {
+    refuse_run_options(options);
+    return review_service(service_review(options), call);
+  }
+  refuse_tables(options.output);
   refuse_service_options(options.service, options.run.from);
   reports::Origin origin = call.origin();
   LaunchedRun run = load_launched_run(options.run, origin);
@@ -257,10 +279,12 @@ void add_review(Commands& commands) {
       ->check(CLI::Range(1, 20).description(""))
       ->capture_default_str();
   command.options().add_flag("--json", options->json, "Same as --format json");
-  command.writes("--launch-out", options->launch_out, "Write the launch of the fastest layout to this file; its other lines stay");
+  command.writes("--launch-out", options->launch_out,
+                 "Write the launch of the fastest layout to this file; its other lines stay");
   command.writes("--measurements-out", options->measurements_out,
                  "Write the measured run as a data set for meshwright backtest");
   add_output_options(command, options->output);
+  command.never_with("--json", {"--format"});
   command.runs([options](const Call& call) { return run_review(*options, call); });
 }
 

@@ -22,6 +22,7 @@
 #include "interop/huggingface_weights.h"
 #include "reports/records/sha256.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/base/utf8.h"
 #include "sim/json/layout_line.h"
@@ -313,8 +314,33 @@ std::string cluster_label(const std::string& path, const Cluster& cluster) {
   return is_path ? cluster.name : "";
 }
 
+namespace {
+
+// A bottleneck that no message passes, on as many devices as are asked for, would change nothing.
+void refuse_unused_switches(const Cluster& stated, int most_gpus, const std::string& file) {
+  const Cluster c = most_gpus > stated.num_gpus() ? scaled_to(stated, most_gpus) : stated;
+  const auto refuse = [&](const char* key, double ratio, const char* switches, const char* nodes,
+                          int below) {
+    throw InputError(
+        file, fmt::format("/{}", key),
+        fmt::format("is {}, but all {} nodes are below one {} ({} {}): it has no effect",
+                    number_text(ratio, 4), c.num_nodes, switches, nodes, below),
+        fmt::format("lower {}, or leave {} out", nodes, key));
+  };
+  if (c.spine_oversubscription > 1.0 && c.num_leaf_blocks() == 1) {
+    refuse("spine_oversubscription", c.spine_oversubscription, "leaf switch", "nodes_per_leaf",
+           c.nodes_per_leaf);
+  }
+  if (c.core_oversubscription > 1.0 && c.num_pods() == 1) {
+    refuse("core_oversubscription", c.core_oversubscription, "set of spine switches",
+           "nodes_per_pod", c.nodes_per_pod);
+  }
+}
+
+}  // namespace
+
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured,
-                     reports::Origin* origin) {
+                     reports::Origin* origin, std::optional<int> most_gpus) {
   const std::string file = require_config(path, "clusters");
   Json json = read_named("cluster", path, file, origin);
   if (json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1") {
@@ -331,6 +357,7 @@ Cluster load_cluster(const std::string& path, std::vector<std::string>* not_meas
             [](const auto& part, const auto& from) { framework_from_json(part, from); });
   Cluster cluster = cluster_from_json(json, file);
   if (cluster.name.empty()) cluster.name = fs::path(file).stem().string();
+  if (most_gpus) refuse_unused_switches(cluster, *most_gpus, file);
   return cluster;
 }
 

@@ -61,9 +61,10 @@ std::string file_of_part(const std::string& name, const ClusterPart& part,
 std::string cluster_label(const std::string& path, const Cluster& cluster);
 // Reads a cluster file, whose "device" and "framework" may name files next to it, or a measured
 // profile. A bare name such as h100-512 is searched in configs/clusters. `not_measured` gets the
-// measurements that a profile lacks.
+// measurements that a profile lacks. `most_gpus` are the most devices that are asked for: a file
+// that states a bottleneck, which no message of so many passes, is refused.
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr,
-                     reports::Origin* origin = nullptr);
+                     reports::Origin* origin = nullptr, std::optional<int> most_gpus = {});
 // A framework file, a name from configs/frameworks, or none: software that nothing is known of.
 inline constexpr std::string_view kUnknownSoftware = "none";
 Framework load_framework(const std::string& path, reports::Origin* origin = nullptr);

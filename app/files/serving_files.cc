@@ -20,7 +20,7 @@
 namespace meshwright::app {
 
 ServingCluster load_serving_cluster(const std::string& path, reports::Origin* origin) {
-  ServingCluster found{load_cluster(path, nullptr, origin), {}};
+  ServingCluster found{load_cluster(path, nullptr, origin, 0), {}};
   const std::string file = require_config(path, "clusters", Reading::silent);
   Json json = read_json_file(file);
   std::string pointer = "/device/inference";

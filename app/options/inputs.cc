@@ -154,9 +154,9 @@ bool is_input_option(const std::string& option) {
 }
 
 AskedCluster load_asked_cluster(const std::string& cluster, const std::string& framework,
-                                reports::Origin* origin) {
+                                reports::Origin* origin, std::optional<int> most_gpus) {
   AskedCluster asked;
-  asked.cluster = load_cluster(cluster, &asked.not_measured, origin);
+  asked.cluster = load_cluster(cluster, &asked.not_measured, origin, most_gpus);
   if (framework.empty()) return asked;
   asked.cluster.framework = load_framework(framework, origin);
   asked.cluster.framework_assumed = false;
@@ -198,7 +198,11 @@ Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
   inputs.model = std::move(model);
   inputs.has_cluster = !options.cluster.empty();
   AskedCluster asked;
-  if (inputs.has_cluster) asked = load_asked_cluster(options.cluster, options.framework, origin);
+  int most_gpus = options.gpus;
+  for (const int gpus : options.gpu_counts) most_gpus = std::max(most_gpus, gpus);
+  if (inputs.has_cluster) {
+    asked = load_asked_cluster(options.cluster, options.framework, origin, most_gpus);
+  }
   const bool tunes = options.lora > 0 || (job.contains("lora_rank") && job["lora_rank"] != 0);
   if (tunes && options.framework.empty() && asked.cluster.framework_assumed) {
     asked.cluster.framework = load_framework(kLoraFramework, origin);

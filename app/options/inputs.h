@@ -43,9 +43,11 @@ struct AskedCluster {
   std::vector<std::string> not_measured{};  // measurements that its profile lacks
 };
 // Without `framework` the software is the cluster's, which its file may only assume; a named one is
-// stated. Every command that reads a cluster for predictions reads it here.
+// stated. Every command that reads a cluster for predictions reads it here. `most_gpus`:
+// load_cluster (app/files/files.h).
 AskedCluster load_asked_cluster(const std::string& cluster, const std::string& framework,
-                                reports::Origin* origin = nullptr);
+                                reports::Origin* origin = nullptr,
+                                std::optional<int> most_gpus = {});
 // Returns a sentence on measurements that the profile lacks, among them GEMMs in the job's number
 // format. It is empty if none is missing.
 std::string note_of(const AskedCluster& asked, const Job& job);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/files/output_file.h"
+#include "app/runs/launch_statements.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/write_launch/launch_target.h"
 #include "sim/base/error.h"
@@ -37,11 +38,7 @@ LaunchedRun as_launched(LaunchedRun run) {
 }
 
 LaunchedRun read_again(LaunchedRun run, const interop::LaunchFiles& files) {
-  const auto read = [&](const std::string& name) -> std::optional<std::string> {
-    const auto found = files.named.find(name);
-    return found == files.named.end() ? std::nullopt : std::optional(found->second);
-  };
-  run.launch = interop::read_launch(files.text, files.file, run.hints, read);
+  run.launch = interop::read_launch(files.text, files.file, run.hints, reader_of(files));
   settle_launch(run, files.file);
   return run;
 }
@@ -68,8 +65,7 @@ void add_changes(std::vector<interop::LaunchChange>& all,
 std::string why_not(const LaunchedRun& said, const LaunchedRun& run, const Layout& layout) {
   const auto others = differences(said.layout, layout);
   if (!others.empty()) {
-    return fmt::format("the launch has no word for {} {}", others.front().name,
-                       others.front().b);
+    return fmt::format("the launch has no word for {} {}", others.front().name, others.front().b);
   }
   if (!(said.scenario.job == run.scenario.job)) return "the change would reach beyond the layout";
   if (!(said.launch.model == run.launch.model)) return "the change would reach the model";
@@ -149,7 +145,8 @@ std::vector<std::string> write_launch(const LaunchedRun& run, const interop::Lau
     const fs::path path = to / other;
     if (!changes && fs::exists(path)) continue;
     if (changes) text = with_name(text, name, other);
-    fs::create_directories(path.parent_path());
+    std::error_code none;  // writing says what is wrong
+    fs::create_directories(path.parent_path(), none);
     write_file_atomically(path.string(), content);
     written.push_back(path.string());
   }

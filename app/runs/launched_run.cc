@@ -13,6 +13,7 @@
 #include "app/files/config_synonym.h"
 #include "app/files/files.h"
 #include "app/options/inputs.h"
+#include "app/runs/launch_statements.h"
 #include "app/runs/log_check.h"
 #include "interop/huggingface.h"
 #include "interop/logs/log_pattern.h"
@@ -315,12 +316,16 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   reports::Origin of_model;  // listed behind the launch
   if (!options.model.empty()) named = load_model(options.model, &of_model);
   read_launch_of(options, log_text, named, run, origin);
+  const bool has_file = !options.from.empty();
+  refuse_unused_statements(run, has_file ? run.files.text : log_text,
+                           has_file ? options.from : options.log);
   origin.inputs.insert(origin.inputs.end(), of_model.inputs.begin(), of_model.inputs.end());
   const std::string& from = options.from.empty() ? options.log : options.from;
   run.scenario.model = named ? *named : model_of(run.launch, from, origin);
+  refuse_other_vocabulary(options, run.scenario.model);
   const AskedCluster asked = load_asked_cluster(
       options.cluster, options.framework.empty() ? run.launch.framework : options.framework,
-      &origin);
+      &origin, std::max(options.gpus, run.launch.gpus));
   const Cluster& cluster = asked.cluster;
   run.scenario.cluster = scaled_to(cluster, gpus_of(options, run.launch, run.log, cluster));
   settle_launch(run, from);

@@ -29,7 +29,7 @@ struct LaunchedRun {
   interop::LaunchRecord launch;
   interop::LaunchFiles files{};  // empty: the launch is a log's
   interop::LaunchHints hints{};  // with which it was read
-  Scenario scenario;  // on as many devices as were used
+  Scenario scenario;             // on as many devices as were used
   Layout layout;
   std::optional<interop::TrainingLog> log;
   std::optional<interop::MeasuredSteps> steps;

@@ -23,6 +23,7 @@ struct Fact {
   std::string value;
   std::string said;  // "--tensor-model-parallel-size 8"; of an assumption, why
   Place place;
+  bool operator==(const Fact&) const = default;
 };
 
 struct NotUnderstood {
@@ -32,6 +33,7 @@ struct NotUnderstood {
   std::string key{};       // empty: it is no option
   bool off = false;        // its value leaves things as they are without it
   bool undecided = false;  // it hangs on a condition that is not known
+  bool operator==(const NotUnderstood&) const = default;
 };
 
 // A variable of the environment that changes how fast a run is, or what it holds in memory.
@@ -40,6 +42,7 @@ struct EnvironmentNote {
   std::string effect;  // "every launch waits for the one before: nothing overlaps"
   Place place;
   bool slows = false;  // a first suspect of a slow run
+  bool operator==(const EnvironmentNote&) const = default;
 };
 
 struct LaunchRecord {
@@ -77,6 +80,7 @@ struct LaunchRecord {
   std::vector<EnvironmentNote> environment;
   ShellCommand command;                          // the launch line, variables put in
   std::map<std::string, std::string> variables;  // of few names that change how a run works
+  bool operator==(const LaunchRecord&) const = default;
 };
 
 // Values that the user states in addition to the launch.

@@ -68,13 +68,15 @@ void read_llm_foundry_model(LaunchReading& r, const std::string& file) {
   if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");
 }
 
-void read_llm_foundry_job(LaunchReading& r, const std::string& file) {
+void read_llm_foundry_job(LaunchReading& r, const LaunchHints& hints, const std::string& file) {
   Job& job = r.record().job;
+  if (hints.seq_length) job.seq_length = *hints.seq_length;
   job.name = "the launched job";
   if (!r.integer(job.seq_length, "seq_length", "max_seq_len", kModelSizes) &&
       !r.integer(job.seq_length, "seq_length", "variables.max_seq_len", kModelSizes) &&
-      !r.integer(job.seq_length, "seq_length", "model.max_seq_len", kModelSizes)) {
-    throw InputError(file, "", "max_seq_len is missing");
+      !r.integer(job.seq_length, "seq_length", "model.max_seq_len", kModelSizes) &&
+      !hints.seq_length) {
+    throw InputError(file, "", "max_seq_len is missing", "state it with --seq-length N");
   }
   require_llm_foundry(r, job.global_batch_size, "global_batch_size", "global_train_batch_size",
                       file);
@@ -143,7 +145,7 @@ LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
   record.framework = "pytorch-fsdp-2023";
   LaunchReading reading(values, record);
   reading.assume("framework", record.framework, "the file does not say which release runs");
-  read_llm_foundry_job(reading, file);
+  read_llm_foundry_job(reading, hints, file);
   if (hints.needs_model()) read_llm_foundry_model(reading, file);
   read_llm_foundry_layout(reading);
   read_llm_foundry_optimizer(reading);

@@ -140,7 +140,10 @@ void read_megatron_sharding(LaunchReading& r, Layout& l) {
 void read_megatron_recompute(LaunchReading& r, Layout& l) {
   using enum RecomputeGranularity;
   const Value* granularity = r.find("recompute_granularity");
-  if (r.is_on("recompute_activations")) l.recompute_granularity = selective;
+  if (r.is_on("recompute_activations")) {
+    l.recompute_granularity = selective;
+    r.note("recompute_granularity", "selective", *r.find("recompute_activations"));
+  }
   if (granularity != nullptr) {
     r.choice(l.recompute_granularity, "recompute_granularity", "recompute_granularity",
              kRecomputeGranularityNames);

@@ -119,6 +119,7 @@ LaunchRecord read_launch(std::string_view text, const std::string& file, const L
     record = read_configuration_of_script(launch, hints, read);
   }
   if (!record) refuse_unknown_launch(launch, hints);
+  take_stated_length(*record, hints);
   check_reading(*record, file);
   return *record;
 }

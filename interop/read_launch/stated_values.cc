@@ -80,6 +80,28 @@ std::vector<std::string> stated_words(const std::string& text) {
   return none ? std::vector<std::string>{} : words;
 }
 
+void take_stated_length(LaunchRecord& record, const LaunchHints& hints) {
+  if (!hints.seq_length) return;
+  const std::string stated = std::to_string(*hints.seq_length);
+  for (const Fact& fact : record.read) {
+    if (fact.field != "seq_length" || fact.value == stated) continue;
+    throw InputError(
+        "--seq-length", "",
+        fmt::format("is {}, but the launch says {} ({})", stated, fact.said, fact.place.text()),
+        "leave the option out, or change the launch");
+  }
+  std::erase_if(record.assumed, [&](const Fact& fact) {
+    return fact.field == "seq_length" && fact.value != stated;
+  });
+  const bool is_there = std::any_of(record.read.begin(), record.read.end(),
+                                    [](const Fact& fact) { return fact.field == "seq_length"; }) ||
+                        std::any_of(record.assumed.begin(), record.assumed.end(),
+                                    [](const Fact& fact) { return fact.said == kNamedBeside; });
+  if (!is_there) record.assumed.push_back({"seq_length", stated, kNamedBeside, {}});
+  record.job.seq_length = *hints.seq_length;
+  record.job_fields.emplace_back("seq_length");
+}
+
 Values with_stated(const Values& document, const LaunchHints& hints) {
   if (hints.variables.empty()) return document;
   Values out;

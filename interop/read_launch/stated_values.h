@@ -12,6 +12,11 @@ namespace meshwright::interop {
 // (${NAME}) are not keys. Throws InputError if several keys end so.
 Values with_stated(const Values& document, const LaunchHints& hints);
 
+inline constexpr const char* kNamedBeside = "named beside the launch";
+
+// A sequence length that the user states counts. Throws InputError if the launch says another.
+void take_stated_length(LaunchRecord& record, const LaunchHints& hints);
+
 // "[core_attn,mlp]" is two words, "'bf16'" one without its marks, null none.
 std::vector<std::string> stated_words(const std::string& text);
 

@@ -213,14 +213,15 @@ int titan_global_batch(const TitanReading& t) {
 void read_titan_batch(const TitanReading& t) {
   Job& job = t.job();
   job.name = "the launched job";
-  job.seq_length = 2048;
+  job.seq_length = t.seq_length.value_or(2048);
   const Value* length =
       t.any({"training.max_context_length", "training.seq_len", "training.context_len"});
   if (length != nullptr) {
     job.seq_length = integer_of(*length, kModelSizes);
     t.r.note("seq_length", std::to_string(job.seq_length), *length);
   } else {
-    t.r.assume("seq_length", "2048", "torchtitan's default");
+    t.r.assume("seq_length", std::to_string(job.seq_length),
+               t.seq_length ? kNamedBeside : "torchtitan's default");
   }
   const Value* tokens = t.r.find("training.num_tokens_per_microbatch_per_dp_rank");
   if (tokens != nullptr) {
@@ -273,7 +274,7 @@ void read_torchtitan_values(Values values, const LaunchHints& hints, TitanForm f
                      ? "its TOML files ended in 2026-02; --framework overrules it"
                      : "no runs of a later release are known; --framework "
                        "overrules it");
-  TitanReading t{reading, form, hints.model ? hints.model->num_layers : 0};
+  TitanReading t{reading, form, hints.model ? hints.model->num_layers : 0, hints.seq_length};
   list_unmodelled_titan(reading);
   pass_over_titan(values);
   name_titan_model(t);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ inline constexpr IntRange kTitanCountOrRest{-1, 1'000'000'000};
 struct TitanReading {
   LaunchReading& r;
   TitanForm form;
-  int num_layers = 0;  // 0: the model is not known
+  int num_layers = 0;               // 0: the model is not known
+  std::optional<int> seq_length{};  // that the user states
 
   [[nodiscard]] Layout& layout() const { return r.record().layout; }
   [[nodiscard]] Job& job() const { return r.record().job; }

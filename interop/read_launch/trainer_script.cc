@@ -10,6 +10,7 @@
 #include "interop/read_launch/fine_tuning.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/stated_values.h"
 #include "interop/read_launch/trainer.h"
 #include "interop/read_launch/trainer_command.h"
 #include "interop/shell/shell_script.h"
@@ -103,15 +104,11 @@ FineTuner tuner_of(const ShellCommand& command) {
 }  // namespace
 
 void set_sequence_beside(LaunchRecord& record, const LaunchHints& hints, const std::string& file) {
-  if (hints.seq_length) {
-    record.job.seq_length = *hints.seq_length;
-    record.assumed.push_back(
-        {"seq_length", std::to_string(*hints.seq_length), "named beside the launch", {}});
-  } else if (!record.says_job("seq_length")) {
+  if (!record.says_job("seq_length") && !hints.seq_length) {
     throw InputError(file, "", "does not say how long sequences are",
                      "state it with --seq-length N");
   }
-  record.job_fields.emplace_back("seq_length");
+  take_stated_length(record, hints);
 }
 
 void assume_batch(LaunchRecord& record, const std::string& why) {

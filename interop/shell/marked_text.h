@@ -38,6 +38,8 @@ class MarkedText {
   // The pieces between blanks. Something unknown, such as "$(cat f | tr a b)", is not parted.
   [[nodiscard]] std::vector<MarkedText> fields() const;
 
+  bool operator==(const MarkedText&) const = default;
+
  private:
   std::string text_;
   std::vector<int> marks_;  // line; negative: unknown

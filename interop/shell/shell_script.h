@@ -22,6 +22,7 @@ namespace meshwright::interop {
 
 struct ShellCommand {
   std::vector<MarkedText> words;
+  bool operator==(const ShellCommand&) const = default;
 };
 
 struct HereDocument {

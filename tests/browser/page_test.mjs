@@ -844,11 +844,11 @@ async function slide(page, label, value) {
 test("a live what-if is marked, lives in the address, and its command gives the same numbers", async (t) => {
   const { page, errors, requests } = await opened(t, decided_report().page, { offline: true });
   assert.equal(await page.locator("#live-result table").count(), 0);
-  for (const [label, value] of [["price", 1.2], ["failures", 6.5], ["restart", 20], ["save stops", 30], ["step", 1.07]]) await slide(page, label, value);
+  for (const [label, value] of [["price", 1.2], ["failures", 6.5], ["restart", 20], ["save stops", 30], ["PUE", 1.5], ["step", 1.07]]) await slide(page, label, value);
   await page.fill('#live input[type="date"] >> nth=0', "2027-02-01");
   assert.ok(await page.locator("#live.on").count());
   assert.match(await page.textContent("#live-label"), /^Live what-if, not the record/);
-  const shown = await page.$$eval("#live-result tbody tr", (rows) => rows.map((row) => ({ days: Number(row.dataset.days), cost: Number(row.dataset.cost), end: row.cells[2].textContent, pick: row.className })));
+  const shown = await page.$$eval("#live-result tbody tr", (rows) => rows.map((row) => ({ days: Number(row.dataset.days), cost: Number(row.dataset.cost), energy: Number(row.dataset.energy), end: row.cells[2].textContent, pick: row.className })));
   const command = words_of(await page.textContent("#live-command"));
   assert.deepEqual(command.slice(0, 2), ["meshwright", "capacity"]);
   const answer = capacity_of(...command.slice(2));
@@ -857,6 +857,7 @@ test("a live what-if is marked, lives in the address, and its command gives the 
   rows.forEach((row, index) => {
     assert_same(shown[index].days, row.days.p50, row.id);
     assert_same(shown[index].cost, row.cost.p90, row.id);
+    assert_same(shown[index].energy, row.energy_mwh_range.p50, row.id);
     assert.equal(shown[index].end, row.done.p90);
     assert.equal(shown[index].pick === "pick", row.id === answer.recommended, row.id);
   });
@@ -876,6 +877,19 @@ test("a live what-if is marked, lives in the address, and its command gives the 
   assert.doesNotMatch(page.url(), /live-/);
   assert.deepEqual(errors, []);
   assert.deepEqual(requests, []);
+});
+
+test("every live input moves a number of its table", async (t) => {
+  const { page } = await opened(t, decided_report().page);
+  const labels = await page.$$eval('#live label:has(input[type="range"])', (all) => all.map((label) => label.firstChild.textContent.trim()));
+  assert.ok(labels.includes("PUE"));
+  for (const label of labels) {
+    const input = page.locator(`#live label:has-text("${label}") input`);
+    const value = Number(await input.inputValue());
+    await slide(page, label, Number(await input.getAttribute("max")) === value ? value / 1.2 : value * 1.2);
+    assert.match(await page.textContent("#live-result tbody"), /\([+−](?!0[.0]*\))[0-9]/, label);
+    await page.locator('#live button:has-text("Back to the record")').click();
+  }
 });
 
 test("the live inputs answer to the keyboard", async (t) => {

@@ -62,7 +62,7 @@ function controls_of({ run_inputs: inputs, limits, start }: LiveCapacity, rows: 
     control("failures", ["failures", "per 1,000 node-days"], `${inputs.failure_rate.value}`, (v) => `--failure-rate ${v}`, [0.5, 12, 0.01]),
     control("restart", ["restart", "min"], `${(inputs.detection_s.value + inputs.restart_s.value) / 60}`, (v) => `--restart-time ${Number(v) * 60}`, [1, 40, 0.1]),
     control("save", ["save stops training", "s"], `${inputs.pause_s.value}`, (v) => `--save-time ${v}`, [1, 120, 0.5]),
-    ...(rows[0].kilowatts_per_gpu === null ? [] : [control("pue", ["PUE", ""], `${inputs.pue.value}`, (v) => `--pue ${v}`, [1, 2, 0.01])]),
+    ...(rows.some((row) => row.kilowatts_per_gpu === null) ? [] : [control("pue", ["PUE", ""], `${inputs.pue.value}`, (v) => `--pue ${v}`, [1, 2, 0.01])]),
     control("step", ["step", "of the prediction"], `${inputs.step_factor}`, (v) => `--step-factor ${v}`, [0.7, 1.7, 0.01], percent),
     control("start", ["start", "date"], start ?? "", (v) => `--start ${v}`),
     control("deadline", ["deadline", dated ? "date" : "days"], limits.deadline ?? `${limits.deadline_days ?? ""}`, (v) => `--deadline ${v}`),
@@ -123,12 +123,13 @@ export function add_live(capacity: LiveCapacity | undefined): void {
     const start = value_of("start");
     const runs = rows.map((row) => ({ gpus: row.gpus, run: run_of(moved_row(row), now) }));
     const best = recommended_of(runs, bounds);
+    const powered = runs.every(({ run }) => run.energy_mwh !== null);
     const several = new Set(rows.map((row) => row.cluster + row.global_batch)).size > 1;
     const cost = (run: Run): { p50: number; p90: number } => run.cost ?? run.gpu_hours;
     const unit = currency === "" ? `${on_cores ? "core" : "GPU"}-hours` : currency;
     const table = document.createElement("table");
     table.createCaption().textContent = "Live what-if, not the record. In parentheses: change relative to the record";
-    fill_row(table.createTHead().insertRow(), [on_cores ? "cores" : "GPUs", "days (P50)", "end (P90)", `M ${unit} (P50)`, `M ${unit} (P90)`, "goodput", "mean time between failures", "limits"], "th");
+    fill_row(table.createTHead().insertRow(), [on_cores ? "cores" : "GPUs", "days (P50)", "end (P90)", `M ${unit} (P50)`, `M ${unit} (P90)`, ...(powered ? ["GWh (P50)", "MW"] : []), "goodput", "mean time between failures", "limits"], "th");
     const body = table.createTBody();
     runs.forEach(({ gpus, run }, index) => {
       const row = body.insertRow();
@@ -141,13 +142,14 @@ export function add_live(capacity: LiveCapacity | undefined): void {
           start === "" ? `${significant(run.days.p90, 3)} days` : last_day(start, run.days.p90),
           with_change(cost(run).p50 / 1e6, cost(record[index]).p50 / 1e6),
           significant(cost(run).p90 / 1e6, 3),
+          ...(powered ? [with_change((run.energy_mwh?.p50 ?? 0) / 1e3, (record[index].energy_mwh?.p50 ?? 0) / 1e3), with_change(run.power_mw ?? 0, record[index].power_mw ?? 0)] : []),
           `${(run.goodput * 100).toFixed(1)} %`,
           `${significant(run.mean_time_between_h, 3)} h`,
           meets_limits(gpus, run, bounds) ? "all met" : "missed",
         ],
         "td",
       );
-      Object.assign(row.dataset, { days: run.days.p50, cost: cost(run).p90 });
+      Object.assign(row.dataset, { days: run.days.p50, cost: cost(run).p90, energy: run.energy_mwh?.p50 ?? "" });
       if (index === best) row.className = "pick";
     });
     const scroll = Object.assign(document.createElement("div"), { className: "scroll", tabIndex: 0 });
