@@ -66,7 +66,7 @@ std::string model_of_checkpoint(const std::string& named) {
       longest = published.size();
     }
   }
-  return found.empty() ? config_synonym(named, "models") : found;
+  return found;
 }
 
 std::string checkpoint_of_model(const std::string& typed) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "app/files/checkpoint_names.h"
+#include "app/files/config_synonym.h"
 #include "app/files/files.h"
 #include "app/files/serving_files.h"
 #include "interop/serving/gone_options.h"
@@ -27,13 +28,29 @@ void assume(interop::ServingLaunch& launch, const std::string& field, const std:
   launch.assumed.push_back({field, value, why, {}});
 }
 
+// The shipped model of a checkpoint's name. Empty: there is none.
+std::string shipped_model_of(const std::string& checkpoint) {
+  const std::string found = model_of_checkpoint(checkpoint);
+  return found.empty() ? config_synonym(checkpoint, "models") : found;
+}
+
+// A shipped model states its format where it is published quantized. Another checkpoint of it is in
+// 16 bits unless its name tells of fewer.
+bool is_published_in_16_bits(const std::string& checkpoint) {
+  const std::string name = checkpoint_name(checkpoint);
+  for (const char* part : {"bit", "int8", "w8", "gguf", "quant"}) {
+    if (contains(name, part)) return false;
+  }
+  return !shipped_model_of(checkpoint).empty();
+}
+
 std::string model_of(interop::ServingLaunch& launch, const std::string& stated) {
   if (!stated.empty()) return stated;
   const fs::path config = fs::path(launch.model) / "config.json";
   std::error_code none;
   if (!launch.model.empty() && fs::is_regular_file(config, none)) return config.string();
   const bool known = !launch.model.empty() && !contains(launch.model, "$");
-  const std::string found = known ? model_of_checkpoint(launch.model) : "";
+  const std::string found = known ? shipped_model_of(launch.model) : "";
   if (found.empty()) {
     const auto fact = std::find_if(launch.read.begin(), launch.read.end(),
                                    [](const interop::Fact& one) { return one.field == "model"; });
@@ -68,8 +85,13 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
   const bool blocks =
       launch.weights == WeightFormat::fp8 && served.weights == WeightFormat::fp8_block;
   if (launch.weights && !blocks) return *launch.weights;
-  const auto found =
+  auto found =
       served.weights ? served.weights : format_in_name(launch.model, served.model.moe.has_value());
+  std::string from = served.weights ? served.weights_from : "name";
+  if (!found && is_published_in_16_bits(launch.model)) {
+    found = WeightFormat::bf16;
+    from = "published checkpoint";
+  }
   if (!found) {
     throw InputError("--weights", "",
                      fmt::format("is required: the launch does not say the format of {}'s weights",
@@ -77,7 +99,7 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
                      "its config.json has quantization_config, or none for bf16");
   }
   assume(launch, "weights", std::string(name_of(*found)),
-         fmt::format("{} of {}", served.weights ? served.weights_from : "name", launch.model));
+         fmt::format("{} of {}", from, launch.model));
   return *found;
 }
 

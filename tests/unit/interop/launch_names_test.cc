@@ -66,7 +66,8 @@ TEST(ServingNames, NoOptionStandsTwice) {
       }
       const bool needs_why = option.use == OptionUse::nothing || option.use == OptionUse::refused ||
                              option.use == OptionUse::refused_if_on ||
-                             option.use == OptionUse::refused_if_off;
+                             option.use == OptionUse::refused_if_off ||
+                             option.use == OptionUse::refused_but_in_prefill;
       EXPECT_EQ(needs_why, !option.why.empty()) << option.names;
     }
   }

@@ -188,8 +188,8 @@ class MemoryRules : public testing::Test {
   }
 };
 
-// 131 GiB of weights: none is left of 79.1 GiB for the cache; two GPUs hold some ten thousand tokens.
-// vLLM stops unless they hold max_model_len, 131,072; TensorRT-LLM starts. Eight hold it.
+// 131 GiB of weights: none is left of 79.1 GiB for the cache; two GPUs hold some ten thousand
+// tokens. vLLM stops unless they hold max_model_len, 131,072; TensorRT-LLM starts. Eight hold it.
 TEST_F(MemoryRules, SayWhetherWeightsTheRequestOrMaxModelLenAreTooLarge) {
   EXPECT_EQ(broken("vllm-0.24", 1, 2048, false), "weights_leave_room_for_cache");
   EXPECT_EQ(broken("vllm-0.24", 2, 2048, false), "");
