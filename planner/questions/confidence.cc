@@ -13,6 +13,7 @@
 #include "planner/search/normal.h"
 #include "sim/base/number_text.h"
 #include "sim/base/quadrature.h"
+#include "sim/base/text.h"
 #include "sim/hardware/device.h"
 #include "sim/step/step_interval.h"
 #include "sim/step/terms.h"
@@ -304,10 +305,12 @@ void keep_contenders(std::vector<Linear>& layouts, double could_win) {
 
 std::string sentence_of(const Confidence& confidence, const ConfidenceOptions& options) {
   if (confidence.against.empty()) return "";
-  std::vector<std::string> ties;
+  constexpr std::size_t kNamed = 5;
+  std::size_t ties = 0;
+  std::string named;
   for (const AgainstRunnerUp& a : confidence.against) {
-    if (1.0 - a.probability_winner_is_faster >= kTies)
-      ties.push_back(fmt::format("#{}", a.rank + 1));
+    if (1.0 - a.probability_winner_is_faster < kTies) continue;
+    if (++ties <= kNamed) append_to_list(named, ", ", fmt::format("#{}", a.rank + 1));
   }
   const bool settled = confidence.expected_regret < options.gain_that_matters;
   std::string text = fmt::format(
@@ -316,13 +319,12 @@ std::string sentence_of(const Confidence& confidence, const ConfidenceOptions& o
       "% of a step on average.",
       settled ? "Settled" : "Open", confidence.against.size() + 1,
       100.0 * confidence.probability_best, number_text(100.0 * confidence.expected_regret, 2));
-  if (ties.empty()) return text;
+  if (ties == 0) return text;
+  if (ties > kNamed) named += fmt::format(" and {} more", ties - kNamed);
   return text + fmt::format(" {} {} with it: {} faster with {:.0f} % probability or more.",
-                            ties.size() == 1
-                                ? "Layout " + ties.front()
-                                : "Layouts " + fmt::format("{}", fmt::join(ties, ", ")),
-                            ties.size() == 1 ? "ties" : "tie",
-                            ties.size() == 1 ? "it is" : "each is", 100.0 * kTies);
+                            ties == 1 ? "Layout " + named : "Layouts " + named,
+                            ties == 1 ? "ties" : "tie", ties == 1 ? "it is" : "each is",
+                            100.0 * kTies);
 }
 
 Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {

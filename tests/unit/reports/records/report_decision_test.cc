@@ -107,7 +107,7 @@ TEST(ReportRecord, CertaintyComesFromTheConfidenceAndThenFromTheTrial) {
   ReportContents contents = contents_of(a.plan);
   contents.answers = answers_of(a.answers, a.plan);
   const std::string layout = certainty_text(report_json(contents), "layout");
-  EXPECT_THAT(layout, testing::HasSubstr("Expected loss against the fastest layout"));
+  EXPECT_THAT(layout, testing::HasSubstr("Open. Layout #1 is the fastest of 20 contenders"));
   planner::LayoutComparison run;
   run.observation.layout = run.observation.run_layout = contents.plan.ranked[0].layout;
   run.observation.step_time = seconds(0.75);
