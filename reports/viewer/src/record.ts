@@ -573,6 +573,7 @@ export type Confidence = {
   expected_regret: number;
   relative_deviation: number;
   against: AgainstRunnerUp[];
+  sentence: string;
   proposed_runs: ProposedRun[];
 };
 
@@ -1136,6 +1137,7 @@ export type ReportRecord = {
     schema?: "meshwright.model/1";
     name?: string;
     source?: string;
+    checkpoint_weights?: "bf16" | "fp8" | "fp8_block" | "mxfp8" | "int4" | "mxfp4" | "nvfp4";
     num_layers: number;
     hidden_size: number;
     ffn_hidden_size?: number;
