@@ -59,8 +59,8 @@ Call next_of(const CapacityOptions& options, const planner::CapacityQuestion& qu
              const planner::CapacityRow& row, const Call& call) {
   constexpr std::array<std::string_view, 5> kOfTheGrid{"--cluster", "--gpus", "--global-batch-size",
                                                        "--layout", "--seq-length"};
-  constexpr std::array<std::string_view, 5> kOfCapacity{"--max-gpus", "--fixed-batch",
-                                                        "--rows-only", "--out", "--format"};
+  constexpr std::array<std::string_view, 6> kOfCapacity{
+      "--max-gpus", "--fixed-gpus", "--fixed-batch", "--rows-only", "--out", "--format"};
   const bool named = !question.layouts.empty();
   const auto is_in = [](const auto& names, const std::string& option) {
     return std::find(names.begin(), names.end(), option) != names.end();

@@ -60,6 +60,10 @@ void add_grid_options(Command& command, CapacityTexts& texts) {
       ->expected(1, kMostCounts)
       ->group(kGrid);
   options
+      .add_flag("--fixed-gpus", texts.fixed_gpus,
+                "Only the counts of --gpus. Default: counts around a limit are tried, too")
+      ->group(kGrid);
+  options
       .add_flag("--fixed-batch", texts.fixed_batch,
                 "Keep the batch on every count. Default: a count that does not divide it takes a "
                 "multiple near it")
@@ -154,10 +158,11 @@ void add_capacity_options(Command& command, CapacityTexts& texts) {
 
 std::string capacity_command(const Call& call) {
   // Stated with each entry, or no option of `capacity`; each takes the words up to the next option.
-  constexpr std::array<std::string_view, 15> kLeftOut{
-      "--fixed-batch",  "--cluster",  "--gpus",       "--global-batch-size", "--layout",
-      "--what-if",      "--out",      "--format",     "--objective",         "--top",
-      "--ranking-only", "--max-step", "--max-memory", "--max-cost",          "--rows-only"};
+  constexpr std::array<std::string_view, 16> kLeftOut{
+      "--fixed-gpus", "--fixed-batch",  "--cluster",  "--gpus",       "--global-batch-size",
+      "--layout",     "--what-if",      "--out",      "--format",     "--objective",
+      "--top",        "--ranking-only", "--max-step", "--max-memory", "--max-cost",
+      "--rows-only"};
   return call
       .as("capacity",
           [&](const std::string& option) {

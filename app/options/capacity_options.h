@@ -39,6 +39,7 @@ struct CapacityTexts {
   std::string headroom;
   SpaceOptions space;
   bool fixed_batch = false;
+  bool fixed_gpus = false;
   bool rows_only = false;
 };
 

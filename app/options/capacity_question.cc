@@ -260,7 +260,7 @@ CapacityRequest capacity_request_of(const CapacityTexts& texts, reports::Origin&
   question.gpus = sorted(first_stated(texts.gpus, section.gpus));
   if (question.gpus.empty() && request.service) question.gpus = {first.cluster.num_gpus()};
   question.batch_follows = !texts.fixed_batch;
-  question.refines = true;
+  question.refines = !texts.fixed_gpus;
   question.any_gpus = question.gpus.empty();
   if (question.any_gpus) question.gpus = counts_around(first.cluster, {0.25, 0.5, 1, 2, 4});
   question.options = section.options;

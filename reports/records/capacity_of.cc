@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "planner/capacity/limits.h"
 #include "reports/records/capacity.h"
@@ -297,7 +298,8 @@ RunInputFacts run_inputs_of(const planner::CapacityOptions& options) {
 }
 
 // Clusters, counts, batches, layouts and changes of all rows, as options.
-std::string grid_options_of(const planner::CapacityQuestion& question) {
+std::string grid_options_of(const planner::CapacityAnswer& answer) {
+  const planner::CapacityQuestion& question = answer.question;
   std::string clusters;
   for (const planner::ClusterCase& asked : question.clusters) {
     append_to_list(clusters, ",", asked.file.empty() ? asked.name : asked.file);
@@ -308,7 +310,9 @@ std::string grid_options_of(const planner::CapacityQuestion& question) {
     append_to_list(batches, ",", std::to_string(batch));
   }
   std::string text = "--cluster " + shell_word(clusters);
-  if (!question.any_gpus) text += fmt::format(" --gpus {}", fmt::join(question.gpus, ","));
+  std::set<int> counts;
+  for (const planner::CapacityRow& row : answer.rows) counts.insert(row.gpus);
+  text += fmt::format(" --gpus {} --fixed-gpus", fmt::join(counts, ","));
   text += " --global-batch-size " + batches;
   if (!question.batch_follows) text += " --fixed-batch";
   for (const planner::StatedLayout& stated : question.layouts) {
@@ -351,7 +355,7 @@ Capacity capacity_of(const planner::CapacityAnswer& answer, const std::string& c
                     .weakest_point = weakest_point(answer),
                     .tags = tags_of(answer),
                     .tried = tried_text(answer),
-                    .grid_options = grid_options_of(question),
+                    .grid_options = grid_options_of(answer),
                     .planned = id_of(answer, answer.planned),
                     .recommended = id_of(answer, choice.recommended),
                     .closest = id_of(answer, choice.closest),

@@ -84,8 +84,8 @@ constexpr std::size_t kMostDrawnInstructions =
 constexpr double kHeadShare = 0.6;  // of the events, where the middle is left out
 constexpr double kSeen = 2e-4;      // of the step: shorter work is no pixel wide
 
-// Tenths of a microsecond are finer than any pixel, and short in the file.
-double rounded(Seconds time) { return std::round(time.value() * 1e7) / 1e7; }
+// Microseconds are finer than any pixel, and short in the file.
+double rounded(Seconds time) { return std::round(time.value() * 1e6) / 1e6; }
 
 // "forward 3" is work of one kind on micro-batch 3; messages name their stages.
 std::string work_of(const TraceSlice& slice) {

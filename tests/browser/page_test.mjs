@@ -446,7 +446,7 @@ test("the numbers behind a chart are folded away with script, and open without",
 test("says how sure the ranking is, as the record has it", async (t) => {
   const { page } = await opened(t);
   const { against, probability_best } = report.record.answers.confidence;
-  assert.match(await page.textContent("#confidence p"), new RegExp(`fastest with ${(probability_best * 100).toFixed(1)}`));
+  assert.match(await page.textContent("#confidence p"), new RegExp(`fastest of ${against.length + 1} contenders with ${(probability_best * 100).toFixed(0)} %`));
   const rows = await page.$$eval("#confidence table tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
   assert.deepEqual(rows.slice(0, against.length).map((row) => Number(row[2])), against.map((a) => Number((a.probability_winner_is_faster * 100).toFixed(1))));
   await see(page, "confidence");
