@@ -87,14 +87,14 @@ std::string axis_text(const AxisPlace& axis) {
                      number_text(100.0 * axis.share_of_step, 2));
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", share * 100.0); }
+std::string share_percent(double share) { return fmt::format("{:.1f} %", share * 100.0); }
 
 std::string groups_text(const RankMap& map, const LinkLoad& load) {
   std::string text;
   for (const std::string& group : load.groups) {
     append_to_list(text, ", ",
                    fmt::format("{} {}", replaced(group, "_", " "),
-                               percent(axis_share(map, group, load.tier))));
+                               share_percent(axis_share(map, group, load.tier))));
   }
   return text;
 }
@@ -164,9 +164,9 @@ std::string busiest_link_text(const RankMap& map) {
   const LinkLoad& busiest = loads.front();
   std::string text = fmt::format(
       "The busiest link is {} ({}): sending keeps it busy for {} of the step ({}).", busiest.link,
-      tier_words(busiest.tier), percent(busiest.share_of_step), groups_text(map, busiest));
+      tier_words(busiest.tier), share_percent(busiest.share_of_step), groups_text(map, busiest));
   for (std::size_t i = 1; i < loads.size(); ++i) {
-    text += fmt::format(" {}: {} ({}).", loads[i].link, percent(loads[i].share_of_step),
+    text += fmt::format(" {}: {} ({}).", loads[i].link, share_percent(loads[i].share_of_step),
                         groups_text(map, loads[i]));
   }
   return text;
