@@ -10,6 +10,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/plan_document.h"
+#include "app/commands/plan_size.h"
 #include "app/console/exit_code.h"
 #include "app/console/progress.h"
 #include "app/console/terminal.h"
@@ -29,7 +30,6 @@
 #include "planner/accuracy/learning.h"
 #include "planner/capacity/capacity_answer.h"
 #include "planner/questions/answers.h"
-#include "planner/questions/longest_sequence.h"
 #include "planner/questions/no_layout.h"
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
@@ -58,7 +58,8 @@ struct PlanOptions {
   std::string target, launch_out;
   int top = 10;
   int runs_to_make = 0;
-  bool full = false, find_gpus = false, longest_sequence = false;
+  bool full = false;
+  SoughtSize sought{};
 };
 
 // `elapsed`: from the first input read to the whole answer.
@@ -94,30 +95,12 @@ planner::SearchOptions search_options(const PlanOptions& options,
   return search;
 }
 
-// With several GPU counts: all are compared, and the plan is of the one that is best.
-planner::Scaling compare_counts(const PlanOptions& options, Inputs& inputs,
-                                const planner::SearchOptions& search,
-                                const planner::AnswerOptions& asked) {
-  const std::vector<int>& counts = options.inputs.gpu_counts;
-  planner::Scaling scaling;
-  if (counts.empty()) return scaling;
-  int chosen = counts.front();
-  if (counts.size() > 1) {
-    const Progress progress("searching each GPU count");
-    scaling = planner::scaling(inputs, search, {counts, asked.objective, asked.limits});
-    if (scaling.best) chosen = scaling.points[*scaling.best].gpus;
-  }
-  inputs.cluster = scaled_to(inputs.cluster, chosen);
-  return scaling;
-}
-
 struct Question {
   reports::Origin origin;
-  Inputs inputs;        // scaled to the GPU count that is planned for
-  std::string found{};  // the fewest GPUs or the longest sequence, and what limits it
+  Inputs inputs;  // of the size that is planned for
+  PlanSize size{};
   planner::AnswerOptions asked;
   planner::SearchOptions search;
-  planner::Scaling scaling;
   std::optional<planner::CapacityQuestion> capacity;  // where the job says its tokens
 };
 
@@ -147,45 +130,6 @@ void aim_search(Question& q, const PlanOptions& options) {
   if (!target.why.empty()) append_to_list(q.inputs.note, " ", fmt::format("{}.", target.why));
 }
 
-// Plans for the fewest GPUs, and says what limits them.
-void find_gpus(Question& q) {
-  const Progress progress("finding the fewest GPUs");
-  q.scaling = planner::least_gpus(q.inputs, q.search, {{}, q.asked.objective, q.asked.limits});
-  const auto& points = q.scaling.points;
-  const std::size_t best = q.scaling.best.value_or(points.size());
-  std::string answer = "none";
-  if (best < points.size()) {
-    answer = reports::count_text(points[best].gpus);
-    q.inputs.cluster = scaled_to(q.inputs.cluster, points[best].gpus);
-    std::erase(q.inputs.defaults, "gpus");
-  }
-  q.found = fmt::format("Fewest {} on which a layout meets all limits: {}.",
-                        device_noun(q.inputs.cluster, 2), answer);
-  if (best == 0) return;
-  const planner::ScalePoint& failed = points[best - 1];
-  q.found += fmt::format(" On {}: {}.", reports::count_text(failed.gpus), failed.reason);
-}
-
-// Plans for the longest sequence, and says what limits it.
-void find_longest_sequence(Question& q) {
-  const Progress progress("finding the longest sequence");
-  const planner::LongestSequence longest =
-      planner::longest_sequence(q.inputs, q.search, q.asked.limits);
-  std::string answer = "none";
-  if (longest.tokens > 0) {
-    answer = reports::count_text(longest.tokens) + " tokens";
-    const int positions = q.inputs.model.max_position_embeddings;
-    if (positions > 0 && longest.tokens > positions) {
-      answer += fmt::format(", of a model with {} positions", reports::count_text(positions));
-    }
-    q.inputs.job.seq_length = longest.tokens;
-    std::erase(q.inputs.defaults, "seq_length");
-  }
-  q.found = fmt::format("Longest sequence with which a layout meets all limits: {}.", answer);
-  if (longest.failed == 0) return;
-  q.found += fmt::format(" With {}: {}.", reports::count_text(longest.failed), longest.reason);
-}
-
 Question question_of(const PlanOptions& options, const Call& call) {
   Question q;
   q.origin = call.origin();
@@ -199,9 +143,7 @@ Question question_of(const PlanOptions& options, const Call& call) {
   if (!options.learn.empty()) {
     q.inputs.cluster = learnt_cluster(options.learn, q.inputs, q.search, q.origin);
   }
-  q.scaling = compare_counts(options, q.inputs, q.search, q.asked);
-  if (options.find_gpus) find_gpus(q);
-  if (options.longest_sequence) find_longest_sequence(q);
+  q.size = settle_size(options.sought, options.inputs.gpu_counts, q.inputs, q.search, q.asked);
   check_links(q.inputs.cluster);
   MoneyOptions money = options.money;
   money.price = options.answers.price;
@@ -247,7 +189,7 @@ Answer answer_to(const Question& q, const PlanOptions& options, const Call& call
   progress.reset();
   say_wait(q, std::chrono::steady_clock::now() - begin);
   progress.emplace("sensitivity, crossovers and red flags");
-  a.answers = planner::answers_of(a.plan, a.full, search, q.asked, q.scaling);
+  a.answers = planner::answers_of(a.plan, a.full, search, q.asked, q.size.scaling);
   if (q.capacity) {
     progress->now_at("capacity");
     planner::CapacityQuestion capacity = *q.capacity;
@@ -261,7 +203,7 @@ Answer answer_to(const Question& q, const PlanOptions& options, const Call& call
 // With several counts the plan is of the recommended one, or of the one that is nearest to the
 // limits.
 bool move_to_recommended(Question& question, const Answer& answer) {
-  if (question.scaling.points.size() < 2 || !answer.capacity) return false;
+  if (question.size.scaling.points.size() < 2 || !answer.capacity) return false;
   const reports::Capacity& capacity = *answer.capacity;
   const reports::CapacityRow* row = capacity.row(capacity.recommended);
   if (row == nullptr) row = capacity.row(capacity.closest);
@@ -270,7 +212,7 @@ bool move_to_recommended(Question& question, const Answer& answer) {
   return true;
 }
 
-bool compared_counts(const Question& question) { return question.scaling.points.size() > 1; }
+bool compared_counts(const Question& question) { return question.size.scaling.points.size() > 1; }
 
 std::string runs_to_make_text(const Answer& answer) {
   std::string text;
@@ -291,15 +233,15 @@ reports::PlanFile plan_file_of(const Question& question, const Answer& answer) {
     file.runs_to_make.push_back({run.layout, run.step_time});
   }
   file.capacity = answer.capacity;
-  if (!question.found.empty()) file.notes.insert(file.notes.begin(), question.found);
+  if (!question.size.found.empty()) file.notes.insert(file.notes.begin(), question.size.found);
   return file;
 }
 
 PlanDocument document_of(const PlanOptions& options, const Question& question,
                          const Answer& answer) {
   return {.inputs = question.inputs,
-          .found = question.found + (question.found.empty() ? "" : "\n"),
-          .scaling = question.scaling,
+          .found = question.size.found + (question.size.found.empty() ? "" : "\n"),
+          .scaling = question.size.scaling,
           .plan = answer.plan,
           .left_out = answer.left_out,
           .answers = answer.answers,
@@ -315,7 +257,7 @@ std::vector<reports::Table> tables_of(const PlanOptions& options, const Question
     tables.front().rows.resize(static_cast<std::size_t>(options.top));
   }
   if (compared_counts(question)) {
-    tables.push_back(reports::scaling_table(question.scaling.points, question.inputs.job,
+    tables.push_back(reports::scaling_table(question.size.scaling.points, question.inputs.job,
                                             only_device(question.inputs.cluster).kind));
   }
   return tables;
@@ -416,11 +358,11 @@ void add_plan(Commands& commands) {
                    "rejected");
   add_input_options(command, options->inputs, true, GpuCounts::several);
   command.options()
-      .add_flag("--find-gpus", options->find_gpus,
+      .add_flag("--find-gpus", options->sought.fewest_gpus,
                 "Plan for the fewest GPUs on which a layout fits and meets the limits")
       ->excludes("--gpus");
   command.options()
-      .add_flag("--longest-sequence", options->longest_sequence,
+      .add_flag("--longest-sequence", options->sought.longest_sequence,
                 "Plan for the longest sequence with which a layout fits and meets the limits; the "
                 "batch keeps its sequences")
       ->excludes("--seq-length")
