@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/files/config_synonym.h"
 #include "app/files/files.h"
 #include "app/options/command.h"
 #include "interop/read_launch/lora.h"
@@ -25,8 +26,8 @@ namespace meshwright::app {
 namespace {
 
 constexpr int kMostGpuCounts = 32;  // each is a search of its own
-// Of LoRA's runs, where a cluster's file only assumes the software of pre-training.
-constexpr const char* kLoraFramework = "accelerate-2026";
+// Family of LoRA's runs, where a cluster's file only assumes the software of pre-training.
+constexpr const char* kLoraFamily = "accelerate";
 
 }  // namespace
 
@@ -205,7 +206,7 @@ Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
   }
   const bool tunes = options.lora > 0 || (job.contains("lora_rank") && job["lora_rank"] != 0);
   if (tunes && options.framework.empty() && asked.cluster.framework_assumed) {
-    asked.cluster.framework = load_framework(kLoraFramework, origin);
+    asked.cluster.framework = load_framework(config_synonym(kLoraFamily, "frameworks"), origin);
   }
   inputs.cluster = asked.cluster;
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
