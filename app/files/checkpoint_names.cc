@@ -99,6 +99,13 @@ std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool e
   return std::nullopt;
 }
 
+bool says_unknown_format(const std::string& checkpoint) {
+  const std::string name = checkpoint_name(checkpoint);
+  constexpr std::array kParts{"bit", "int8", "w8", "gguf", "quant"};
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](const char* part) { return contains(name, part); });
+}
+
 int positions_in_name(const std::string& checkpoint) {
   const std::string name = checkpoint_name(checkpoint);
   return contains(name, "-2507") || contains(name, "-0905") ? 262'144 : 0;

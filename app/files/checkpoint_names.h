@@ -17,6 +17,8 @@ std::string model_of_checkpoint(const std::string& named);
 // The format of its weights, where its name says one: "DeepSeek-R1-FP4". `experts`: of a model with
 // experts.
 std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool experts);
+// Tells whether the name says a format that is none of these: "-bnb-4bit", "-w8a8".
+bool says_unknown_format(const std::string& checkpoint);
 
 // Positions that a later release of a shipped model has, by its name: 262,144 of "Qwen3-8B-2507"
 // and "Kimi-K2-Instruct-0905". 0: the model's.

@@ -28,20 +28,9 @@ void assume(interop::ServingLaunch& launch, const std::string& field, const std:
   launch.assumed.push_back({field, value, why, {}});
 }
 
-// The shipped model of a checkpoint's name. Empty: there is none.
+// The shipped model of a checkpoint's name or folder. Empty: there is none.
 std::string shipped_model_of(const std::string& checkpoint) {
-  const std::string found = model_of_checkpoint(checkpoint);
-  return found.empty() ? config_synonym(checkpoint, "models") : found;
-}
-
-// A shipped model states its format where it is published quantized. Another checkpoint of it is in
-// 16 bits unless its name tells of fewer.
-bool is_published_in_16_bits(const std::string& checkpoint) {
-  const std::string name = checkpoint_name(checkpoint);
-  for (const char* part : {"bit", "int8", "w8", "gguf", "quant"}) {
-    if (contains(name, part)) return false;
-  }
-  return !shipped_model_of(checkpoint).empty();
+  return config_synonym(checkpoint_name(checkpoint), "models");
 }
 
 std::string model_of(interop::ServingLaunch& launch, const std::string& stated) {
@@ -88,7 +77,8 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
   auto found =
       served.weights ? served.weights : format_in_name(launch.model, served.model.moe.has_value());
   std::string from = served.weights ? served.weights_from : "name";
-  if (!found && is_published_in_16_bits(launch.model)) {
+  // A shipped model states its format where it is published quantized.
+  if (!found && !says_unknown_format(launch.model) && !shipped_model_of(launch.model).empty()) {
     found = WeightFormat::bf16;
     from = "published checkpoint";
   }

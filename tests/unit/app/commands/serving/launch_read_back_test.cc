@@ -123,8 +123,8 @@ TEST(ServingReadBack, EveryLaunchIsTheDeploymentThatWasPlanned) {
   EXPECT_GT(written, 100U);
 }
 
-// The typed name, the format and the length of the load stand in the file, and `review` answers
-// with the planned deployment.
+// The file has the typed name, the format and the longest request. `review` answers with the
+// planned deployment.
 TEST(ServingReadBack, ReviewAnswersWithThePlannedDeployment) {
   const std::vector<std::string> load{"--cluster", "h100-512", "--isl",  "2000",
                                       "--osl",     "500",      "--rate", "10"};
