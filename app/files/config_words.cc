@@ -33,7 +33,7 @@ Words words_in(std::string_view text) {
   return words;
 }
 
-bool is_number(const std::string& word) {
+bool is_all_digits(const std::string& word) {
   return std::all_of(word.begin(), word.end(),
                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
@@ -84,7 +84,7 @@ std::string cluster_with(const Words& wanted) {
     if (!has_words(words_of_cluster(name, cluster), wanted)) continue;
     const Words own = words_in(name);
     const auto others = std::count_if(own.begin(), own.end(), [&](const std::string& word) {
-      return !is_number(word) && std::find(wanted.begin(), wanted.end(), word) == wanted.end();
+      return !is_all_digits(word) && std::find(wanted.begin(), wanted.end(), word) == wanted.end();
     });
     const int devices = cluster.value("gpus_per_node", 1) * cluster.value("num_nodes", 1);
     if (!best.empty() && (others > fewest || (others == fewest && devices <= most))) continue;
@@ -121,12 +121,12 @@ ConfigsWithWords configs_with_words(const std::string& typed, const std::string&
   const bool clusters = folder == "clusters";
   Words wanted = words_in(clusters ? counted_name(typed).name : typed);
   const bool names_something = std::any_of(wanted.begin(), wanted.end(), [](const auto& word) {
-    return word.size() > 3 || !is_number(word);
+    return word.size() > 3 || !is_all_digits(word);
   });
   if (!names_something) return {};
   if (!clusters) return {names_with(wanted, folder)};
   if (const std::string found = cluster_with(wanted); !found.empty()) return {{found}};
-  if (std::erase_if(wanted, is_number) == 0 || wanted.empty()) return {};
+  if (std::erase_if(wanted, is_all_digits) == 0 || wanted.empty()) return {};
   const std::string found = cluster_with(wanted);
   return {found.empty() ? Words{} : Words{found}, false};
 }
