@@ -42,7 +42,7 @@ PlanSize fewest_gpus(Inputs& inputs, const planner::SearchOptions& search,
     std::erase(inputs.defaults, "gpus");
   }
   size.found = fmt::format("Fewest {} on which a layout meets all limits: {}.",
-                        device_noun(inputs.cluster, 2), answer);
+                           device_noun(inputs.cluster, 2), answer);
   if (best == 0) return size;
   const planner::ScalePoint& failed = points[best - 1];
   size.found += fmt::format(" On {}: {}.", reports::count_text(failed.gpus), failed.reason);
@@ -54,8 +54,7 @@ PlanSize longest_sequence(Inputs& inputs, const planner::SearchOptions& search,
                           const planner::AnswerOptions& asked) {
   PlanSize size;
   const Progress progress("finding the longest sequence");
-  const planner::LongestSequence longest =
-      planner::longest_sequence(inputs, search, asked.limits);
+  const planner::LongestSequence longest = planner::longest_sequence(inputs, search, asked.limits);
   std::string answer = "none";
   if (longest.tokens > 0) {
     answer = reports::count_text(longest.tokens) + " tokens";
