@@ -327,7 +327,8 @@ void add_load_options(Command& command, LoadOptions& o) {
                  "Share of a prompt that is in the cache, 0 to 1. Default: 0")
       ->check(CLI::Range(0.0, 1.0).description(""));
   count("--num-prompts", o.requests,
-        "Requests that are simulated. Default: ten of each user, 1000 without users");
+        "Requests that are simulated. Default: ten of each user; without users 1000 of each "
+        "replica");
   count("--seed", o.seed, "Seed of lengths and arrivals. Default: 1");
   command.never_with("--lengths", {"--isl", "--osl", "--random-range-ratio"});
   command.only_with("--burstiness", "--rate");

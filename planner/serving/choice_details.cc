@@ -2,9 +2,11 @@
 // What is said of the best deployments: percentiles of a simulation, money and energy.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "planner/capacity/training_run.h"
 #include "planner/serving/deployment_choices.h"
+#include "planner/serving/service_details.h"
 #include "sim/base/quadrature.h"
 
 namespace meshwright::planner {
@@ -22,22 +24,44 @@ ServingLoad share_of_load(ServingLoad load, double percentile, int replicas) {
   return load;
 }
 
+// The verdict is the simulation's. A service is not planned close to the rate at which its queue
+// grows without end: a simulation of some minutes does not show it.
 void simulate(const ServingQuestion& q, ServingChoice& choice) {
-  const auto run =
-      simulated_run(compiled_service(q.scenario, choice.deployment, q.load), q.load, q.percentile);
-  if (!run) {
-    choice.meets = choice.meets && q.percentile <= 0;
-    return;
+  choice.meets = false;
+  choice.gpus = num_gpus(choice.deployment);
+  const CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
+  if (const auto state = service_state(service, q.load)) choice.state = *state;
+  choice.tokens_per_second_per_gpu =
+      choice.state.state.requests_per_second * mean_output(q.load.lengths) / choice.gpus;
+  const auto run = simulated_run(service, q.load, q.percentile);
+  if (!run) return;
+  choice.simulated = steady_metrics(*run);
+  if (q.percentile > 0) {
+    choice.simulated_ttft = ttft_at(*run, q.percentile);
+    choice.simulated_tpot = tpot_at(*run, q.percentile);
   }
-  choice.simulated = metrics_of(*run);
-  if (q.percentile <= 0) return;
-  choice.simulated_ttft = ttft_at(*run, q.percentile);
-  choice.simulated_tpot = tpot_at(*run, q.percentile);
   const Seconds tpot = choice.simulated->tpot.mean;
   choice.tokens_per_second_per_user = tpot.value() > 0 ? 1.0 / tpot.value() : 0.0;
-  choice.meets = (!q.limits.ttft || *choice.simulated_ttft <= *q.limits.ttft) &&
-                 (!q.limits.tpot || *choice.simulated_tpot <= *q.limits.tpot) &&
-                 (!q.limits.e2e || choice.simulated->e2e.mean <= *q.limits.e2e);
+  const bool ends = q.load.kind == LoadKind::closed_loop ||
+                    q.load.request_rate <=
+                        kMostUtilization * largest_service_rate(service, q.load) * (1.0 + 1e-9);
+  choice.meets = ends && within(limited_times(choice), q.limits);
+  if (q.load.kind == LoadKind::closed_loop) return;
+  // A rate of the closed form that the simulation refutes is none.
+  if (choice.meets) choice.largest_rate = std::max(choice.largest_rate, q.load.request_rate);
+  const bool refuted = !choice.meets && q.percentile <= 0;
+  if (refuted && choice.largest_rate >= q.load.request_rate) choice.largest_rate = 0;
+}
+
+// The choice with other replicas, simulated.
+ServingChoice simulated_as(const ServingQuestion& q, const ServingChoice& choice,
+                           const Deployment& deployment) {
+  ServingChoice next = choice;
+  next.deployment = deployment;
+  next.largest_rate *=
+      static_cast<double>(deployment.pool.replicas) / choice.deployment.pool.replicas;
+  simulate(q, next);
+  return next;
 }
 
 // What a choice does while it is paid for.
@@ -66,33 +90,43 @@ std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad loa
     load = share_of_load(load, percentile, service.replicas);
     service.replicas = 1;
   } else if (load.num_requests == 0) {
-    load.num_requests = static_cast<int>(std::clamp(4.0 * load.concurrency, 1e3, kMostSimulated));
+    // Many times the requests in flight (Little's law): the first of them see an empty service.
+    const auto state = service_state(service, load);
+    const double times = load.kind == LoadKind::closed_loop ? 4.0 : 10.0;
+    const double flying =
+        state ? state->state.requests_per_second * state->state.e2e.value() : load.concurrency;
+    load.num_requests = static_cast<int>(std::clamp(times * flying, 1e3, kMostSimulated));
   }
   return simulate_service(service, load);
 }
 
-void simulate_until_met(const ServingQuestion& q, ServingChoice& choice) {
+void simulate_until_met(const ServingQuestion& q, ServingChoice& choice, int least) {
+  const ServingChoice asked = choice;
   simulate(q, choice);
-  if (q.gpus || q.percentile <= 0) return;
-  const int from = choice.deployment.pool.replicas;
-  for (int more = 1; !choice.meets && more <= 8; ++more) {
-    ServingChoice next = choice;
-    const double factor = 1.0 + more / 8.0;
-    next.deployment.pool.replicas = std::max(from + more, static_cast<int>(from * factor));
-    if (next.deployment.prefill) {
-      next.deployment.prefill->replicas =
-          std::max(choice.deployment.prefill->replicas + 1,
-                   static_cast<int>(std::ceil(choice.deployment.prefill->replicas * factor)));
+  if (q.gpus) return;
+  if (choice.meets) {
+    // The closed form may have asked for more than the simulation needs.
+    while (const auto fewer = one_replica_fewer(choice.deployment)) {
+      if (fewer->pool.replicas < least) return;
+      ServingChoice next = simulated_as(q, asked, *fewer);
+      if (!next.meets) return;
+      choice = std::move(next);
     }
-    next.gpus = num_gpus(next.deployment);
-    if (next.gpus > q.max_gpus) return;
-    simulate(q, next);
-    if (!next.meets) continue;
-    const CompiledService service = compiled_service(q.scenario, next.deployment, q.load);
-    if (const auto state = service_state(service, q.load)) next.state = *state;
-    next.tokens_per_second_per_gpu *= static_cast<double>(choice.gpus) / next.gpus;
-    next.largest_rate *= static_cast<double>(next.deployment.pool.replicas) / from;
-    choice = next;
+    return;
+  }
+  const Deployment& from = asked.deployment;
+  for (int more = 1; !choice.meets && more <= 8; ++more) {
+    Deployment larger = from;
+    const double factor = 1.0 + more / 8.0;
+    larger.pool.replicas =
+        std::max(from.pool.replicas + more, static_cast<int>(from.pool.replicas * factor));
+    if (larger.prefill) {
+      larger.prefill->replicas = std::max(
+          from.prefill->replicas + 1, static_cast<int>(std::ceil(from.prefill->replicas * factor)));
+    }
+    if (num_gpus(larger) > q.max_gpus) return;
+    ServingChoice next = simulated_as(q, asked, larger);
+    if (next.meets) choice = std::move(next);
   }
 }
 
@@ -102,7 +136,7 @@ void settle_first(const ServingQuestion& q, std::vector<ServingChoice>& choices)
                      [&](const auto& a, const auto& b) { return better_choice(q, a, b); });
   };
   sort();
-  if (q.percentile <= 0 || q.simulated <= 0) return;
+  if (q.simulated <= 0) return;
   // A choice that was simulated stays so: at most one simulation of each.
   for (std::size_t tries = choices.size(); tries > 0; --tries) {
     if (choices.front().simulated) return;
@@ -111,8 +145,13 @@ void settle_first(const ServingQuestion& q, std::vector<ServingChoice>& choices)
   }
 }
 
+bool within(const ServiceTimes& times, const LatencyLimits& limits) {
+  return (!limits.ttft || times.ttft <= *limits.ttft) &&
+         (!limits.tpot || times.tpot <= *limits.tpot) && (!limits.e2e || times.e2e <= *limits.e2e);
+}
+
 ServiceTimes mean_times(const ServingChoice& choice) {
-  if (choice.simulated && choice.simulated_ttft) {
+  if (choice.simulated) {
     const ServingMetrics& run = *choice.simulated;
     return {run.ttft.mean, run.tpot.mean, run.e2e.mean};
   }

@@ -212,8 +212,8 @@ int gpus_at(const ServingQuestion& q, const ServingChoice& choice, double factor
                         aggregated_rate(pool, divided(q.limits, times)) / times);
   };
   const int asked = choice.deployment.pool.replicas;
-  const int means = q.percentile > 0 ? replicas(1.0) : asked;
-  const double added = means > 0 && asked > means ? static_cast<double>(asked) / means : 1.0;
+  const int means = replicas(1.0);
+  const double added = means > 0 ? static_cast<double>(asked) / means : 1.0;
   const double scaled = std::ceil(replicas(factor) * added - 1e-9);
   return static_cast<int>(std::min(double{kMostReplicas}, scaled)) * num_gpus(pool.options.layout);
 }

@@ -26,13 +26,13 @@ std::vector<ServingChoice> choices_of(const ServingQuestion& question,
 // a request does not fit. Not told how many requests: 1,000 at least.
 std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad load,
                                         double percentile);
-// Simulates a choice. Percentiles are above means: replicas are added until the percentile meets
-// its limit.
-void simulate_until_met(const ServingQuestion& question, ServingChoice& choice);
-// Sorts choices, and simulates the first until it is one that was simulated. Means: sorts alone.
+// Simulates a choice, and decides by that: replicas are added until the limits are met, or taken
+// away while they are, down to `least`.
+void simulate_until_met(const ServingQuestion& question, ServingChoice& choice, int least = 1);
+// Sorts choices, and simulates the first until it is one that was simulated.
 void settle_first(const ServingQuestion& question, std::vector<ServingChoice>& choices);
-// GPUs if all times are longer by this factor; 0: it is not asked, or none do. Replicas that a
-// percentile added are added in the same proportion.
+// GPUs if all times are longer by this factor; 0: it is not asked, or none do. Replicas that the
+// simulation added or took are so in the same proportion.
 int gpus_at(const ServingQuestion& question, const ServingChoice& choice, double factor);
 void price_choice(const ServingQuestion& question, ServingChoice& choice);
 // Energy of its tokens, split by time. Empty: the power of the GPUs is not known.

@@ -91,11 +91,8 @@ namespace {
 bool within(Seconds time, const std::optional<Seconds>& limit) { return !limit || time <= *limit; }
 
 bool meets_limits(const ServingLoadPoint& point, const LatencyLimits& limits) {
-  if (point.ttft_at && point.tpot_at) {
-    return within(*point.ttft_at, limits.ttft) && within(*point.tpot_at, limits.tpot) &&
-           within(point.e2e.mean, limits.e2e);
-  }
-  return within(point.ttft.mean, limits.ttft) && within(point.tpot.mean, limits.tpot) &&
+  return within(point.ttft_at.value_or(point.ttft.mean), limits.ttft) &&
+         within(point.tpot_at.value_or(point.tpot.mean), limits.tpot) &&
          within(point.e2e.mean, limits.e2e);
 }
 
@@ -105,7 +102,7 @@ std::optional<ServingLoadPoint> load_point(const ServingQuestion& q, const Compi
   const auto run = simulated_run(service, load, q.percentile);
   if (!run) return std::nullopt;
   const bool closed = load.kind == LoadKind::closed_loop;
-  const ServingMetrics metrics = metrics_of(*run);
+  const ServingMetrics metrics = steady_metrics(*run);
   // A replica that stands for all of them ran.
   const double runs = service.prefill ? 1.0 : service.replicas;
   ServingLoadPoint point;
@@ -238,11 +235,12 @@ std::optional<SmallerDeployment> smaller_deployment(const ServingQuestion& q,
   found.ttft = state->state.ttft;
   found.tpot = state->state.tpot;
   found.e2e = state->state.e2e;
-  if (q.percentile <= 0) return found;
+  if (q.simulated <= 0) return found;
   if (const auto run = simulated_run(service, q.load, q.percentile)) {
-    found.ttft = ttft_at(*run, q.percentile);
-    found.tpot = tpot_at(*run, q.percentile);
-    found.e2e = metrics_of(*run).e2e.mean;
+    const ServingMetrics metrics = metrics_of(*run);
+    found.ttft = q.percentile > 0 ? ttft_at(*run, q.percentile) : metrics.ttft.mean;
+    found.tpot = q.percentile > 0 ? tpot_at(*run, q.percentile) : metrics.tpot.mean;
+    found.e2e = metrics.e2e.mean;
   }
   return found;
 }

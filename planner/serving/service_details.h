@@ -88,16 +88,16 @@ struct ServicePoolDetails {
 struct SmallerDeployment {
   std::string deployment{};
   int gpus = 0;
-  double largest_rate = 0;                // requests a second that it serves at most, limits aside
+  double largest_rate = 0;                // above which its queue grows without end
   double utilization = 0;                 // the load over it
   std::optional<Seconds> ttft{}, tpot{};  // as the limits are; none: the queue grows without end
-  std::optional<Seconds> e2e{};           // mean of the same run, or in closed form; likewise
+  std::optional<Seconds> e2e{};           // mean of the same run; likewise
 };
 
 struct ServiceDetails {
   std::optional<int> asked_gpus{};  // the question fixes the GPUs
   LatencyRange ttft{}, tpot{};      // as the limits are: at the percentile, or means
-  double largest_rate = 0;          // requests a second that it serves at most, limits aside
+  double largest_rate = 0;          // requests a second above which its queue grows without end
   double most_utilization = 0;      // of that rate, up to which a service is planned
   std::vector<ServingLoadPoint> loads{};
   std::optional<double> ttft_knee{}, tpot_knee{};  // requests a second, or users

@@ -45,8 +45,8 @@ struct ServingQuestion {
   ServingSpace space{};
   PriceList prices{};
   PowerOptions power{};
-  int kept = 10;      // rows
-  int simulated = 5;  // of them, and those that a percentile decides between
+  int kept = 10;       // rows
+  int simulated = 10;  // of them, and those that come first; 0: none
 };
 
 struct ServingChoice {
@@ -66,14 +66,14 @@ struct ServingChoice {
   std::optional<Ranged> total_kwh_million_output{};  // prompts and answers; see serving_energy
 };
 
-// Times of a choice. Means are those of its simulation where a percentile was simulated, so that
-// they and the percentile are of one run; else those in closed form.
+// Times of a choice: those of its simulation where it was simulated, else those in closed form.
 struct ServiceTimes {
   Seconds ttft{}, tpot{}, e2e{};
 };
 ServiceTimes mean_times(const ServingChoice& choice);
 // As limits are: TTFT and TPOT at the percentile, or means; E2E the mean.
 ServiceTimes limited_times(const ServingChoice& choice);
+bool within(const ServiceTimes& times, const LatencyLimits& limits);
 
 struct ServingRejection {
   std::string rule{};  // of the engine, or "ttft", "tpot", "rate", "gpus"
@@ -127,9 +127,8 @@ struct ServingWhatIf {
   std::optional<Seconds> ttft{}, tpot{};  // as limits are
   std::optional<double> million_output{};
 };
-// At the question's percentile, as its plan; the first answer is the plan's. `engines`: other
-// versions of the engine, a change each. Each answer simulates the first of its choices until one
-// meets its limits.
+// As its plan's limits are; the first answer is the plan's. `engines`: other versions of the
+// engine, a change each. Each answer simulates the first of its choices until one meets its limits.
 std::vector<ServingWhatIf> serving_what_ifs(const ServingQuestion& question,
                                             const ServingPlan& plan,
                                             const std::vector<Engine>& engines = {});

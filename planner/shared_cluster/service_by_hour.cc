@@ -85,11 +85,12 @@ RateChoice choice_for(const ServingQuestion& asked, const ServiceByHour& service
   choice.deployment.pool.replicas =
       std::max({1, least, replicas_for(rate, service.rate_of_replica)});
   choice.gpus = num_gpus(choice.deployment);
+  choice.simulated.reset();
   choice.simulated_ttft.reset();
   choice.simulated_tpot.reset();
   if (question.percentile > 0.0) {
     choice.meets = false;
-    simulate_until_met(question, choice);
+    simulate_until_met(question, choice, least);
     found.meets = choice.meets;
   }
   const CompiledService compiled =

@@ -107,7 +107,7 @@ const Record<planner::SmallerDeployment>& smaller_record() {
     r.about("The deployment with one replica fewer, under the same load.");
     r.row<&S::deployment>("What runs.");
     r.row<&S::gpus>("GPUs.");
-    r.row<&S::largest_rate>("Requests a second that it serves at most, limits aside.");
+    r.row<&S::largest_rate>("Requests a second above which its queue grows without end.");
     r.row<&S::utilization>("The load over that rate.");
     r.row<&S::ttft>("ttft_seconds", kTime(),
                     "As the limits are; absent: the queue grows without end.");
@@ -126,7 +126,7 @@ const Record<planner::ServiceDetails>& service_details_record() {
     r.row<&D::ttft>(latency_range_record,
                     "Time to first token as the limits are: at the percentile, or the mean.");
     r.row<&D::tpot>(latency_range_record, "Time per output token, likewise.");
-    r.row<&D::largest_rate>("Requests a second that it serves at most, limits aside.");
+    r.row<&D::largest_rate>("Requests a second above which its queue grows without end.");
     r.row<&D::most_utilization>(kind::fraction(true),
                                 "Of that rate, up to which a service is planned.");
     r.row<&D::loads>(load_point_record, "The smallest first.");

@@ -123,7 +123,7 @@ const Record<ServingMetrics>& serving_metrics_record() {
     r.row<&M::itl>(percentiles_record, "Gaps between tokens, over all gaps.");
     r.row<&M::e2e>(percentiles_record, "Whole request.");
     r.row<&M::requests>("Requests.");
-    r.row<&M::requests_per_second>("Throughput.");
+    r.row<&M::requests_per_second>("Throughput; of a prediction in its steady part.");
     r.row<&M::output_tokens_per_second>("Answers.");
     r.row<&M::total_tokens_per_second>("Prompts and answers.");
   });
@@ -156,7 +156,7 @@ const Record<planner::ServingChoice>& serving_choice_record() {
     r.row<&C::meets>("meets_limits", "Whether the limits are met.");
     r.row_at(
         [](auto& c) -> auto& { return c.state.state; }, "steady", steady_state_record,
-        "Means under the load.");
+        "Means under the load, in closed form.");
     r.row<&C::largest_rate>("Requests a second within the limits.");
     r.row<&C::tokens_per_second_per_gpu>("output_tokens_per_second_per_gpu", "Throughput.");
     r.row<&C::tokens_per_second_per_user>("1 / mean TPOT.");

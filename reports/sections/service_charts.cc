@@ -143,7 +143,7 @@ std::string frontier_labels(const std::vector<planner::ServingParetoPoint>& fron
 }
 
 bool is_simulated(const ServingPlanFile& file) {
-  return !file.plan.choices.empty() && file.plan.choices.front().simulated_ttft.has_value();
+  return !file.plan.choices.empty() && file.plan.choices.front().simulated.has_value();
 }
 
 std::string choice_mark(const ServingPlanFile& file, const ServicePlane& plane,

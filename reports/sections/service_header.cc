@@ -119,7 +119,7 @@ std::string service_tiles(const ServingPlanFile& file) {
          cost_tile_of(file, best) + energy_tile(file) + "</dl>\n";
 }
 
-html::TableRow first_row(const ServingPlanFile& file, const planner::ServingChoice& one) {
+html::TableRow first_row(const planner::ServingChoice& one) {
   const auto ms = [](Seconds time) {
     return html::TableCell(number_text(time / milliseconds(1), 3), time / milliseconds(1));
   };
@@ -134,7 +134,7 @@ html::TableRow first_row(const ServingPlanFile& file, const planner::ServingChoi
       number(one.tokens_per_second_per_user),
       one.money ? number(one.money->million_total.value) : html::TableCell("–"),
       one.meets ? "met" : "missed",
-      file.percentile > 0 && !one.simulated_ttft ? "closed form" : ""};
+      one.simulated ? "" : "closed form"};
 }
 
 // The first deployments beside each other.
@@ -143,7 +143,7 @@ std::string first_rows(const ServingPlanFile& file) {
   html::TableRows rows;
   for (const planner::ServingChoice& one : file.plan.choices) {
     if (rows.size() == kFirstRows) break;
-    rows.push_back(first_row(file, one));
+    rows.push_back(first_row(one));
   }
   const std::string at = percentile_text(file.percentile);
   return "<div id=\"decision-table\" data-fixed>" +

@@ -16,19 +16,6 @@
 namespace meshwright::reports {
 namespace {
 
-// Means in closed form sized the service; what they are in the simulation of the asked load.
-std::string simulated_means(const ServingPlanFile& file) {
-  if (file.percentile > 0) return "";
-  for (const planner::ServingLoadPoint& one : file.details->loads) {
-    if (!one.asked) continue;
-    return fmt::format(
-        " Limits are compared with means in closed form. In the simulation of the asked load mean "
-        "TTFT is {} and mean TPOT {}.",
-        latency_text(one.ttft.mean), latency_text(one.tpot.mean));
-  }
-  return "";
-}
-
 std::string knee_sentence(const ServingPlanFile& file) {
   const auto words = [&](const char* name, const std::optional<double>& knee) {
     return knee ? fmt::format("{} has its knee at {} {}.", name, number_text(*knee, 3),
@@ -38,10 +25,13 @@ std::string knee_sentence(const ServingPlanFile& file) {
   std::string text =
       words("TTFT", file.details->ttft_knee) + " " + words("TPOT", file.details->tpot_knee);
   if (file.load.kind == LoadKind::open_loop) {
-    text += fmt::format(" The deployment serves at most {} requests/s, limits aside.",
-                        number_text(file.details->largest_rate, 3));
+    text += fmt::format(
+        " Above {} requests/s the queue grows without end. Plans use at most {} of that, {} "
+        "requests/s.",
+        number_text(file.details->largest_rate, 3), percent_text(file.details->most_utilization),
+        number_text(file.details->largest_rate * file.details->most_utilization, 3));
   }
-  return text + simulated_means(file);
+  return text;
 }
 
 std::string loads_table(const ServingPlanFile& file) {

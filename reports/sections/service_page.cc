@@ -72,7 +72,7 @@ std::string cost_section(const ServingPlanFile& file) {
 
 std::string changes_section(const ServingPlanFile& file) {
   const std::string how =
-      file.percentile > 0 ? "simulated at " + percentile_text(file.percentile) : "in closed form";
+      file.percentile > 0 ? "simulated at " + percentile_text(file.percentile) : "simulated means";
   const std::string table =
       html::table("The same question with one thing changed, " + how, serving_what_ifs_table(file));
   return html::section(

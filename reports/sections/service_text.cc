@@ -67,6 +67,7 @@ std::string missed_verdict(const ServingPlanFile& file) {
                       planner::short_name(best.deployment), gpus_words(file, best.gpus),
                       latency_range_text(ttft_of(file, best)),
                       latency_range_text(tpot_of(file, best)), at_words(file));
+  text += saturation_sentence(best, file.limits);
   const Seconds whole = planner::limited_times(best).e2e;
   if (file.limits.e2e && whole > *file.limits.e2e) {
     text += fmt::format(" E2E on average is {}; the limit is {}.", latency_text(whole),
@@ -119,11 +120,7 @@ std::string why_not_fewer_of(const ServingPlanFile& file) {
         percent_text(smaller.utilization), number_text(smaller.largest_rate, 3),
         percent_text(details.most_utilization));
   }
-  if (file.percentile <= 0.0) return "";  // the closed form would have chosen it
-  return fmt::format(
-      "A simulation of {} meets the limits. The closed form that sizes the service does not. "
-      "Measure before you reserve fewer.",
-      name);
+  return "";
 }
 
 // The part of a decode step whose own spread moves the step most.
@@ -217,6 +214,15 @@ std::string service_noun(const ServingPlanFile& file, std::int64_t count) {
 
 double load_of(const planner::ServingLoadPoint& point) {
   return point.users > 0 ? point.users : point.request_rate;
+}
+
+std::string saturation_sentence(const planner::ServingChoice& choice, const LatencyLimits& limits) {
+  if (choice.meets || !choice.simulated ||
+      !planner::within(planner::limited_times(choice), limits)) {
+    return "";
+  }
+  return " Its simulation meets the limits, but the load is too near to the rate above which the "
+         "queue grows without end: plans use at most 90 % of that.";
 }
 
 std::string service_subject(const ServingPlanFile& file) {

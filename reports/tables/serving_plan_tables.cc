@@ -33,14 +33,13 @@ std::string first_token_text(const planner::ServingChoice& choice) {
 
 Table serving_choices_table(const ServingPlanFile& file) {
   const bool asks_percentile = file.percentile > 0;
-  const std::string mean_word = asks_percentile ? "mean " : "";
-  const std::string at = asks_percentile ? "p" + number_text(file.percentile) : "simulated";
+  const std::string at = "p" + number_text(file.percentile);
   Table table{"deployments",
               {{"rank", "", "", 3},
                {"deployment", "deployment", ""},
                {"gpus", "GPUs (90 %)", ""},
-               {"ttft_ms", mean_word + "TTFT", "ms", 3},
-               {"tpot_ms", mean_word + "TPOT", "ms", 3},
+               {"ttft_ms", "mean TTFT", "ms", 3},
+               {"tpot_ms", "mean TPOT", "ms", 3},
                {"ttft_at_ms", at + " TTFT", "ms", 3},
                {"tpot_at_ms", at + " TPOT", "ms", 3},
                {"ttft_range_ms", "TTFT 90 %", "ms"},
@@ -54,19 +53,11 @@ Table serving_choices_table(const ServingPlanFile& file) {
   double rank = 0;
   for (const planner::ServingChoice& one : file.plan.choices) {
     const bool pools = one.deployment.prefill.has_value();
-    const bool simulated = one.simulated.has_value();
     const planner::ServiceTimes means = planner::mean_times(one);
-    const auto at_percentile = [&](const std::optional<Seconds>& value, Seconds mean) {
-      if (value) return optional_ms(value);
-      return simulated && !asks_percentile ? time_in_ms(mean) : Cell();
-    };
-    const char* source = one.simulated_ttft ? "simulated" : "closed form";
     table.rows.push_back(
         {++rank, planner::short_name(one.deployment), gpus_text(one), time_in_ms(means.ttft),
-         time_in_ms(means.tpot),
-         at_percentile(one.simulated_ttft, simulated ? one.simulated->ttft.mean : Seconds{}),
-         at_percentile(one.simulated_tpot, simulated ? one.simulated->tpot.mean : Seconds{}),
-         first_token_text(one), asks_percentile ? Cell(std::string(source)) : Cell(),
+         time_in_ms(means.tpot), optional_ms(one.simulated_ttft), optional_ms(one.simulated_tpot),
+         first_token_text(one), std::string(one.simulated ? "simulated" : "closed form"),
          one.tokens_per_second_per_gpu, one.tokens_per_second_per_user,
          one.largest_rate > 0 ? Cell(one.largest_rate) : Cell(),
          pools ? Cell(fmt::format("{:.0f}/{:.0f} %", one.state.prefill_idle * 100,
@@ -147,10 +138,8 @@ Table serving_explanation_table(const ServingPlanFile& file) {
 }
 
 Table serving_what_ifs_table(const ServingPlanFile& file) {
-  const bool asks_percentile = file.percentile > 0;
-  const std::string at = asks_percentile ? "p" + number_text(file.percentile) + " " : "";
-  Table table{asks_percentile ? "the same question with one thing changed (simulated)"
-                              : "the same question with one thing changed (closed form)",
+  const std::string at = file.percentile > 0 ? "p" + number_text(file.percentile) + " " : "mean ";
+  Table table{"the same question with one thing changed (simulated)",
               {{"change", "change", ""},
                {"gpus", "GPUs", ""},
                {"deployment", "deployment", ""},

@@ -312,6 +312,28 @@ ServingMetrics metrics_of(const ServingRun& run) {
   return metrics;
 }
 
+ServingMetrics steady_metrics(const ServingRun& run) {
+  ServingMetrics metrics = metrics_of(run);
+  Seconds begin = run.duration, last;
+  for (const RequestTiming& one : run.requests) last = std::max(last, one.arrival);
+  for (const RequestTiming& one : run.requests) {
+    if (one.end >= last * 0.5) begin = std::min(begin, one.end);
+  }
+  double requests = 0, input = 0, output = 0;
+  for (const RequestTiming& one : run.requests) {
+    if (one.end <= begin || one.end > last) continue;
+    requests += 1;
+    input += one.input;
+    output += one.output;
+  }
+  if (requests <= 0) return metrics;
+  const double time = (last - begin).value();
+  metrics.requests_per_second = requests / time;
+  metrics.output_tokens_per_second = output / time;
+  metrics.total_tokens_per_second = (input + output) / time;
+  return metrics;
+}
+
 Seconds ttft_at(const ServingRun& run, double p) {
   return sorted_at(samples_of(run, [](const auto& r) { return r.ttft(); }), p);
 }

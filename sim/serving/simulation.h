@@ -79,7 +79,11 @@ struct ServingMetrics {
   double requests_per_second = 0, output_tokens_per_second = 0, total_tokens_per_second = 0;
   int requests = 0;
 };
+// Rates over the whole run, as benchmarks report them: with its start and its end.
 ServingMetrics metrics_of(const ServingRun& run);
+// Rates of the steady part: behind the first end in the second half of the arrivals' time, until
+// the last arrival. A run without ends there has those of the whole run.
+ServingMetrics steady_metrics(const ServingRun& run);
 // At any percentile of the samples of a run.
 Seconds ttft_at(const ServingRun& run, double p);
 Seconds tpot_at(const ServingRun& run, double p);

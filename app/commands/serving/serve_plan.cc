@@ -167,11 +167,8 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
   if (learning) file.notes.push_back(learning_text(*learning, o.learn));
   file.learning = std::move(learning);
   file.notes.emplace_back(
-      q.percentile > 0
-          ? "The means and percentiles of a simulated row are of one simulation. Other rows are "
-            "means in closed form, which may exceed a simulated percentile."
-          : "Limits are compared with means in closed form. The means of a simulation are beside "
-            "them, and may differ.");
+      "The times and the verdict of a simulated row are those of one simulation. Other rows are "
+      "means in closed form, which may differ from it.");
   const auto left_out = planner::left_out_of_space(q.scenario.model, q.scenario.cluster);
   if (!left_out.empty()) {
     file.notes.push_back(

@@ -28,7 +28,7 @@ std::string limits_text(const planner::ServingQuestion& q) {
 
 std::string times_text(const planner::ServingQuestion& q, const planner::ServingChoice& choice) {
   const planner::ServiceTimes times = planner::limited_times(choice);
-  const std::string at = choice.simulated_ttft ? "p" + number_text(q.percentile) + " " : "";
+  const std::string at = choice.simulated_ttft ? "p" + number_text(q.percentile) + " " : "mean ";
   const auto ranged = [](Seconds time, double spread) {
     return reports::latency_range_text(planner::latency_range(time, spread));
   };
@@ -81,10 +81,10 @@ std::string serving_plan_summary(const planner::ServingQuestion& q,
       text += fmt::format(" The nearest is {}: {} at this load",
                           planner::short_name(best.deployment), times_text(q, best));
       text += best.largest_rate > 0
-                  ? fmt::format("; {} up to {} requests/s.",
-                                q.percentile > 0 ? "its means meet them" : "it meets them",
+                  ? fmt::format("; in closed form its means meet them up to {} requests/s.",
                                 number_text(best.largest_rate, 3))
                   : ".";
+      text += reports::saturation_sentence(best, q.limits);
     } else if (plan.nearest) {
       text += fmt::format(
           " {} meets them for one request at a time; this load needs more GPUs "

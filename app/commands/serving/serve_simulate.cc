@@ -15,10 +15,12 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
+#include "planner/serving/service_details.h"
 #include "planner/serving/start_remedies.h"
 #include "reports/tables/serving_plan_tables.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
+#include "sim/base/quadrature.h"
 
 namespace meshwright::app {
 namespace {
@@ -61,8 +63,8 @@ std::string simulation_summary(const reports::ServingSimulationFile& file) {
   const ServingMetrics& m = file.metrics;
   std::string text = fmt::format(
       "{} by {} on {}: {} on {} GPUs, {} requests in {} s.\n{} requests/s, {} output tokens/s ({} "
-      "a GPU). Replicas were busy {:.0f} % of the time; {} requests were thrown out of the "
-      "cache.\n",
+      "a GPU) in its steady part. Replicas were busy {:.0f} % of the time; {} requests were thrown "
+      "out of the cache.\n",
       file.model, file.engine, file.device, planner::short_name(file.deployment),
       planner::num_gpus(file.deployment), m.requests, number_text(file.duration, 4),
       number_text(m.requests_per_second, 4), number_text(m.output_tokens_per_second, 4),
@@ -75,10 +77,42 @@ std::string simulation_summary(const reports::ServingSimulationFile& file) {
   return text;
 }
 
+// The means in closed form, where the simulation lies in their 90 % interval; else a note.
+void add_closed_form(reports::ServingSimulationFile& file, const ServingScenario& s,
+                     const planner::CompiledService& service) {
+  if (file.load.kind != LoadKind::closed_loop && file.load.kind != LoadKind::open_loop) return;
+  const auto state = planner::service_state(service, file.load);
+  if (!state) return;
+  const SteadyState& steady = state->state;
+  const double tokens = planner::token_spread(service, steady, mean_context(file.load.lengths));
+  const double first = in_quadrature(
+      tokens, planner::first_token_spread(s.engine.first_token, file.deployment.mode(), 0));
+  const auto agrees = [&](const char* name, Seconds simulated, Seconds closed, double spread) {
+    const planner::LatencyRange range = planner::latency_range(closed, spread);
+    if (simulated >= range.low && simulated <= range.high) return true;
+    file.notes.push_back(fmt::format(
+        "The closed form is not shown: it gives a mean {} of {} ms ({} to {} ms), the simulation "
+        "{} ms.",
+        name, number_text(closed / milliseconds(1), 3), number_text(range.low / milliseconds(1), 3),
+        number_text(range.high / milliseconds(1), 3), number_text(simulated / milliseconds(1), 3)));
+    return false;
+  };
+  const ServingMetrics& run = file.metrics;
+  if (agrees("TTFT", run.ttft.mean, steady.ttft, first) &&
+      agrees("TPOT", run.tpot.mean, steady.tpot, tokens) &&
+      agrees("E2E", run.e2e.mean, steady.e2e, tokens)) {
+    file.steady = steady;
+  }
+}
+
 int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   ServingScenario scenario = serving_scenario(o.model, o.cluster, o.engine, o.formats);
-  const ServingLoad load = serving_load(o.load, o.formats, scenario.model);
+  ServingLoad load = serving_load(o.load, o.formats, scenario.model);
   const planner::Deployment deployment = deployment_of(o, scenario);
+  // As many of each replica as a plan simulates.
+  if (load.kind == LoadKind::open_loop && load.num_requests == 0) {
+    load.num_requests = simulated_requests(load) * std::max(o.replicas, o.prefill_replicas);
+  }
   if (const auto refusal = planner::refused(scenario, deployment, load)) {
     return report_refused_pool(scenario, deployment, *refusal, load);
   }
@@ -109,17 +143,17 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   file.engine = scenario.engine.name;
   file.deployment = deployment;
   file.load = load;
-  file.metrics = metrics_of(*run);
+  file.metrics = steady_metrics(*run);
   const LatencyLimits limits = latency_limits(o.limits);
-  file.goodput = goodput(*run, limits.ttft, limits.tpot);
+  // The share of requests, of the steady part's rate.
+  file.goodput = goodput(*run, limits.ttft, limits.tpot) * run->duration.value() /
+                 file.metrics.requests * file.metrics.requests_per_second;
   file.duration = run->duration.value();
   file.busy_share = run->busy_share;
   if (deployment.prefill) file.prefill_busy_share = run->prefill_busy_share;
   file.steps = run->steps;
   file.preemptions = run->preemptions;
-  if (load.kind == LoadKind::closed_loop || load.kind == LoadKind::open_loop) {
-    if (const auto state = planner::service_state(service, load)) file.steady = state->state;
-  }
+  add_closed_form(file, scenario, service);
   const std::vector<reports::Table> tables{reports::serving_metrics_table(file)};
   if (o.output.format == Format::table) {
     std::string text =

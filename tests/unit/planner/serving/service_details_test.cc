@@ -170,7 +170,7 @@ TEST(ServiceDetails, SayWhatOneReplicaFewerWouldDo) {
   EXPECT_LT(smaller.largest_rate, details.largest_rate);
   EXPECT_EQ(smaller.tpot.has_value(), smaller.e2e.has_value());
   if (smaller.tpot) {
-    EXPECT_GT(*smaller.tpot, best.state.state.tpot);
+    EXPECT_GT(*smaller.tpot, limited_times(best).tpot);
   } else {
     EXPECT_GT(q.load.request_rate, smaller.largest_rate);
   }

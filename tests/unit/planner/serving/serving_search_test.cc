@@ -196,10 +196,71 @@ TEST(BetterChoice, ComparesTheTimesThatAreShown) {
   EXPECT_EQ(mean_times(simulated).tpot, milliseconds(17));
   EXPECT_EQ(limited_times(simulated).tpot, milliseconds(18));
   EXPECT_TRUE(better_choice(q, simulated, choice_of(12, 20, 400, 2)));
-  // Of means alone the closed form is what limits are compared with.
+  // Limits of means are compared with the simulation's means, too.
   simulated.simulated_ttft.reset();
   simulated.simulated_tpot.reset();
+  EXPECT_EQ(limited_times(simulated).tpot, milliseconds(17));
+  simulated.simulated.reset();
   EXPECT_EQ(limited_times(simulated).tpot, milliseconds(25));
+}
+
+ServingQuestion simulated_question(double percentile) {
+  ServingQuestion q = llama_question(20);
+  q.percentile = percentile;
+  q.load.num_requests = 300;
+  q.space.pipeline = {1};
+  q.simulated = 10;
+  return q;
+}
+
+// No row says "yes" beside a simulated time above its limit, at any statistic.
+TEST(ServingPlan, HasTheVerdictOfTheSimulation) {
+  for (const double percentile : {0.0, 90.0}) {
+    ServingQuestion q = simulated_question(percentile);
+    q.limits = {milliseconds(400), milliseconds(40), seconds(40)};
+    const ServingPlan plan = serving_plan(q);
+    ASSERT_FALSE(plan.choices.empty());
+    for (const ServingChoice& one : plan.choices) {
+      ASSERT_TRUE(one.simulated.has_value());
+      const Seconds ttft = one.simulated_ttft.value_or(one.simulated->ttft.mean);
+      const Seconds tpot = one.simulated_tpot.value_or(one.simulated->tpot.mean);
+      const bool within = ttft <= *q.limits.ttft && tpot <= *q.limits.tpot &&
+                          one.simulated->e2e.mean <= *q.limits.e2e;
+      EXPECT_TRUE(within || !one.meets) << short_name(one.deployment) << " at " << percentile;
+      EXPECT_EQ(limited_times(one).ttft, ttft);
+      // What it serves at most agrees with the verdict.
+      EXPECT_TRUE(!one.meets || one.largest_rate >= q.load.request_rate);
+      EXPECT_TRUE(one.meets || percentile > 0 || one.largest_rate < q.load.request_rate);
+    }
+  }
+}
+
+// The fewest GPUs of a search are those that a stated number is told to be enough.
+TEST(ServingPlan, AgreesWithAStatedNumberOfGpus) {
+  for (const double percentile : {0.0, 90.0}) {
+    ServingQuestion q = simulated_question(percentile);
+    q.space.tensor = {4};
+    const ServingChoice best = serving_plan(q).choices.front();
+    ASSERT_TRUE(best.meets);
+    q.gpus = best.gpus;
+    EXPECT_TRUE(serving_plan(q).choices.front().meets) << percentile;
+    q.gpus = best.gpus - 4;
+    EXPECT_FALSE(serving_plan(q).choices.front().meets) << percentile;
+  }
+}
+
+// 20 requests/s were planned; as many end in the steady part of a simulation of all replicas. The
+// mean gap of some 5,000 Poisson arrivals deviates by 1 / 5,000^(1/2) = 1.4 %; three deviations are
+// 0.85.
+TEST(ServingPlan, IsConfirmedByASimulationOfItsAnswer) {
+  ServingQuestion q = simulated_question(0);
+  q.space.tensor = {4};
+  const ServingChoice best = serving_plan(q).choices.front();
+  q.load.num_requests = 1000 * best.deployment.pool.replicas;
+  const auto run = simulate_service(compiled_service(q.scenario, best.deployment, q.load), q.load);
+  ASSERT_TRUE(run.has_value());
+  EXPECT_NEAR(steady_metrics(*run).requests_per_second, 20.0, 0.85);
+  EXPECT_LT(metrics_of(*run).requests_per_second, steady_metrics(*run).requests_per_second);
 }
 
 // The answer at a percentile is never a choice that was not simulated.

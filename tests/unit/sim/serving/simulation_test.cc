@@ -309,6 +309,27 @@ TEST(Goodput, CountsRequestsThatMeetBothLimits) {
 }
 
 // A prompt of 5 tokens that another replica computed, and two more tokens of its answer.
+// Requests come at 0, 1, ... 7 s and end 2 s later, with 10 tokens each: 8 in 9 s. The first end in
+// the second half of 7 s is at 4 s. From there to the last arrival at 7 s three end: 1 a second, as
+// they come.
+TEST(SteadyMetrics, LeaveOutTheStartAndTheEnd) {
+  ServingRun run;
+  for (int i = 0; i < 8; ++i) {
+    RequestTiming& one = run.requests.emplace_back();
+    one.arrival = seconds(i);
+    one.first_token = seconds(i + 1.0);
+    one.end = seconds(i + 2.0);
+    one.output = 10;
+  }
+  run.duration = seconds(9);
+  EXPECT_DOUBLE_EQ(metrics_of(run).requests_per_second, 8.0 / 9.0);
+  EXPECT_DOUBLE_EQ(steady_metrics(run).requests_per_second, 1.0);
+  EXPECT_DOUBLE_EQ(steady_metrics(run).output_tokens_per_second, 10.0);
+  // All at once there is no steady part.
+  for (RequestTiming& one : run.requests) one.arrival = {};
+  EXPECT_DOUBLE_EQ(steady_metrics(run).requests_per_second, 8.0 / 9.0);
+}
+
 TEST(ReplicaSimulation, ACacheOnItsWayIsHereWhenTheEngineSaysSo) {
   const ServingReplica replica = test::plain_replica(milliseconds(1), {});
   ServingRun run;
