@@ -147,7 +147,7 @@ TEST(ServicePage, HasIntervalsAndOneQuestion) {
   q.percentile = 0;
   const std::string means = seen(service_html(service_file_of(q)));
   EXPECT_THAT(means, HasSubstr("The same question with one thing changed, simulated means"));
-  EXPECT_THAT(means, HasSubstr("requests/s the queue grows without end. Plans use at most 90 %"));
+  EXPECT_THAT(means, HasSubstr("requests/s the queue grows without end. Plans use at most 90.0 %"));
 }
 
 TEST(ServicePage, NamesStayText) {

@@ -141,10 +141,7 @@ TEST(ServiceSentences, SayWhyOneReplicaFewerIsTooFew) {
   file.limits.e2e.reset();
   file.details->smaller->utilization = 0.8;
   add_service_sentences(file);
-  EXPECT_THAT(file.why_not_fewer, HasSubstr("A simulation of 7 x tp1 on 7 GPUs meets the limits."));
-  file.percentile = 0;
-  add_service_sentences(file);
-  EXPECT_EQ(file.why_not_fewer, "");
+  EXPECT_EQ(file.why_not_fewer, "");  // the search would have taken it
   file.details->asked_gpus = 8;
   add_service_sentences(file);
   EXPECT_EQ(file.why_not_fewer, "The question states 8 GPUs.");
