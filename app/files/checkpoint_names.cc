@@ -7,6 +7,7 @@
 
 #include "app/files/config_synonym.h"
 #include "app/files/files.h"
+#include "interop/shell/base_name.h"
 #include "sim/base/text.h"
 
 namespace meshwright::app {
@@ -46,7 +47,7 @@ std::vector<std::string> published_checkpoints(const std::string& model) {
 
 std::string checkpoint_name(std::string name) {
   while (name.ends_with('/')) name.pop_back();
-  return lower_case(name.substr(name.rfind('/') + 1));
+  return lower_case(base_name(name));
 }
 
 std::string model_of_checkpoint(const std::string& named) {

@@ -9,6 +9,7 @@
 #include "app/files/checkpoint_names.h"
 #include "app/files/config_names.h"
 #include "app/files/serving_files.h"
+#include "interop/shell/base_name.h"
 #include "sim/base/text.h"
 
 namespace meshwright::app {
@@ -68,7 +69,7 @@ constexpr std::array kFamilies{Synonym{"megatron", "megatron-core"},
                                Synonym{"tensorrt", "tensorrt-llm"}};
 
 std::string model_meant(const std::string& typed) {
-  std::string name = lower_case(typed.substr(typed.find_last_of('/') + 1));
+  std::string name = lower_case(base_name(typed));
   if (name.starts_with("meta-")) name.erase(0, 5);
   const std::vector<std::string> shipped = config_names("models");
   while (true) {

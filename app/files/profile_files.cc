@@ -17,6 +17,7 @@
 #include "calibrate/profile/device_spread.h"
 #include "calibrate/profile/merge.h"
 #include "calibrate/profile/profile_json.h"
+#include "interop/shell/base_name.h"
 #include "reports/fit_page.h"
 #include "reports/records/sha256.h"
 #include "reports/text/text.h"
@@ -81,7 +82,7 @@ void check_device(calibrate::Profile& profile, const calibrate::Imported& import
         "use --onto with a cluster of this device, or --force to import it anyway");
   }
   profile.notes.push_back(fmt::format("imported with --force: {} was measured on {}, not on {}",
-                                      file.substr(file.find_last_of('/') + 1), other, device.name));
+                                      base_name(file), other, device.name));
 }
 
 // Hosts of a rack are trays: what goes from one to the other stays inside the NVLink domain.
@@ -118,7 +119,7 @@ void import_one(calibrate::Profile& profile, const std::string& file, bool force
   calibrate::Imported imported = calibrate::imported(text, file);
   check_device(profile, imported, file, force);
   seat_on_trays(profile, imported);
-  const std::string name = file.substr(file.find_last_of('/') + 1);
+  const std::string name = base_name(file);
   const std::string source =
       fmt::format("{}, {}, sha256 {}", imported.tool, name, reports::sha256(text));
   const int devices = profile.cluster.gpus_per_node;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "interop/shell/base_name.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -221,7 +222,7 @@ const ShellCommand* launch_command(const ShellScript& script,
   }
   if (best != nullptr) refuse_cut_off_options(*best, script, file);
   for (const NotSourced& missing : script.not_sourced) {
-    record.not_understood.push_back({"source " + missing.name.substr(missing.name.rfind('/') + 1),
+    record.not_understood.push_back({"source " + base_name(missing.name),
                                      "the file is not there to be read",
                                      {file, missing.line},
                                      OptionEffect::unknown});

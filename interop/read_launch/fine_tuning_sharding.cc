@@ -6,6 +6,7 @@
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/fine_tuning.h"
 #include "interop/read_launch/trainer.h"
+#include "interop/shell/base_name.h"
 #include "sim/base/error.h"
 #include "sim/record/parse.h"
 
@@ -54,8 +55,6 @@ constexpr std::array kShippedFiles{
     ShippedFile{"fsdp2.yaml fsdp2",
                 "distributed_type: FSDP\nfsdp_config: { fsdp_version: 2, "
                 "fsdp_reshard_after_forward: true }\nmixed_precision: bf16\n"}};
-
-std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 const ShippedFile* shipped_file(const std::string& name) {
   for (const ShippedFile& file : kShippedFiles) {

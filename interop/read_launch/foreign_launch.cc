@@ -191,7 +191,7 @@ std::string olmo_core_hint(const std::vector<Value>& all) {
       said.empty() ? "" : fmt::format("it names {}; ", said), options);
 }
 
-bool is_number(const std::string& word) {
+bool is_count(const std::string& word) {
   return !word.empty() && word.size() < 8 &&
          std::all_of(word.begin(), word.end(),
                      [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -202,7 +202,7 @@ std::string by_hand(const std::vector<Value>& sizes) {
   std::string layout, rest;
   for (const Value& value : sizes) {
     const SizeSpelling* size = size_spelled(value.key);
-    if (!value.unknown.empty() || !is_number(value.words.front())) continue;
+    if (!value.unknown.empty() || !is_count(value.words.front())) continue;
     const std::string& number = value.words.front();
     if (!size->short_name.empty()) {
       append_to_list(layout, ",", fmt::format("{}={}", size->short_name, number));

@@ -8,6 +8,7 @@
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/trainer.h"
+#include "interop/shell/base_name.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -164,7 +165,7 @@ void add_configuration(const MarkedText& word, const ShellScript& script,
                      "keep it beside the script, by the name that the script has, or give it with "
                      "--from");
   }
-  const LaunchText inner = launch_text(*text, name.substr(name.find_last_of('/') + 1));
+  const LaunchText inner = launch_text(*text, base_name(name));
   for (const Value& value : inner.document.all()) options.add(value);
 }
 

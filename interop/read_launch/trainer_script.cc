@@ -13,6 +13,7 @@
 #include "interop/read_launch/stated_values.h"
 #include "interop/read_launch/trainer.h"
 #include "interop/read_launch/trainer_command.h"
+#include "interop/shell/base_name.h"
 #include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -58,7 +59,7 @@ std::string program_of(const ShellCommand& command) {
   for (const MarkedText& word : command.words) {
     const std::string& text = word.text();
     if (!text.ends_with(".py")) continue;
-    const std::string name = text.substr(text.find_last_of('/') + 1);
+    const std::string name = base_name(text);
     return name.substr(0, name.size() - 3);
   }
   return "";

@@ -9,6 +9,7 @@
 
 #include "interop/serving/benchmark_rows.h"
 #include "interop/serving/engine_log.h"
+#include "interop/shell/base_name.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/record/parse.h"
@@ -62,7 +63,7 @@ constexpr std::array kResultKinds{
 
 // The file's name without folder and ending.
 std::string stem_of(const std::string& file) {
-  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string name = base_name(file);
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }

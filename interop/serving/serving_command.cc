@@ -12,14 +12,13 @@
 #include "interop/read_launch/command_values.h"
 #include "interop/serving/pool_reading.h"
 #include "interop/serving/service_environment.h"
+#include "interop/shell/base_name.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_option(const std::string& word) { return word.starts_with('-') && word.size() > 1; }
 

@@ -11,6 +11,7 @@
 #include "interop/serving/service_environment.h"
 #include "interop/serving/serving_command.h"
 #include "interop/serving/serving_compose.h"
+#include "interop/shell/base_name.h"
 #include "interop/shell/shell_cursor.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -146,7 +147,7 @@ class ContainerReading {
   // The script of "sh -c SCRIPT", which may be all of `command` and `args`.
   static std::optional<std::string> script_in(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-      const std::string shell = words[i].substr(words[i].rfind('/') + 1);
+      const std::string shell = base_name(words[i]);
       const bool is_shell = shell == "sh" || shell == "bash";
       if (!is_shell) return std::nullopt;
       for (std::size_t k = i + 1; k + 1 < words.size(); ++k) {

@@ -30,7 +30,7 @@ constexpr std::string_view kProcess = "how worker processes are started";
 constexpr std::string_view kVision = "the encoder of images; requests here are text";
 constexpr std::string_view kGraphPart = "graphs of prompts, which are never captured whole";
 constexpr std::string_view kNodes = "address of the nodes; their number follows from the sizes";
-constexpr std::string_view kIndexer =
+constexpr std::string_view kIndexerFormat =
     "format of a sparse attention's indexer: models with one are refused";
 constexpr std::string_view kState =
     "format of a linear attention's state: models with one are refused";
@@ -114,7 +114,7 @@ constexpr std::array kVllm{
     ServingOption{"lora-modules max-loras max-lora-rank max-cpu-loras lora-dtype", Use::refused,
                   kAdapters},
     ServingOption{"attention-config.indexer-kv-dtype attention-config.use-fp4-indexer-cache",
-                  Use::nothing, kIndexer},
+                  Use::nothing, kIndexerFormat},
     ServingOption{"mamba-ssm-cache-dtype mamba-cache-dtype mamba-block-size mamba-cache-mode",
                   Use::nothing, kState},
     ServingOption{"max-num-partial-prefills max-long-partial-prefills "
