@@ -29,7 +29,7 @@ namespace {
 
 constexpr double kMemoryShare = 1.0 / 8.0;  // of a rank's memory, for one message
 constexpr int kMostPairRounds = 7;
-constexpr double kWorthSaying = 0.05;  // of a host's speed
+constexpr double kSlowdownWorthSaying = 0.05;  // of a host's speed
 constexpr std::size_t kLooksPerStep = 2;
 
 std::string loaded_words(const std::optional<OtherProgram>& other, double slowdown) {
@@ -73,7 +73,7 @@ class Calibrator {
     OtherPrograms others(world_);
     const double share = share_with_core(core_waits(), [&] { measure_all(profile); });
     slowdown_ = world_.host_max(1.0 / share);
-    if (slowdown_ < 1.0 + kWorthSaying) slowdown_ = 1.0;
+    if (slowdown_ < 1.0 + kSlowdownWorthSaying) slowdown_ = 1.0;
     const auto other = others.since_last();
     if (!is_gpu()) note_if_any(loaded_words(other, slowdown_));
     compare_ranks(profile);
@@ -217,7 +217,7 @@ class Calibrator {
       const double shared = is_of_one_core(point) ? slowdown_ : 1.0;
       scale(point.measurement, shared / speed_.slowdown_at(measured_at_[i]));
     }
-    if (speed_.most() - speed_.least() < kWorthSaying) return;
+    if (speed_.most() - speed_.least() < kSlowdownWorthSaying) return;
     note(
         fmt::format("this host's speed moved while it was measured: a product took {:.2f} to "
                     "{:.2f} of its median time; "

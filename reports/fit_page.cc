@@ -13,7 +13,7 @@
 namespace meshwright::reports {
 namespace {
 
-constexpr double kWidth = 560.0, kHeight = 220.0, kResiduals = 90.0;
+constexpr double kChartWidth = 560.0, kHeight = 220.0, kResiduals = 90.0;
 constexpr double kLeft = 70.0, kRight = 12.0, kTop = 12.0, kChartGap = 26.0;
 
 constexpr char kHead[] = R"(<!doctype html>
@@ -61,7 +61,7 @@ std::string label_at(double x, double y, const char* anchor, const std::string& 
 
 std::string frame(double top, double height) {
   return fmt::format(R"(<rect class="axis" x="{}" y="{}" width="{}" height="{}"/>)", kLeft, top,
-                     kWidth - kLeft - kRight, height);
+                     kChartWidth - kLeft - kRight, height);
 }
 
 std::string times_chart(const FitChart& chart, const LogAxis& x) {
@@ -96,7 +96,7 @@ std::string residual_chart(const FitChart& chart, const LogAxis& x) {
   for (const FitPoint& p : chart.points) most = std::max(most, std::abs(residual(p)));
   const double top = kTop + kHeight + kChartGap, middle = top + kResiduals / 2.0;
   std::string svg = frame(top, kResiduals);
-  svg += fmt::format(R"(<path class="axis" d="M{} {}H{}"/>)", kLeft, middle, kWidth - kRight);
+  svg += fmt::format(R"(<path class="axis" d="M{} {}H{}"/>)", kLeft, middle, kChartWidth - kRight);
   svg += label_at(kLeft - 6, top + 10, "end", fmt::format("+{:.0f} %", 100.0 * most));
   svg += label_at(kLeft - 6, top + kResiduals, "end", fmt::format("-{:.0f} %", 100.0 * most));
   for (const FitPoint& p : chart.points) {
@@ -106,18 +106,18 @@ std::string residual_chart(const FitChart& chart, const LogAxis& x) {
   for (const double t : ticks(x)) {
     svg += label_at(x.at(t), top + kResiduals + 14, "middle", si_text(t, 1));
   }
-  svg += label_at(kWidth - kRight, top + kResiduals + 28, "end", chart.x_axis);
+  svg += label_at(kChartWidth - kRight, top + kResiduals + 28, "end", chart.x_axis);
   return svg;
 }
 
 std::string figure(const FitChart& chart) {
   std::vector<double> xs;
   for (const FitPoint& p : chart.points) xs.push_back(p.x);
-  const LogAxis x = axis_over(xs, kLeft, kWidth - kRight);
+  const LogAxis x = axis_over(xs, kLeft, kChartWidth - kRight);
   return fmt::format(R"(<h2>{}</h2><p{}>{}.</p><svg viewBox="0 0 {} {}" role="img">{}{}</svg>)"
                      "\n",
                      html::escape(chart.title), chart.describes ? "" : " class=\"fails\"",
-                     html::escape(chart.sentence), kWidth,
+                     html::escape(chart.sentence), kChartWidth,
                      kTop + kHeight + kChartGap + kResiduals + 34, times_chart(chart, x),
                      residual_chart(chart, x));
 }

@@ -118,7 +118,7 @@ std::optional<Columns> columns_in(const std::vector<std::string>& words) {
   return found ? std::optional(columns) : std::nullopt;
 }
 
-struct Seat {
+struct RankSeat {
   std::string host;
   int group = 0;
   std::optional<int> rank;
@@ -138,16 +138,17 @@ std::string device_after_bus(std::vector<std::string>::const_iterator from,
 }
 
 // "# Rank 0 Group 0 Pid 101 on alpha device 0 [0x31] NVIDIA A40" names alpha and NVIDIA A40.
-std::optional<Seat> seat_in(const std::vector<std::string>& words) {
+std::optional<RankSeat> seat_in(const std::vector<std::string>& words) {
   if (words.size() < 3 || words[0] != "#" || words[1] != "Rank") return std::nullopt;
   const auto on = std::find(words.begin(), words.end(), "on");
   if (words.end() - on < 3 || on[2] != "device") return std::nullopt;
   const auto group = std::find(words.begin(), on, "Group");
   const auto number = on - group < 2 ? std::nullopt : number_in(group[1]);
   const auto rank = number_in(words[2]);
-  return Seat{on[1], static_cast<int>(std::clamp(number.value_or(0.0), 0.0, 1e6)),
-              rank ? std::optional(static_cast<int>(std::clamp(*rank, 0.0, 1e7))) : std::nullopt,
-              device_after_bus(on + 2, words.end())};
+  return RankSeat{
+      on[1], static_cast<int>(std::clamp(number.value_or(0.0), 0.0, 1e6)),
+      rank ? std::optional(static_cast<int>(std::clamp(*rank, 0.0, 1e7))) : std::nullopt,
+      device_after_bus(on + 2, words.end())};
 }
 
 void add_device(std::vector<std::string>& devices, const std::string& name) {
@@ -223,7 +224,7 @@ class TextReader {
     }
   }
 
-  void take_seat(const Seat& seat) {
+  void take_seat(const RankSeat& seat) {
     ReportedSlots& slots = slots_[seat.group];
     if (seat.rank && !slots.numbers.insert(*seat.rank).second) {
       throw InputError(

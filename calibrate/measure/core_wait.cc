@@ -11,7 +11,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr double kLeastShare = 0.01;  // of a span that a thread had its core
+constexpr double kLeastOfASpan = 0.01;  // of a span that a thread had its core
 
 // The file of one thread, open for its life: opening it takes longer than a short kernel.
 class ThreadStatistics {
@@ -46,7 +46,7 @@ double seconds_without_core() {
 }
 
 double without_wait(double taken, double waited) {
-  return std::max(taken - waited, kLeastShare * taken);
+  return std::max(taken - waited, kLeastOfASpan * taken);
 }
 
 }  // namespace meshwright::calibrate

@@ -35,18 +35,19 @@ Summary merged(const std::vector<Summary>& all) {
 }
 
 // One thing, and every time of it.
-struct Times {
+struct TimesOfPoint {
   MeasuredPoint point;
   std::vector<Summary> all;
 };
 
-std::vector<Times> times_of(const std::vector<Profile>& profiles) {
-  std::vector<Times> times;
+std::vector<TimesOfPoint> times_of(const std::vector<Profile>& profiles) {
+  std::vector<TimesOfPoint> times;
   for (const Profile& profile : profiles) {
     for (const MeasuredPoint& p : profile.points) {
-      const auto known = std::find_if(times.begin(), times.end(),
-                                      [&](const Times& t) { return same_subject(t.point, p); });
-      Times& t = known != times.end() ? *known : times.emplace_back(Times{p, {}});
+      const auto known = std::find_if(times.begin(), times.end(), [&](const TimesOfPoint& t) {
+        return same_subject(t.point, p);
+      });
+      TimesOfPoint& t = known != times.end() ? *known : times.emplace_back(TimesOfPoint{p, {}});
       t.all.push_back(p.measurement.summary);
       t.point.measurement.noisy = t.point.measurement.noisy || p.measurement.noisy;
       t.point.state = combined({t.point.state, p.state});
@@ -120,7 +121,7 @@ Profile merged(const std::vector<Profile>& profiles) {
   for (const Profile& p : profiles) check_same_kind(profiles.front(), p);
   Profile result = profiles.front();
   result.points.clear();
-  for (Times& t : times_of(profiles)) {
+  for (TimesOfPoint& t : times_of(profiles)) {
     Measurement& m = t.point.measurement;
     const Seconds first = m.summary.median;
     m.summary = merged(t.all);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/search/training_cost.h"
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/layout/short_name.h"
@@ -59,8 +60,6 @@ struct Walk {
     now = hours;
   }
 };
-
-constexpr double kSecondsPerHour = 3600.0;
 
 // At the predicted inputs, without their ranges.
 double predicted_hours(const CapacityRow& row) {

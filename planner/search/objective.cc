@@ -16,8 +16,6 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr double kSecondsPerHour = 3600.0;
-
 constexpr std::array kObjectives{
     ObjectiveText{Objective::step_time, "step_time", "s", true, "seconds per step"},
     ObjectiveText{Objective::tokens_per_second, "tokens_per_second", "1/s", false,

@@ -12,7 +12,6 @@ double train_steps(double train_tokens, const Job& job) {
 std::optional<TrainingCost> training_cost(const Job& job, const Cluster& cluster,
                                           Seconds step_time) {
   if (!job.train_tokens) return std::nullopt;
-  constexpr double kSecondsPerHour = 3600.0;
   constexpr double kWattsPerKilowatt = 1000.0;
   TrainingCost result;
   result.steps = train_steps(*job.train_tokens, job);

@@ -24,6 +24,7 @@ struct TrainingCost {
   std::optional<double> device_energy_kwh;  // the devices' own, no cooling; nothing without power
 };
 
+inline constexpr double kSecondsPerHour = 3600.0;
 inline constexpr double days(Seconds time) { return time.value() / 86400.0; }
 
 double train_steps(double train_tokens, const Job& job);

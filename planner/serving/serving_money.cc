@@ -4,13 +4,14 @@
 #include <cmath>
 
 #include "planner/capacity/training_run.h"
+#include "planner/search/training_cost.h"
 #include "sim/base/quadrature.h"
 #include "sim/base/spread.h"
 
 namespace meshwright::planner {
 namespace {
 
-constexpr double kServingHour = 3600.0, kMillionTokens = 1e6;
+constexpr double kMillionTokens = 1e6;
 
 // The value with the interval of two independent log-normal factors.
 Ranged spread_over(double value, double deviation, const std::string& basis) {
@@ -30,7 +31,7 @@ double kilowatts_drawn(const ServedTokens& served, const Ranged& kilowatts,
 ServingMoney serving_money(const ServedTokens& served, const Ranged& price) {
   ServingMoney money;
   money.per_hour = served.gpus * price.value;
-  const double a_second = money.per_hour / kServingHour;
+  const double a_second = money.per_hour / kSecondsPerHour;
   const double deviation = in_quadrature(log_deviation(price), served.relative_spread);
   const auto million = [&](double share, double tokens) {
     const double rate = served.requests_per_second * tokens;
@@ -48,7 +49,7 @@ Ranged serving_energy(const ServedTokens& served, const Ranged& kilowatts,
   const double rate = served.requests_per_second * served.output;
   if (rate <= 0) return {};
   const double drawn = kilowatts_drawn(served, kilowatts, power, load);
-  const double kwh = drawn / (kServingHour * rate) * kMillionTokens;
+  const double kwh = drawn / (kSecondsPerHour * rate) * kMillionTokens;
   return spread_over(kwh, in_quadrature(log_deviation(kilowatts), served.relative_spread),
                      kilowatts.basis);
 }
@@ -60,8 +61,8 @@ ServingEnergy split_energy(const ServedTokens& served, const Ranged& kilowatts,
   const double deviation = in_quadrature(own, served.relative_spread);
   const auto million = [&](double share, double tokens) {
     const double rate = served.requests_per_second * tokens;
-    return rate > 0 ? spread_over(drawn * share / (kServingHour * rate) * kMillionTokens, deviation,
-                                  kilowatts.basis)
+    return rate > 0 ? spread_over(drawn * share / (kSecondsPerHour * rate) * kMillionTokens,
+                                  deviation, kilowatts.basis)
                     : Ranged{};
   };
   return {spread_over(drawn, own, kilowatts.basis), million(served.prompt_share, served.input),

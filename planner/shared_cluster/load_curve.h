@@ -25,7 +25,6 @@ struct LoadPoint {
 };
 
 inline constexpr int kHoursOfADay = 24, kHoursOfAWeek = 168;
-inline constexpr double kSecondsOfAnHour = 3600.0;
 
 // Either rates or points. A rate belongs to the start of its hour.
 struct LoadCurve {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/search/training_cost.h"
 #include "planner/shared_cluster/load_curve.h"
 
 namespace meshwright::planner {
@@ -23,7 +24,7 @@ int largest_from(const std::vector<int>& values, std::size_t first, std::size_t 
 }  // namespace
 
 int lead_hours(double start_seconds) {
-  return static_cast<int>(std::min(kMostLeadHours, std::ceil(start_seconds / kSecondsOfAnHour)));
+  return static_cast<int>(std::min(kMostLeadHours, std::ceil(start_seconds / kSecondsPerHour)));
 }
 
 std::vector<int> held_replicas(const std::vector<int>& needed, int lead, int release) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "planner/capacity/limits.h"
+#include "planner/search/training_cost.h"
 #include "planner/shared_cluster/replicas_by_hour.h"
 #include "sim/hardware/device_noun.h"
 
@@ -35,7 +36,7 @@ std::optional<TrainingTime> training_time(const RunsByHour& runs) {
     if (gpus_of(runs[h]) == gpus_of(before)) continue;
     ++time.resizes;
     if (runs[h] == nullptr) continue;
-    resizes[h] = resize_time(runs[h]->run.disruption).value() / kSecondsOfAnHour;
+    resizes[h] = resize_time(runs[h]->run.disruption).value() / kSecondsPerHour;
   }
   const std::vector<double> lost = lost_by_hour(resizes);
   time.lost_hours = std::accumulate(lost.begin(), lost.end(), 0.0);
@@ -151,7 +152,7 @@ void fill_service(const SharedInputs& in, SharedRow& row) {
   for (std::size_t h = 0; h < row.hours.size(); ++h) {
     const ServiceHour& served = in.service.hours[h];
     gpu_hours += row.hours[h].service_gpus;
-    tokens += served.requests_per_second * kSecondsOfAnHour * (in.options.isl + in.options.osl);
+    tokens += served.requests_per_second * kSecondsPerHour * (in.options.isl + in.options.osl);
     load += served.load;
   }
   row.service_load = load / hours;
@@ -267,7 +268,7 @@ SharedRow shared_row(const SharedInputs& in, TrainingCounts& counts, int hosts, 
   }
   row.training_gpus = chosen->rule;
   row.resizes = chosen->time.resizes;
-  row.lost_to_resizes = seconds(chosen->time.lost_hours * kSecondsOfAnHour);
+  row.lost_to_resizes = seconds(chosen->time.lost_hours * kSecondsPerHour);
   row.days = chosen->time.days;
   row.training = *usual_run(chosen->runs);
   row.shares = shares_of(row);

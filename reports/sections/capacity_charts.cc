@@ -14,7 +14,7 @@ namespace meshwright::reports {
 namespace {
 
 constexpr double kNameEnd = 250.0, kBarsEnd = 600.0;  // pixels
-constexpr double kLetter = 6.8;                       // pixels, mean width
+constexpr double kMeanLetter = 6.8;                   // pixels, mean width
 constexpr double kRowHeight = 24.0, kBarHeight = 15.0;
 constexpr double kSecondsOfADay = 86400.0;
 
@@ -24,7 +24,7 @@ std::string part_words(double days, const planner::Quantiles& range) {
                      duration_text(seconds(range.p90 * kSecondsOfADay)));
 }
 
-double width_of(std::string_view words) { return kLetter * static_cast<double>(words.size()); }
+double width_of(std::string_view words) { return kMeanLetter * static_cast<double>(words.size()); }
 
 // A row of the waterfall: its bar begins where the parts above end, its whisker is P10-P90.
 struct WaterfallRow {

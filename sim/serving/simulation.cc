@@ -13,12 +13,12 @@ namespace {
 
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
-struct Simulation {
+struct ServiceSimulation {
   const ServingLoad& load;
   std::vector<ServingRequest> requests;
   ServingRun run{};
 
-  explicit Simulation(const ServingLoad& of) : load(of), requests(requests_of(of)) {
+  explicit ServiceSimulation(const ServingLoad& of) : load(of), requests(requests_of(of)) {
     run.requests.resize(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
       run.requests[i].input = requests[i].input;
@@ -44,7 +44,7 @@ struct Simulation {
 };
 
 // One replica whose requests are those at first, first + stride, ...
-bool simulate_alone(Simulation& simulation, const ServingReplica& replica, std::size_t first,
+bool simulate_alone(ServiceSimulation& simulation, const ServingReplica& replica, std::size_t first,
                     std::size_t stride, Seconds& busy) {
   ReplicaSimulation engine(replica, simulation.run);
   const bool closed = simulation.load.kind == LoadKind::closed_loop;
@@ -101,7 +101,7 @@ void close(ServingRun& run) {
 
 std::optional<ServingRun> simulate_serving(const ServingReplica& replica, int replicas,
                                            const ServingLoad& load) {
-  Simulation simulation(load);
+  ServiceSimulation simulation(load);
   Seconds busy;
   for (int i = 0; i < replicas; ++i) {
     if (!simulate_alone(simulation, replica, static_cast<std::size_t>(i),
@@ -216,7 +216,7 @@ class Pools {
   }
 
   const DisaggregatedService& service_;
-  Simulation simulation_;
+  ServiceSimulation simulation_;
   std::vector<ReplicaSimulation> prefill_, decode_;
   std::size_t next_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "sim/kernel_time/gemm_model.h"
 #include "sim/operators/operators.h"
 #include "sim/step/stage_memories.h"
 #include "sim/step/step_interval.h"
@@ -17,13 +18,6 @@ namespace {
 
 constexpr double kTermThatMatters =
     0.01;  // share of the step below which a term's provenance is not asked
-
-FlopsPerSecond peak_rate(const Device& device, Precision precision) {
-  for (const GemmModel& gemm : device.gemm) {
-    if (gemm.precision == precision) return gemm.peak;
-  }
-  return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
-}
 
 // Sentence on the interval that naming the software would give, appended to the advice to name it.
 // Empty: nothing is known.
@@ -89,9 +83,9 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   const double gpus = world_size(layout);
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;
-  estimate.model_flops_utilization =
-      model_flops_utilization(step_flops, estimate.step_time,
-                              peak_rate(only_device(cluster), job.precision), world_size(layout));
+  estimate.model_flops_utilization = model_flops_utilization(
+      step_flops, estimate.step_time, gemm_model_for(only_device(cluster), job.precision).peak,
+      world_size(layout));
   return estimate;
 }
 
