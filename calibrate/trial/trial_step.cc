@@ -70,6 +70,7 @@ KeptStates TrialStep::kept_states() const {
   kept.expert = {groups_.expert_data_shard.size(), groups_.expert_data_shard.rank()};
   if (!shards_by_unit(layout_)) return kept;
   kept.whole_gradients = defers_gradients(job_, layout_);
+  kept.gradients = !uses_fsdp(layout_);
   kept.whole_weights = layout_.zero_stage == 2 && !uses_fsdp(layout_);
   return kept;
 }

@@ -165,7 +165,9 @@ DataSettings SettingsCost::Impl::priced(const Layout& stage_layout) const {
     setting.layout = &data_layout;
     if (found.least_memory.empty()) found.least_memory = setting.memory;
     for (std::size_t run = 0; run < setting.memory.size(); ++run) {
-      found.least_memory[run] = std::min(found.least_memory[run], setting.memory[run]);
+      FixedMemory& least = found.least_memory[run];
+      least.at_loss = std::min(least.at_loss, setting.memory[run].at_loss);
+      least.in_layers = std::min(least.in_layers, setting.memory[run].in_layers);
     }
   }
   return found;

@@ -22,12 +22,12 @@ struct StageSetting {
 struct DataSetting {
   const Layout* layout = nullptr;
   DataPart part;
-  std::vector<Bytes> memory;  // fixed_memory
+  std::vector<FixedMemory> memory;
 };
 
 struct DataSettings {
-  std::vector<DataSetting> settings;  // the legal ones, in order
-  std::vector<Bytes> least_memory;    // by run, over all settings
+  std::vector<DataSetting> settings;      // the legal ones, in order
+  std::vector<FixedMemory> least_memory;  // by run, over all settings
 };
 
 // Costs of the settings of one set of parallel sizes, one pipeline setting after the other. A

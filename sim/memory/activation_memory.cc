@@ -38,14 +38,14 @@ Bytes weight_gradient_inputs(const Operator& op, const Numerics& numerics, const
 }
 
 // Bytes an entry of the logits that torch's cross-entropy has at its peak beside what it keeps.
-// Eager: an fp32 gradient beside the fp32 log-softmax, and its cast: 4 + width. Over tensor ranks
-// (loss parallel): the one-hot gradient, its sum with the softmax, and the scaled sum, all in fp32
+// Eager: the gradients by the log-softmax and by the logits, both in fp32 (PyTorch 2.15, by its
+// memory tracker: 12 bytes an entry with the log-softmax). Over tensor ranks (loss parallel): the
+// one-hot gradient, its sum with the softmax, and the scaled sum, all in fp32
 // (torch/distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward). Compiled with
 // the loss: the logits' gradient alone.
 double torch_loss_bytes(const Numerics& numerics, const Layout& layout) {
-  const double width = activation_bytes(numerics.precision);
-  if (numerics.cross_entropy_loss_fusion) return width;
-  return layout.tensor_parallel_size > 1 ? 3 * 4.0 : 4.0 + width;
+  if (numerics.cross_entropy_loss_fusion) return activation_bytes(numerics.precision);
+  return layout.tensor_parallel_size > 1 ? 3 * 4.0 : 2 * 4.0;
 }
 
 // Layers that share one checkpoint (Megatron-LM --recompute-method uniform
@@ -130,10 +130,9 @@ LogitsBytes logits_bytes(const Model& model, const Numerics& numerics, const Tok
     sizes.weight_gradient = bytes(static_cast<double>(op.n) * static_cast<double>(op.k) * width);
     if (width < 4.0 && !numerics.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
     // Eager: the fp32 logits next to their softmax, and the copy that the previous micro-batch
-    // still holds. transformers (loss_utils.py) calls torch's cross-entropy. Its gradients by the
-    // log-softmax and by the logits are two more tensors in fp32.
+    // still holds. transformers (loss_utils.py) calls torch's cross-entropy.
     if (is_eager(numerics.kernel_fusion) && !numerics.cross_entropy_loss_fusion) {
-      sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
+      sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 2 * 4.0);
     }
     if (numerics.kernel_fusion == KernelFusion::compiled) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) *

@@ -4,8 +4,9 @@
 #include <algorithm>
 
 namespace meshwright {
+namespace {
 
-StageMemory stage_memory(const StageMemory& fixed, StageMemory moving) {
+StageMemory together(const StageMemory& fixed, StageMemory moving) {
   moving.weights = fixed.weights;
   moving.gradients = fixed.gradients;
   moving.optimizer = fixed.optimizer;
@@ -13,10 +14,23 @@ StageMemory stage_memory(const StageMemory& fixed, StageMemory moving) {
   return moving;
 }
 
+}  // namespace
+
+StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
+                         const Stage& stage, const std::function<StageMemory(PeakScope)>& moving) {
+  const StageMemory fixed = static_memory(model, job, layout, stage);
+  const StageMemory at_loss =
+      together(static_memory_at_loss(fixed, model, job, layout, stage), moving(PeakScope::all));
+  if (!lighter_at_loss(layout)) return at_loss;
+  const StageMemory in_layers = together(fixed, moving(PeakScope::layers));
+  return in_layers.total() > at_loss.total() ? in_layers : at_loss;
+}
+
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index) {
-  return stage_memory(static_memory(model, job, layout, stage),
-                      moving_memory(model, job, layout, stage, stage_index));
+  return stage_memory(model, job, layout, stage, [&](PeakScope part) {
+    return moving_memory(model, job, layout, stage, stage_index, part);
+  });
 }
 
 Bytes printed_peak(Bytes allocated, const MemoryFacts& facts, const Device& device) {

@@ -2,14 +2,18 @@
 // Bytes that one rank of each pipeline stage holds at its peak.
 #pragma once
 
+#include <functional>
+
 #include "sim/hardware/cluster.h"
 #include "sim/memory/model_state.h"
 #include "sim/memory/moving_memory.h"
 
 namespace meshwright {
 
-// Permanent and temporary memory.
-StageMemory stage_memory(const StageMemory& fixed, StageMemory moving);
+// Permanent and temporary memory, at the fuller of two times: while the loss runs, and while layers
+// do. `moving` gives moving_memory() of a part of the passes.
+StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
+                         const Stage& stage, const std::function<StageMemory(PeakScope)>& moving);
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
 

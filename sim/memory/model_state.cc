@@ -92,6 +92,17 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
   return memory;
 }
 
+// Parameters of FSDP's root, gathered: those of no layer. Units of everything have no other root,
+// and parameters that all stay gathered count with the states.
+Bytes gathered_root(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  if (layout.fsdp_unit == FsdpUnit::whole || keeps_gathered(layout)) return {};
+  Stage root = stage;
+  for (Chunk& chunk : root.chunks) chunk.num_layers = 0;
+  const double weight =
+      freezes_weights(job) ? frozen_weight_bytes(job) : weight_bytes(job.precision);
+  return bytes(stage_parameters(model, job, layout, root).dense * weight);
+}
+
 // Buffers of FSDP in backward: the unit at work and its gradient, the next unit's gathered
 // parameters, and the input of one reduce-scatter (_fsdp_param_group.py). The root stays gathered.
 // Parameters that all stay gathered count with the states, and so does a reduction's input where
@@ -111,10 +122,8 @@ Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, con
   const double reduced = fsdp_reduces_once(job, layout) ? 0.0 : gradient;
   if (whole) return bytes(unit * std::max(2.0 * weight + reduced, gradient));
   if (keeps_gathered(layout)) return bytes(unit * std::max(weight + reduced, gradient));
-  Stage root = stage;
-  for (Chunk& chunk : root.chunks) chunk.num_layers = 0;
-  return bytes(unit * std::max(3.0 * weight + reduced, weight + gradient) +
-               stage_parameters(model, job, layout, root).dense * weight);
+  return bytes(unit * std::max(3.0 * weight + reduced, weight + gradient)) +
+         gathered_root(model, job, layout, stage);
 }
 
 }  // namespace
@@ -216,6 +225,16 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
   memory.weights += fp8_weights(model, job, layout, stage);
   memory.communication_buffers = zero_3_buffers(model, job, layout, stage);
   return in_whole_bytes(memory);
+}
+
+StageMemory static_memory_at_loss(StageMemory held, const Model& model, const Job& job,
+                                  const Layout& layout, const Stage& stage) {
+  if (!lighter_at_loss(layout)) return held;
+  if (num_micro_batches(job.global_batch_size, layout) == 1) held.gradients = {};
+  if (gradient_group_size(layout) > 1 && layout.fsdp_unit != FsdpUnit::whole) {
+    held.communication_buffers = gathered_root(model, job, layout, stage);
+  }
+  return in_whole_bytes(held);
 }
 
 }  // namespace meshwright

@@ -65,5 +65,14 @@ Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& la
 // the data-parallel size and ZeRO, but not on micro-batches, recompute or schedule.
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage);
+// The part of `held`, a stage's static_memory(), that is there while the loss runs. Without a
+// pipeline FSDP has then gathered its root alone. The first micro-batch finds no gradients:
+// zero_grad leaves none (PyTorch 2.15, by its memory tracker: peaks of 4 blocks on 8 ranks).
+StageMemory static_memory_at_loss(StageMemory held, const Model& model, const Job& job,
+                                  const Layout& layout, const Stage& stage);
+// Tells whether it differs from static_memory().
+constexpr bool lighter_at_loss(const Layout& layout) {
+  return uses_fsdp(layout) && layout.pipeline_parallel_size == 1;
+}
 
 }  // namespace meshwright

@@ -86,21 +86,22 @@ ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& 
   return found;
 }
 
-ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group) {
+ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group,
+                         PeakScope part) {
   const Chunk layers{.num_layers = group.chunk.num_layers};
   return {chunk_activations(units, group.layers, group.chunk),
-          forward_workspace(units, group.chunk),
-          backward_workspace(units, layout, group.layers, group.chunk),
+          forward_workspace(units, group.chunk, part),
+          backward_workspace(units, layout, group.layers, group.chunk, part),
           weight_workspace(units, group.chunk),
           chunk_activations(units, group.layers, layers).whole / std::max(1, layers.num_layers)};
 }
 
 std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
-                                        const ChunkGroups& groups) {
+                                        const ChunkGroups& groups, PeakScope part) {
   std::vector<ChunkMemory> chunks;
   for (std::size_t g = 0; g < groups.sizes.size(); ++g) {
     chunks.insert(chunks.end(), static_cast<std::size_t>(groups.sizes[g]),
-                  chunk_memory(units, layout, groups.groups[g]));
+                  chunk_memory(units, layout, groups.groups[g], part));
   }
   return chunks;
 }
@@ -158,12 +159,13 @@ StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMe
 }
 
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
-                          const Stage& stage, int stage_index) {
+                          const Stage& stage, int stage_index, PeakScope part) {
   const UnitBytes units = unit_bytes(model, job, layout);
   const auto states =
       in_flight_states(layout.schedule, pipeline_sizes(layout, job.global_batch_size), stage_index);
   return moving_memory(standing_memory(units, layout, kinds_of(model, stage)),
-                       chunk_memories(units, layout, chunk_groups(model, layout, stage)), states);
+                       chunk_memories(units, layout, chunk_groups(model, layout, stage), part),
+                       states);
 }
 
 }  // namespace meshwright

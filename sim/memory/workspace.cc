@@ -98,21 +98,26 @@ Workspace layers_backward(const UnitBytes& units, const Layout& layout,
 
 }  // namespace
 
-Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk) {
-  const Workspace output{{}, {}, units.input, {}};
+Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk, PeakScope part) {
+  Workspace output{{}, {}, units.input, {}};
   if (!chunk.head) return output;
+  if (part == PeakScope::layers) {
+    output.logits -= units.logits.kept * units.head_passes;
+    return output;
+  }
   return larger(output, {{}, {}, {}, units.logits.beside});
 }
 
 Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
-                             const std::vector<LayerRun>& layers, const Chunk& chunk) {
+                             const std::vector<LayerRun>& layers, const Chunk& chunk,
+                             PeakScope part) {
   Workspace freed;
-  Workspace largest;
   if (chunk.head) {
-    largest = head_backward(units, layout);
     freed.activations -= units.head;
     freed.logits -= units.logits.kept * units.head_passes;
   }
+  Workspace largest = freed;
+  if (chunk.head && part == PeakScope::all) largest = head_backward(units, layout);
   if (chunk.mtp && units.mtp > Bytes{}) {
     Workspace now = layer_backward(units, units.mtp_layer, 1);
     now.activations += freed.activations;

@@ -19,11 +19,16 @@ struct Workspace {
   [[nodiscard]] Bytes total() const { return activations + recompute + operators + logits; }
 };
 
+// What of a pass counts: all of it, or its layers alone, when the head and its loss do not run.
+enum class PeakScope { all, layers };
+
 // The largest need of a chunk's forward, of its backward (or input gradient, where they are split)
 // and of its weight gradient.
-Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk);
+Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk,
+                            PeakScope part = PeakScope::all);
 Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
-                             const std::vector<LayerRun>& layers, const Chunk& chunk);
+                             const std::vector<LayerRun>& layers, const Chunk& chunk,
+                             PeakScope part = PeakScope::all);
 Workspace weight_workspace(const UnitBytes& units, const Chunk& chunk);
 
 }  // namespace meshwright

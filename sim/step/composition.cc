@@ -47,11 +47,14 @@ DataPart data_part(const CostTable& table, const Layout& layout, const PipelineS
   return part;
 }
 
-std::vector<Bytes> fixed_memory(const CostTable& table, const Layout& layout,
-                                const PipelineShape& shape) {
-  std::vector<Bytes> fixed;
+std::vector<FixedMemory> fixed_memory(const CostTable& table, const Layout& layout,
+                                      const PipelineShape& shape) {
+  std::vector<FixedMemory> fixed;
   for (const StageRun& run : shape.runs) {
-    fixed.push_back(static_memory(table.model(), table.job(), layout, run.stage).total());
+    const StageMemory held = static_memory(table.model(), table.job(), layout, run.stage);
+    fixed.push_back(
+        {static_memory_at_loss(held, table.model(), table.job(), layout, run.stage).total(),
+         held.total()});
   }
   return fixed;
 }

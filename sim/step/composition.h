@@ -29,9 +29,13 @@ std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
 DataPart data_part(const CostTable& table, const Layout& layout, const PipelineShape& shape,
                    std::vector<DataCost> costs);
 
-// Memory that stays between micro-batches, for each of PipelineShape::runs.
-std::vector<Bytes> fixed_memory(const CostTable& table, const Layout& layout,
-                                const PipelineShape& shape);
+// Memory that stays between micro-batches, while the loss runs and while layers do.
+struct FixedMemory {
+  Bytes at_loss, in_layers;
+};
+// For each of PipelineShape::runs.
+std::vector<FixedMemory> fixed_memory(const CostTable& table, const Layout& layout,
+                                      const PipelineShape& shape);
 
 // Exposed data-parallel communication, for the group of identical stages that waits longest.
 struct LongestWait {
@@ -63,11 +67,12 @@ struct PeakMemory {
   Bytes bytes;
   int stage = 0;
 };
-inline PeakMemory peak_memory(std::span<const Bytes> fixed, std::span<const MovingPeak> moving,
-                              Bytes reserve) {
+inline PeakMemory peak_memory(std::span<const FixedMemory> fixed,
+                              std::span<const MovingPeak> moving, Bytes reserve) {
   PeakMemory peak;
   for (std::size_t run = 0; run < fixed.size(); ++run) {
-    const Bytes total = fixed[run] + moving[run].most;
+    const Bytes total = std::max(fixed[run].at_loss + moving[run].most,
+                                 fixed[run].in_layers + moving[run].in_layers);
     if (total > peak.bytes) peak = {total, moving[run].stage};
   }
   peak.bytes += reserve;

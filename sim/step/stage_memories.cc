@@ -20,18 +20,21 @@ class RunMemory {
     chunks_.reserve(groups.groups.size());
     for (const ChunkGroup& group : groups.groups) {
       chunks_.push_back(chunk_memory(units, layout, group));
+      if (layout.pipeline_parallel_size > 1) continue;
+      layers_.push_back(chunk_memory(units, layout, group, PeakScope::layers));
     }
   }
 
-  [[nodiscard]] StageMemory moving(int stage) const {
-    return moving_memory(standing_, chunks_, table_.in_flight_states(layout_, sizes_, stage));
+  [[nodiscard]] StageMemory moving(int stage, PeakScope part = PeakScope::all) const {
+    return moving_memory(standing_, part == PeakScope::all ? chunks_ : layers_,
+                         table_.in_flight_states(layout_, sizes_, stage));
   }
 
  private:
   CostTable& table_;
   const Layout& layout_;
   const std::vector<int>& sizes_;
-  std::vector<ChunkMemory> chunks_;
+  std::vector<ChunkMemory> chunks_, layers_;  // layers alone: without a pipeline
   StageMemory standing_;
 };
 
@@ -57,8 +60,10 @@ std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
     MovingPeak peak;
     for (int stage = run.first; stage <= run.last(); stage += step) {
       const Bytes total = memory.moving(stage).total();
-      if (total > peak.most) peak = {total, stage};
+      if (total > peak.most) peak = {total, total, stage};
     }
+    if (layout.pipeline_parallel_size == 1)
+      peak.in_layers = memory.moving(0, PeakScope::layers).total();
     peaks.push_back(peak);
   }
   return peaks;
@@ -84,11 +89,11 @@ std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) 
   std::vector<StageMemory> memories;
   const PipelineShape shape = pipeline_shape(table.model(), layout);
   for (const StageRun& run : shape.runs) {
-    const StageMemory fixed = static_memory(table.model(), table.job(), layout, run.stage);
     const ChunkGroups groups = chunk_groups(table.model(), layout, run.stage);
     const RunMemory memory(table, layout, run, groups);
     for (int stage = run.first; stage <= run.last(); ++stage) {
-      memories.push_back(stage_memory(fixed, memory.moving(stage)));
+      memories.push_back(stage_memory(table.model(), table.job(), layout, run.stage,
+                                      [&](PeakScope part) { return memory.moving(stage, part); }));
       memories.back().reserve = outside_allocator(only_device(table.cluster()), layout);
     }
   }

@@ -13,7 +13,8 @@ namespace meshwright {
 // Peak of the temporary memory on a run of equal stages.
 struct MovingPeak {
   Bytes most;
-  int stage = 0;  // stage with this memory
+  Bytes in_layers;  // while no loss runs; in a pipeline it may run elsewhere, and this is `most`
+  int stage = 0;    // stage with this memory
 };
 
 // Treatment of a stage's chunks, by PipelineShape::runs. Reads recompute_num_layers, offload and

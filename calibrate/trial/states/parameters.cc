@@ -181,7 +181,7 @@ void ParameterStore::allocate(Arena& arena, Compute& compute, const KeptStates& 
     if (!kept.whole_weights) keep_shard(unit, arena, compute);
     if (kept.whole_gradients) {
       unit.take_gradients(arena);
-    } else {
+    } else if (kept.gradients) {
       unit.shard_gradients = zeros(arena, compute, share);
     }
     if (kept.moments_on_host) continue;

@@ -86,6 +86,7 @@ struct ParameterUnit {
 struct KeptStates {
   Shards dense, expert;  // of the moments, and of what is not whole
   bool whole_weights = true, whole_gradients = true;
+  bool gradients = true;  // FSDP's shards come with the first reduction and go with the step
   bool moments_on_host = false;
   Precision operands = Precision::fp32;  // format of the weights that products read
 };

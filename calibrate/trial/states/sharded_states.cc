@@ -2,6 +2,7 @@
 #include "calibrate/trial/states/sharded_states.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "calibrate/trial/states/optimizer_step.h"
 #include "calibrate/trial/states/whole_states.h"
@@ -130,7 +131,7 @@ void ShardedStates::reduce(ParameterUnit& unit) {
   if (unit.key == kRootUnit) later = kRootReduceScatter;
   if (!fsdp) first = later = kGradientReduceScatter;
   CountedGroup& ranks = shard_ranks(unit);
-  const Tensor share = context_.tensor(unit.total / unit.shards.count);
+  Tensor share = context_.tensor(unit.total / unit.shards.count);
   for_each_call(unit, first, later, [&](const Call& call) {
     if (ranks.size() == 1) {
       context_.compute.copy(share.data() + call.shard, unit.gradients.data() + call.full,
@@ -146,6 +147,10 @@ void ShardedStates::reduce(ParameterUnit& unit) {
     for_each_call(unit, kShardAllReduce, kShardAllReduce, [&](const Call& call) {
       copies.all_reduce(call.name, Phase::backward, share.data() + call.shard, call.count);
     });
+  }
+  if (unit.shard_gradients.empty()) {
+    unit.shard_gradients = std::move(share);
+    return;
   }
   context_.compute.add(unit.shard_gradients.data(), share.data(), unit.shard_gradients.data(),
                        share.count());
@@ -224,7 +229,7 @@ void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
     const TermScope scope(context_.recorder, TermKind::optimizer);
     update_weights(context_, unit, unit.shard_weights.data(), unit.shard_gradients.data(),
                    unit.shard_weights.count(), adam);
-    if (unit.gradients.empty()) {
+    if (unit.gradients.empty() && !uses_fsdp(context_.layout)) {
       context_.compute.fill_zero(unit.shard_gradients.data(), unit.shard_gradients.size());
     } else {
       unit.shard_gradients.release();

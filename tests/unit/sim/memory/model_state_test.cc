@@ -169,6 +169,32 @@ TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2 + 4) * all));
 }
 
+// At the loss the root alone is gathered: 10 bytes a parameter of a layer are not there. The first
+// micro-batch finds no gradients, the second 4 bytes a parameter of the shard. Below a pipeline, and
+// without FSDP, nothing differs.
+TEST(ModelState, FsdpHoldsLessAtTheLoss) {
+  PublishedRun setup = modern_layer();
+  setup.model.num_layers = 4;
+  setup.job.global_batch_size = 4;
+  setup.layout = sharded_over(4, 3);
+  const auto less = [&] {
+    const Stage stage = pipeline_stages(setup.model, setup.layout).front();
+    const StageMemory held = static_memory(setup.model, setup.job, setup.layout, stage);
+    return held.total() -
+           static_memory_at_loss(held, setup.model, setup.job, setup.layout, stage).total();
+  };
+  EXPECT_EQ(less(), Bytes{});
+  setup.layout.fsdp_unit = FsdpUnit::block;
+  const Stage stage = pipeline_stages(setup.model, setup.layout).front();
+  const double all = stage_parameters(setup.model, setup.job, setup.layout, stage).dense;
+  const double layer = largest_layer_parameters(setup.model, setup.layout, stage);
+  EXPECT_EQ(less(), bytes(10 * layer + 4 * all / 4));
+  setup.job.global_batch_size = 8;
+  EXPECT_EQ(less(), bytes(10 * layer));
+  setup.layout.pipeline_parallel_size = 2;
+  EXPECT_EQ(less(), Bytes{});
+}
+
 // Hybrid sharding: 16 data ranks, copies shared by 4: as with 4 data ranks.
 TEST(ModelState, HybridShardsShareWithinTheirGroupOnly) {
   Layout hybrid = sharded_over(16, 3);

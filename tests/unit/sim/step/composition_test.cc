@@ -10,11 +10,20 @@ namespace {
 
 // 10 + 5 on stage 0, 20 + 1 on stage 3: the second is fuller, and the reserve of 2 comes on top.
 TEST(PeakMemory, IsTheFullestStageAndTheReserve) {
-  const std::array fixed{bytes(10), bytes(20)};
-  const std::array moving{MovingPeak{bytes(5), 0}, MovingPeak{bytes(1), 3}};
+  const std::array fixed{FixedMemory{bytes(10), bytes(10)}, FixedMemory{bytes(20), bytes(20)}};
+  const std::array moving{MovingPeak{bytes(5), bytes(5), 0}, MovingPeak{bytes(1), bytes(1), 3}};
   const PeakMemory peak = peak_memory(fixed, moving, bytes(2));
   EXPECT_EQ(peak.bytes, bytes(23));
   EXPECT_EQ(peak.stage, 3);
+}
+
+// 10 + 9 at the loss, 14 + 4 in the layers; then 15 + 4, which is no more, and 16 + 4.
+TEST(PeakMemory, IsThatOfTheLossOrOfTheLayers) {
+  const std::array moving{MovingPeak{bytes(9), bytes(4), 0}};
+  for (const auto& [in_layers, total] : {std::pair{14, 19}, {15, 19}, {16, 20}}) {
+    const std::array fixed{FixedMemory{bytes(10), bytes(in_layers)}};
+    EXPECT_EQ(peak_memory(fixed, moving, bytes(0)).bytes, bytes(total));
+  }
 }
 
 // Two runs of stages: 1 s and 4 s backward, 3 s of gradients each, overlapped without slowdown.
