@@ -18,7 +18,9 @@ void recompute_every(const TitanReading& t, int each, const Value* from) {
   }
   if (each == 1 || t.num_layers == 0) return;
   l.recompute_method = RecomputeMethod::block;
-  l.recompute_num_layers = std::max(1, t.num_layers / l.pipeline_parallel_size / each);
+  const int chunks = l.virtual_pipeline_parallel_size;
+  l.recompute_num_layers =
+      chunks * std::max(1, t.num_layers / l.pipeline_parallel_size / chunks / each);
   t.settle({"recompute_method", "recompute_num_layers"});
   const std::string count = std::to_string(l.recompute_num_layers);
   if (from != nullptr) {

@@ -240,10 +240,6 @@ const Vocabulary& megatron_vocabulary() {
 
 std::string megatron_layout_refusal(const Layout& l) {
   if (recomputes_module(l, kRecomputeOp)) return "it recomputes by module, not by operator";
-  if (l.recompute_granularity == RecomputeGranularity::full &&
-      l.recompute_num_layers % l.virtual_pipeline_parallel_size != 0) {
-    return "it counts recomputed layers a chunk, and these do not divide";
-  }
   const bool known = l.pipeline_parallel_size == 1 || l.schedule == PipelineSchedule::one_f_one_b ||
                      l.schedule == PipelineSchedule::interleaved;
   if (!known) {

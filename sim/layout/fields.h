@@ -332,10 +332,12 @@ inline constexpr std::tuple kRows{
         .among(kOrNone)
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--recompute-layers",
-              "Layers of a stage that full recompute covers; 0: all. Default: 0,1,2,4")
+              "Layers of a stage that full recompute covers; 0: all. Default: 0, and 1, 2 "
+              "and 4 of each chunk")
         .searched_as([](const L& l) {
           const bool full = l.recompute_granularity == RecomputeGranularity::full;
-          return Unasked<int>{{0, 1, 2, 4}, full ? 4U : 1U, full};
+          const int chunks = l.virtual_pipeline_parallel_size;
+          return Unasked<int>{{0, chunks, 2 * chunks, 4 * chunks}, full ? 4U : 1U, full};
         }),
     field(&L::recompute_method, "recompute_method")
         .about("Which layers full recompute covers, and in which groups.")

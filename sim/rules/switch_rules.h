@@ -227,6 +227,26 @@ inline constexpr RuleRow kSwitchRules[]{
            return fmt::format("recompute_num_layers is {}, the smallest stage has {} layers",
                               in.layout.recompute_num_layers, whole(m.available));
          }},
+    {.name = "recompute_layers_divide_by_chunks",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool some = l.recompute_granularity == RecomputeGranularity::full &&
+                         l.recompute_method == RecomputeMethod::block;
+       if (!some || l.pipeline_engine != PipelineEngine::megatron) return std::nullopt;
+       return must_divide(l.recompute_num_layers, l.virtual_pipeline_parallel_size);
+     },
+     .requirement =
+         "With full recompute of some layers, recompute_num_layers must be a multiple of "
+         "virtual_pipeline_parallel_size.",
+     .reason = "Each chunk runs as many layers again (Megatron-LM transformer_block.py: "
+               "recompute_num_layers counts layers of one chunk).",
+     .remedy = "Use a multiple of virtual_pipeline_parallel_size, or 0 for all layers.",
+     .sentence =
+         [](const RuleInput&, const Missed& m) {
+           return not_divisible("recompute_num_layers", whole(m.available),
+                                "virtual_pipeline_parallel_size", whole(m.needed));
+         }},
     {.name = "multi_token_prediction_recomputes_by_one",
      .part = RulePart::stage_switches,
      .check = [](const RuleInput& in) -> CheckResult {

@@ -58,23 +58,21 @@ const std::map<std::string, std::string>& software() {
        deepspeed_2022 + "sequence interleaved overlap_p2p selective full_some overlap_grad "
                         "overlap_param context_a2a experts expert_parallel folded_experts "
                         "optimizer_offload"},
-      {"deepspeed-2025", deepspeed_2022 +
-                             "sequence selective full_some overlap_grad context_a2a experts "
-                             "expert_parallel folded_experts optimizer_offload"},
+      {"deepspeed-2025", deepspeed_2022 + "overlap_grad context_a2a experts expert_parallel "
+                                          "folded_experts optimizer_offload"},
       {"nanotron-2024",
        "tensor pipeline 1f1b sequence zero1 full overlap_grad tp_overlap context_ring"},
       {"pytorch-fsdp-2023", "fsdp full overlap_grad overlap_param"},
       {"accelerate-2026",
-       "fsdp full tensor context_ring experts folded_experts overlap_grad overlap_param "
-       "optimizer_offload"},
+       "fsdp full tensor context_ring experts folded_experts overlap_grad overlap_param"},
       {"automodel-2026",
        "fsdp full full_some selective selective_modules tensor sequence pipeline 1f1b interleaved "
        "uneven_stages embedding_split pipeline_layout context_ring experts expert_parallel "
-       "folded_experts deepep overlap_grad overlap_param overlap_p2p optimizer_offload"},
+       "folded_experts deepep overlap_grad overlap_param overlap_p2p"},
       {"torchtitan-2025",
        "fsdp full full_some selective selective_modules tensor sequence pipeline 1f1b interleaved "
        "uneven_stages embedding_split pipeline_layout context_ring experts expert_parallel "
-       "folded_experts overlap_grad overlap_param overlap_p2p tp_overlap optimizer_offload"},
+       "folded_experts overlap_grad overlap_param overlap_p2p tp_overlap"},
       {"hai-llm-2024",
        "tensor sequence pipeline 1f1b zb_h1 dualpipe uneven_stages embedding_split zero1 full "
        "full_some selective selective_modules experts expert_parallel folded_experts deepep "

@@ -22,6 +22,22 @@ std::vector<std::string> plan_words(const std::vector<std::string>& more) {
   return words;
 }
 
+// A framework that is named has the layouts that its launcher can express, and no others: what is
+// not Megatron-LM's or accelerate's is rejected by a rule.
+TEST(PlanTarget, AFrameworkRanksWhatItsLauncherCanExpress) {
+  using Asked = std::pair<const char*, const char*>;
+  for (const auto& [target, model] :
+       {Asked{"Megatron-LM", "llama-3-70b"}, Asked{"Megatron-LM", "deepseek-v3"},
+        Asked{"Megatron-LM", "qwen3-30b-a3b"}, Asked{"accelerate", "llama-3-8b"}}) {
+    const ProgramResult result = run_program(
+        {"plan", "--model", model, "--cluster", "h100-512", "--gpus", "256", "--ranking-only",
+         "--target", target, "--optimizer-offload", "false,true", "--format", "json"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto json = Json::parse(result.out);
+    EXPECT_TRUE(json["not_expressible"].empty()) << target << json["not_expressible"].dump(1);
+  }
+}
+
 // Its file is reviewed as the very layout that the plan put first.
 TEST(PlanTarget, TheWinnersFileIsTheWinner) {
   const std::string file = testing::TempDir() + "winner.toml";
