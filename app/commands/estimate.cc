@@ -19,6 +19,7 @@
 #include "reports/sections/section_parts.h"
 #include "reports/tables/tables.h"
 #include "reports/text/interval_text.h"
+#include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "reports/trace/step_trace.h"
 #include "sim/base/number_text.h"
@@ -59,7 +60,16 @@ reports::MemoryVerdict verdict_on(const Evaluation& evaluation, CostTable& table
           .smallest_change = planner::smallest_change(table, layout, limit)};
 }
 
-std::string verdict_text(const reports::MemoryVerdict& verdict) {
+std::string verdict_text(const reports::MemoryVerdict& verdict, const Estimate& found,
+                         const Inputs& inputs) {
+  const std::string why = reports::uncertain_fit_text(found, inputs.cluster);
+  if (!why.empty()) {
+    return fmt::format("Uncertain fit. {}{}\n", why,
+                       verdict.smallest_change.empty()
+                           ? ""
+                           : fmt::format(" It fits with more margin with {}.",
+                                         verdict.smallest_change));
+  }
   if (verdict.fits) return "";
   const std::string change = verdict.smallest_change.empty()
                                  ? "no single change makes it fit"
@@ -106,13 +116,14 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
       reports::memory_of(found, inputs.model, only_device(inputs.cluster));
   const std::vector<reports::Table> tables{reports::terms_table(found.terms, found.step_time),
                                            reports::memory_table(memory.stages, memory.capacity)};
+  const std::string fit = verdict_text(verdict, found, inputs);
   const std::vector<std::string> notes = notes_of(inputs.note, inputs, &layout);
   if (options.output.format == Format::table) {
     write_file_atomically(
         options.output.out,
         wrapped(question_text(inputs) + in_a_line(found, inputs) +
                 fmt::format("{}\n{}\n", reports::kMfuConvention, reports::interval_text(found)) +
-                verdict_text(verdict)) +
+                fit) +
             "\n" + tables_text(tables, Format::table));
   } else {
     reports::EstimateAnswer answer{inputs, call.text(), inputs.defaults, {}, verdict, found};
@@ -122,10 +133,8 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   }
   if (!options.trace.empty()) write_step_trace(options, inputs, found, call);
   for (const std::string& note : notes) say("note: {}\n", note);
-  if (!verdict.fits) {
-    if (options.output.format != Format::table) say("{}", verdict_text(verdict));
-    return kGateFailed;
-  }
+  if (options.output.format != Format::table) say("{}", fit);
+  if (!verdict.fits) return kGateFailed;
   say_next(call.as("volume", is_input_option));
   return kDone;
 }
