@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "app/commands/commands.h"
-#include "app/console/build.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
@@ -64,11 +63,11 @@ std::string verdict_text(const reports::MemoryVerdict& verdict, const Estimate& 
                          const Inputs& inputs) {
   const std::string why = reports::uncertain_fit_text(found, inputs.cluster);
   if (!why.empty()) {
-    return fmt::format("Uncertain fit. {}{}\n", why,
-                       verdict.smallest_change.empty()
-                           ? ""
-                           : fmt::format(" It fits with more margin with {}.",
-                                         verdict.smallest_change));
+    return fmt::format(
+        "Uncertain fit. {}{}\n", why,
+        verdict.smallest_change.empty()
+            ? ""
+            : fmt::format(" It fits with more margin with {}.", verdict.smallest_change));
   }
   if (verdict.fits) return "";
   const std::string change = verdict.smallest_change.empty()
@@ -94,16 +93,17 @@ std::string in_a_line(const Estimate& found, const Inputs& inputs) {
 }
 
 void write_step_trace(const EstimateOptions& options, const Inputs& inputs, const Estimate& found,
-                      const Call& call) {
+                      const reports::Origin& origin) {
   reports::Trace trace = reports::step_trace(inputs, found);
-  trace.facts.emplace_back("tool_version", kVersion);
-  trace.facts.emplace_back("command", call.text());
+  trace.facts.emplace_back("tool_version", origin.tool_version);
+  trace.facts.emplace_back("command", origin.command);
   write_file_atomically(options.trace, reports::trace_text(trace));
   say("wrote {}; ui.perfetto.dev and chrome://tracing open it\n", options.trace);
 }
 
 int run_estimate(const EstimateOptions& options, const Call& call) {
-  Inputs inputs = load_inputs(options.inputs);
+  reports::Origin origin = call.origin();
+  Inputs inputs = load_inputs(options.inputs, &origin);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   CostTable table(inputs);
   const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
@@ -114,8 +114,9 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   const reports::MemoryVerdict verdict = verdict_on(evaluation, table, layout);
   const reports::MemoryPart memory =
       reports::memory_of(found, inputs.model, only_device(inputs.cluster));
-  const std::vector<reports::Table> tables{reports::terms_table(found.terms, found.step_time),
-                                           reports::memory_table(memory.stages, memory.capacity)};
+  const std::vector<reports::Table> tables{
+      named("terms", reports::terms_table(found.terms, found.step_time)),
+      named("memory", reports::memory_table(memory.stages, memory.capacity))};
   const std::string fit = verdict_text(verdict, found, inputs);
   const std::vector<std::string> notes = notes_of(inputs.note, inputs, &layout);
   if (options.output.format == Format::table) {
@@ -126,12 +127,12 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
                 fit) +
             "\n" + tables_text(tables, Format::table));
   } else {
-    reports::EstimateAnswer answer{inputs, call.text(), inputs.defaults, {}, verdict, found};
+    reports::EstimateAnswer answer{inputs, origin, inputs.defaults, {}, verdict, found};
     answer.notes = notes;
     write_output(options.output, tables,
                  reports::estimate_answer_record().write(answer).dump(2) + "\n");
   }
-  if (!options.trace.empty()) write_step_trace(options, inputs, found, call);
+  if (!options.trace.empty()) write_step_trace(options, inputs, found, origin);
   for (const std::string& note : notes) say("note: {}\n", note);
   if (options.output.format != Format::table) say("{}", fit);
   if (!verdict.fits) return kGateFailed;

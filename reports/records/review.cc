@@ -250,8 +250,7 @@ const Record<ReviewedRun>& review_record() {
     using R = ReviewedRun;
     r.about("A run that somebody has: does it fit, predicted and measured, and what is better.");
     r.file_of({"meshwright.review/1"}, true);
-    r.rows_of(
-        origin_record(), [](auto& run) -> auto& { return run.origin; });
+    add_origin(r);
     r.row<&R::launch>(launch_facts_record, "What the launch says.");
     r.row<&R::model>(model_record, "The model.");
     r.row<&R::cluster>(cluster_record, "The cluster, at the run's size.");

@@ -76,8 +76,11 @@ std::string simulation_summary(const reports::ServingSimulationFile& file) {
 }
 
 int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
-  ServingScenario scenario = serving_scenario(o.model, o.cluster, o.engine, o.formats);
-  const ServingLoad load = serving_load(o.load, o.formats, scenario.model);
+  reports::ServingSimulationFile file;
+  file.origin = call.origin();
+  ServingScenario scenario =
+      serving_scenario(o.model, o.cluster, o.engine, o.formats, &file.origin);
+  const ServingLoad load = serving_load(o.load, o.formats, scenario.model, &file.origin);
   const planner::Deployment deployment = deployment_of(o, scenario);
   if (const auto refusal = planner::refused(scenario, deployment, load)) {
     return report_refused_pool(scenario, deployment, *refusal, load);
@@ -100,8 +103,6 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
     say("Does not fit: a request is longer than the cache of one replica.\n");
     return kGateFailed;
   }
-  reports::ServingSimulationFile file;
-  file.command = call.text();
   file.notes = serving_notes(o.formats, scenario);
   file.model = scenario.model.name;
   file.cluster = std::filesystem::path(o.cluster).stem().string();

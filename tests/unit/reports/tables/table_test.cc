@@ -19,6 +19,20 @@ Table sample() {
           {{std::string("tp2"), 0.1234567, 8.0}, {std::string("µ"), 12.0, std::monostate{}}}};
 }
 
+// Two clusters' tables of one name: the columns of both, empty where a table lacks one.
+TEST(Table, RowsOfTheSameNameAreOneTable) {
+  std::vector<Table> tables{named("choices", sample()), named("money", sample())};
+  add_rows(tables, named("choices", {"",
+                                     {{"gpus", "GPUs", ""}, {"layout", "layout", ""}},
+                                     {{4.0, std::string("tp4")}}}));
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(table_to_csv(tables.front()),
+            "layout,step_time_seconds,ranks,gpus\r\n"
+            "tp2,0.1234567,8,\r\n"
+            "µ,12,,\r\n"
+            "tp4,,,4\r\n");
+}
+
 TEST(Table, AlignsNumbersRightAndTextLeft) {
   EXPECT_EQ(table_to_text(sample()),
             "layout  step [s]  ranks\n"
