@@ -34,9 +34,10 @@ std::string field(const Cell& cell) {
   return "";
 }
 
-std::string field(const Cell& cell, const std::string& key) {
+// Of a column with keys: a cell that is one number has the column's.
+std::string field(const Cell& cell, const std::string& key, const Column& column) {
   const auto* several = std::get_if<Numbers>(&cell);
-  if (several == nullptr) return "";
+  if (several == nullptr) return key == column.key ? field(cell) : "";
   for (const auto& [known, number] : several->by_key) {
     if (known == key) return field(number);
   }
@@ -61,13 +62,14 @@ std::vector<std::string> keys_in(const Table& table, std::size_t column) {
 std::string table_to_csv(const Table& table) {
   std::vector<std::vector<std::string>> lines(1 + table.rows.size());
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const Column& column = table.columns[c];
     const std::vector<std::string> keys = keys_in(table, c);
-    if (keys.empty()) lines.front().push_back(quoted(table.columns[c].key));
+    if (keys.empty()) lines.front().push_back(quoted(column.key));
     for (const std::string& key : keys) lines.front().push_back(quoted(key));
     for (std::size_t r = 0; r < table.rows.size(); ++r) {
       const Cell& cell = table.rows[r][c];
       if (keys.empty()) lines[r + 1].push_back(field(cell));
-      for (const std::string& key : keys) lines[r + 1].push_back(field(cell, key));
+      for (const std::string& key : keys) lines[r + 1].push_back(field(cell, key, column));
     }
   }
   std::string out;

@@ -12,7 +12,9 @@ namespace {
 Cell optional_ms(const std::optional<Seconds>& time) { return time ? time_in_ms(*time) : Cell(); }
 
 Cell gpus_cell(const planner::ServingChoice& choice) {
-  if (choice.gpus_low == 0 || choice.gpus_high == 0) return static_cast<double>(choice.gpus);
+  if (choice.gpus_low == 0 || choice.gpus_high == 0) {
+    return Numbers{fmt::format("{}", choice.gpus), {{"gpus", choice.gpus}}};
+  }
   return Numbers{
       fmt::format("{} ({}-{})", choice.gpus, choice.gpus_low, choice.gpus_high),
       {{"gpus", choice.gpus}, {"gpus_low", choice.gpus_low}, {"gpus_high", choice.gpus_high}}};

@@ -303,6 +303,7 @@ TEST(Csv, IsOneTableOfNumbers) {
         "capacity --model llama-3-8b --cluster h100-512 --gpus 8,16 --rows-only",
         "serve --model llama-3-8b --cluster h100-8 --cluster h200-512 --gpus 1 --concurrency 4 "
         "--explain --what-if",
+        "serve --model llama-3-8b --cluster h100-8 --gpus 4 --concurrency 8 --mode disaggregated",
         "serve estimate --model llama-3-8b --cluster h100-8",
         "serve simulate --model llama-3-8b --cluster h100-8 --concurrency 4 --num-prompts 20",
         "cluster show h100-8", "model list"}) {

@@ -33,6 +33,19 @@ TEST(Table, RowsOfTheSameNameAreOneTable) {
             "tp4,,,4\r\n");
 }
 
+TEST(Csv, HasAColumnForEachNumberOfACell) {
+  const Table table{"",
+                    {{"gpus", "GPUs (90 %)", ""}, {"needed", "needed", ""}},
+                    {{Numbers{"2 (1-3)", {{"gpus", 2}, {"gpus_low", 1}, {"gpus_high", 3}}},
+                      Numbers{"97.6 GiB", {{"needed_gib", 97.6}}}},
+                     {4.0, Numbers{"16", {{"needed", 16}}}}}};
+  EXPECT_EQ(table_to_csv(table),
+            "gpus,gpus_low,gpus_high,needed_gib,needed\r\n"
+            "2,1,3,97.6,\r\n"
+            "4,,,,16\r\n");
+  EXPECT_EQ(cell_text(table.rows[0][0], table.columns[0]), "2 (1-3)");
+}
+
 TEST(Table, AlignsNumbersRightAndTextLeft) {
   EXPECT_EQ(table_to_text(sample()),
             "layout  step [s]  ranks\n"
