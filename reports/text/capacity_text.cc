@@ -71,10 +71,10 @@ std::string batch_change(const planner::CapacityRow& row) {
 }
 
 std::string run_sentence(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
-  return fmt::format("{} of {}{} {}.{}", gpus_phrase(answer, row), name_of_case(answer, row),
-                     batch_change(row), run_phrase(answer, row),
-                     doubt_text(row.main_phase().estimate,
-                                answer.question.clusters[row.cluster_case].cluster));
+  return fmt::format(
+      "{} of {}{} {}.{}", gpus_phrase(answer, row), name_of_case(answer, row), batch_change(row),
+      run_phrase(answer, row),
+      doubt_text(row.main_phase().estimate, answer.question.clusters[row.cluster_case].cluster));
 }
 
 // In words of a buyer: cost where there are prices, else GPU-hours.
