@@ -132,9 +132,9 @@ int run_backtest(const BacktestOptions& options) {
     say("{} of {} runs have a layout that breaks a rule; see --format json\n", illegal,
         result.runs.size());
   }
-  std::vector<reports::Table> tables{reports::scores_table(result),
-                                     reports::worst_runs_table(set, result)};
-  if (!set.unread.empty()) tables.push_back(reports::unread_runs_table(set));
+  std::vector<reports::Table> tables{named("scores", reports::scores_table(result)),
+                                     named("worst", reports::worst_runs_table(set, result))};
+  if (!set.unread.empty()) tables.push_back(named("unread", reports::unread_runs_table(set)));
   write_output(
       options.output, tables,
       reports::backtest_file_record().write(reports::backtest_file_of(set, result)).dump(2) + "\n");

@@ -48,7 +48,7 @@ void write_answer(const CapacityOptions& options, const planner::CapacityQuestio
     print_capacity_basis(file.capacity, kind);
     for (const std::string& note : file.notes) print_text(wrapped("note: " + note + "\n"));
   } else if (shown) {
-    write_output({.format = options.output.format, .out = "-"},
+    write_output(options.output.to_standard_output(),
                  {reports::capacity_table(file.capacity, kind, true)}, json);
   }
 }

@@ -29,10 +29,9 @@ planner::PlanSide read_side(const std::string& name, const std::string& file,
   return reports::plan_side_from_json(read_input(name, file, origin), file);
 }
 
-// The sentence stands above the tables; in CSV there is room for tables only.
+// The sentence stands above the tables.
 std::string people_text(const planner::PlanDiff& diff, Format format) {
-  std::string tables = tables_text(reports::diff_tables(diff), format);
-  if (format == Format::csv) return tables;
+  const std::string tables = tables_text(reports::diff_tables(diff), format);
   std::string text = planner::sentence_of(diff) + ".\n";
   if (diff.inputs.empty()) text += "No input changed.\n";
   if (format == Format::table) text = wrapped(text);
@@ -53,12 +52,14 @@ int run_diff(const DiffOptions& options, const Call& call) {
     failures.push_back(gate.text + ": " + why);
     say("gate {} fails: {}\n", gate.text, why);
   }
-  const auto json = [&] {
-    return reports::diff_file_record().write(reports::diff_file_of(diff, failures, origin));
-  };
-  write_file_atomically(options.output.out, options.output.format == Format::json
-                                                ? json().dump(2) + "\n"
-                                                : people_text(diff, options.output.format));
+  const Format format = options.output.format;
+  if (format == Format::json || format == Format::csv) {
+    const reports::DiffFile file = reports::diff_file_of(diff, failures, origin);
+    write_output(options.output, reports::diff_tables(diff),
+                 reports::diff_file_record().write(file).dump(2) + "\n");
+  } else {
+    write_file_atomically(options.output.out, people_text(diff, format));
+  }
   return failures.empty() ? kDone : kGateFailed;
 }
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "app/commands/commands.h"
-#include "app/console/build.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
@@ -19,6 +18,7 @@
 #include "reports/sections/section_parts.h"
 #include "reports/tables/tables.h"
 #include "reports/text/interval_text.h"
+#include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "reports/trace/step_trace.h"
 #include "sim/base/number_text.h"
@@ -59,7 +59,16 @@ reports::MemoryVerdict verdict_on(const Evaluation& evaluation, CostTable& table
           .smallest_change = planner::smallest_change(table, layout, limit)};
 }
 
-std::string verdict_text(const reports::MemoryVerdict& verdict) {
+std::string verdict_text(const reports::MemoryVerdict& verdict, const Estimate& found,
+                         const Inputs& inputs) {
+  const std::string why = reports::uncertain_fit_text(found, inputs.cluster);
+  if (!why.empty()) {
+    return fmt::format(
+        "Uncertain fit. {}{}\n", why,
+        verdict.smallest_change.empty()
+            ? ""
+            : fmt::format(" It fits with more margin with {}.", verdict.smallest_change));
+  }
   if (verdict.fits) return "";
   const std::string change = verdict.smallest_change.empty()
                                  ? "no single change makes it fit"
@@ -84,16 +93,17 @@ std::string in_a_line(const Estimate& found, const Inputs& inputs) {
 }
 
 void write_step_trace(const EstimateOptions& options, const Inputs& inputs, const Estimate& found,
-                      const Call& call) {
+                      const reports::Origin& origin) {
   reports::Trace trace = reports::step_trace(inputs, found);
-  trace.facts.emplace_back("tool_version", kVersion);
-  trace.facts.emplace_back("command", call.text());
+  trace.facts.emplace_back("tool_version", origin.tool_version);
+  trace.facts.emplace_back("command", origin.command);
   write_file_atomically(options.trace, reports::trace_text(trace));
   say("wrote {}; ui.perfetto.dev and chrome://tracing open it\n", options.trace);
 }
 
 int run_estimate(const EstimateOptions& options, const Call& call) {
-  Inputs inputs = load_inputs(options.inputs);
+  reports::Origin origin = call.origin();
+  Inputs inputs = load_inputs(options.inputs, &origin);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   CostTable table(inputs);
   const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
@@ -104,28 +114,28 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   const reports::MemoryVerdict verdict = verdict_on(evaluation, table, layout);
   const reports::MemoryPart memory =
       reports::memory_of(found, inputs.model, only_device(inputs.cluster));
-  const std::vector<reports::Table> tables{reports::terms_table(found.terms, found.step_time),
-                                           reports::memory_table(memory.stages, memory.capacity)};
+  const std::vector<reports::Table> tables{
+      named("terms", reports::terms_table(found.terms, found.step_time)),
+      named("memory", reports::memory_table(memory.stages, memory.capacity))};
+  const std::string fit = verdict_text(verdict, found, inputs);
   const std::vector<std::string> notes = notes_of(inputs.note, inputs, &layout);
   if (options.output.format == Format::table) {
     write_file_atomically(
         options.output.out,
         wrapped(question_text(inputs) + in_a_line(found, inputs) +
                 fmt::format("{}\n{}\n", reports::kMfuConvention, reports::interval_text(found)) +
-                verdict_text(verdict)) +
+                fit) +
             "\n" + tables_text(tables, Format::table));
   } else {
-    reports::EstimateAnswer answer{inputs, call.text(), inputs.defaults, {}, verdict, found};
+    reports::EstimateAnswer answer{inputs, origin, inputs.defaults, {}, verdict, found};
     answer.notes = notes;
     write_output(options.output, tables,
                  reports::estimate_answer_record().write(answer).dump(2) + "\n");
   }
-  if (!options.trace.empty()) write_step_trace(options, inputs, found, call);
+  if (!options.trace.empty()) write_step_trace(options, inputs, found, origin);
   for (const std::string& note : notes) say("note: {}\n", note);
-  if (!verdict.fits) {
-    if (options.output.format != Format::table) say("{}", verdict_text(verdict));
-    return kGateFailed;
-  }
+  if (options.output.format != Format::table) say("{}", fit);
+  if (!verdict.fits) return kGateFailed;
   say_next(call.as("volume", is_input_option));
   return kDone;
 }

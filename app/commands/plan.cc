@@ -252,13 +252,14 @@ PlanDocument document_of(const PlanOptions& options, const Question& question,
 
 std::vector<reports::Table> tables_of(const PlanOptions& options, const Question& question,
                                       const planner::Plan& plan) {
-  std::vector<reports::Table> tables{reports::ranked_table(plan)};
+  std::vector<reports::Table> tables{named("ranking", reports::ranked_table(plan))};
   if (tables.front().rows.size() > static_cast<std::size_t>(options.top)) {
     tables.front().rows.resize(static_cast<std::size_t>(options.top));
   }
   if (compared_counts(question)) {
-    tables.push_back(reports::scaling_table(question.size.scaling.points, question.inputs.job,
-                                            only_device(question.inputs.cluster).kind));
+    tables.push_back(
+        named("gpus", reports::scaling_table(question.size.scaling.points, question.inputs.job,
+                                             only_device(question.inputs.cluster).kind)));
   }
   return tables;
 }
@@ -271,8 +272,8 @@ void write_plan(const PlanOptions& options, const Question& question, const Answ
     const PlanDocument document = document_of(options, question, answer);
     options.full ? print_full(document) : print_short(document);
   } else if (shown) {
-    write_output({.format = options.output.format, .out = "-"},
-                 tables_of(options, question, answer.plan), json);
+    write_output(options.output.to_standard_output(), tables_of(options, question, answer.plan),
+                 json);
     say("{}", left_out_text(answer.left_out));
   }
 }

@@ -43,27 +43,30 @@ constexpr int kMostCompared = 12;  // columns that a screen still holds
 std::vector<reports::Table> report_tables(const planner::Plan& plan,
                                           const planner::Scaling& scaling,
                                           const std::optional<planner::Validation>& validation) {
-  std::vector<reports::Table> tables{reports::ranked_table(plan)};
-  tables.front().title = "Ranking";
-  const auto add = [&](const std::string& title, reports::Table table) {
+  std::vector<reports::Table> tables;
+  const auto add = [&](const char* name, const std::string& title, reports::Table table) {
     table.title = title;
-    tables.push_back(std::move(table));
+    tables.push_back(named(name, std::move(table)));
   };
+  add("ranking", "Ranking", reports::ranked_table(plan));
   if (!plan.ranked.empty()) {
     const Estimate& best = plan.ranked.front();
-    add("Terms of the winner's step", reports::terms_table(best.terms, best.step_time));
+    add("terms", "Terms of the winner's step", reports::terms_table(best.terms, best.step_time));
     const reports::MemoryPart memory =
         reports::memory_of(best, plan.model, only_device(plan.cluster));
-    add("Memory of the winner's stages", reports::memory_table(memory.stages, memory.capacity));
-    add("Transfers of the winner's busiest stage",
+    add("memory", "Memory of the winner's stages",
+        reports::memory_table(memory.stages, memory.capacity));
+    add("transfers", "Transfers of the winner's busiest stage",
         reports::volume_table(best.volume.busiest(), best.layout, plan.cluster));
   }
-  if (validation) add("Predicted and measured", reports::validation_table(*validation));
+  if (validation) {
+    add("validation", "Predicted and measured", reports::validation_table(*validation));
+  }
   if (scaling.points.size() > 1) {
-    add(fmt::format("More or fewer {}", device_noun(plan.cluster, 2)),
+    add("gpus", fmt::format("More or fewer {}", device_noun(plan.cluster, 2)),
         reports::scaling_table(scaling.points, plan.job, only_device(plan.cluster).kind));
   }
-  add("Rejected layouts", reports::rejections_table(reports::rejections_of(plan)));
+  add("rejections", "Rejected layouts", reports::rejections_table(reports::rejections_of(plan)));
   return tables;
 }
 
@@ -225,8 +228,8 @@ int report_shared_capacity(const ReportOptions& options, const Json& json) {
       options, {.html = reports::shared_capacity_html(file),
                 .record = reports::record_text(reports::shared_capacity_file_record().write(file)),
                 .sentence = file.shared_capacity.headline,
-                .tables = {reports::shared_rows_table(file.shared_capacity, true),
-                           reports::shared_hours_table(file.shared_capacity)}});
+                .tables = {named("sizes", reports::shared_rows_table(file.shared_capacity, true)),
+                           named("hours", reports::shared_hours_table(file.shared_capacity))}});
 }
 
 bool is_of(const Json& json, std::string_view schema) {
@@ -301,7 +304,7 @@ void add_report(Commands& commands) {
   command.options().add_flag("--force", options->force,
                              "Show trials of another plan. The report states it");
   command.only_with("--force", "--trials");
-  add_format_option(command.options(), options->format);
+  add_format_options(command, options->output);
   command.runs([options](const Call& call) { return run_report(*options, call); });
 }
 

@@ -11,13 +11,12 @@ namespace meshwright::app {
 namespace {
 
 // The sentence for people; the tables for spreadsheets and documents.
-void print_result(Format format, const std::string& sentence,
-                  const std::vector<reports::Table>& tables, const std::string& json) {
-  if (format == Format::table) {
-    print("{}\n", sentence);
+void print_result(const OutputOptions& output, const PageFiles& files) {
+  if (output.format == Format::table) {
+    print("{}\n", files.sentence);
     return;
   }
-  write_output({.format = format, .out = "-"}, tables, json);
+  write_output(output, files.tables, files.record);
 }
 
 }  // namespace
@@ -34,7 +33,7 @@ int write_page(const ReportOptions& options, const PageFiles& files) {
   write_file_atomically(options.out, files.html);
   if (record.empty()) return kDone;
   write_file_atomically(record, files.record);
-  print_result(options.format, files.sentence, files.tables, files.record);
+  print_result(options.output, files);
   say("wrote {} and {}\n", options.out, record);
   return kDone;
 }

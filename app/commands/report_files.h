@@ -13,7 +13,7 @@ namespace meshwright::app {
 struct ReportOptions {
   std::string plan;
   std::vector<std::string> compare;  // records
-  Format format = Format::table;     // of what goes to standard output
+  OutputOptions output;              // of what goes to standard output
   std::string trials;
   std::string profile;
   std::string out = "report.html";

@@ -57,9 +57,9 @@ void write_shared(const OutputOptions& output, const reports::SharedCapacityFile
   if (output.format == Format::table) {
     print_shared(file);
   } else if (shown) {
-    write_output({.format = output.format, .out = "-"},
-                 {reports::shared_rows_table(file.shared_capacity, true),
-                  reports::shared_hours_table(file.shared_capacity)},
+    write_output(output.to_standard_output(),
+                 {named("sizes", reports::shared_rows_table(file.shared_capacity, true)),
+                  named("hours", reports::shared_hours_table(file.shared_capacity))},
                  json);
   }
 }

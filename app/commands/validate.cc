@@ -255,12 +255,13 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   const bool for_people =
       options.output.format == Format::table || options.output.format == Format::markdown;
   if (!caution.empty()) for_people ? print("{}\n", wrapped(caution + "\n")) : say("{}\n", caution);
-  const std::vector<reports::Table> tables{options.output.format == Format::table
-                                               ? reports::validation_screen_table(validation)
-                                               : reports::validation_table(validation),
-                                           term_errors(validation), over_all_layouts(validation)};
+  const std::vector<reports::Table> tables{
+      named("layouts", options.output.format == Format::table
+                           ? reports::validation_screen_table(validation)
+                           : reports::validation_table(validation)),
+      named("terms", term_errors(validation)), named("all", over_all_layouts(validation))};
   if (write_answer_file(options.output, json)) {
-    write_output({.format = options.output.format, .out = "-"}, tables, json);
+    write_output(options.output.to_standard_output(), tables, json);
   }
   print_what_was_run(validation);
   if (!options.refit_out.empty() && !validation.layouts.empty())

@@ -50,7 +50,8 @@ std::string verdict(const PublishedOrders& orders) {
 }
 
 int run_volume(const VolumeOptions& options, const Call& call) {
-  Inputs inputs = load_inputs(options.inputs);
+  reports::Origin origin = call.origin();
+  Inputs inputs = load_inputs(options.inputs, &origin);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   const Model& model = inputs.model;
   const Job& job = inputs.job;
@@ -69,11 +70,10 @@ int run_volume(const VolumeOptions& options, const Call& call) {
   const StageVolume& stage =
       options.stage < 0 ? all.busiest() : all.stages[static_cast<std::size_t>(options.stage)];
   const PublishedOrders orders = published_orders(model, job, layout);
-  const std::vector<reports::Table> tables{ledger(stage, layout, inputs),
-                                           reports::orders_table(orders)};
+  const std::vector<reports::Table> tables{named("transfers", ledger(stage, layout, inputs)),
+                                           named("orders", reports::orders_table(orders))};
   if (options.output.format == Format::json) {
-    const reports::VolumeAnswer answer{call.text(), model, job,   inputs.defaults,
-                                       layout,      all,   orders};
+    const reports::VolumeAnswer answer{origin, model, job, inputs.defaults, layout, all, orders};
     write_file_atomically(options.output.out,
                           reports::volume_answer_record().write(answer).dump(2) + "\n");
   } else if (options.output.format == Format::table) {

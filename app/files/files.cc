@@ -172,10 +172,23 @@ std::string read_measurements(const std::string& path) {
 
 Json read_json_file(const std::string& path) { return parse_json(read_text_file(path), path); }
 
-Json read_input(const std::string& name, const std::string& file, reports::Origin& origin) {
-  const std::string text = read_text_file(file);
-  origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
-  return parse_json(text, file);
+std::string read_text_input(const std::string& name, const std::string& file,
+                            reports::Origin* origin, const std::string& typed) {
+  std::string text = read_text_file(file);
+  if (origin == nullptr) return text;
+  const std::string& as_named = typed.empty() ? file : typed;
+  const auto is_known = [&](const reports::InputFile& known) {
+    return known.name == name && known.file == as_named;
+  };
+  if (std::none_of(origin->inputs.begin(), origin->inputs.end(), is_known)) {
+    origin->inputs.push_back({.name = name, .file = as_named, .sha256 = reports::sha256(text)});
+  }
+  return text;
+}
+
+Json read_input(const std::string& name, const std::string& file, reports::Origin& origin,
+                const std::string& typed) {
+  return parse_json(read_text_input(name, file, &origin, typed), file);
 }
 
 namespace {
@@ -184,16 +197,7 @@ using Parse = Json (*)(const std::string& text, const std::string& file);
 
 Json read_named(const char* name, const std::string& typed, const std::string& file,
                 reports::Origin* origin, Parse parse = parse_json) {
-  const std::string text = read_text_file(file);
-  if (origin != nullptr) {
-    const auto is_known = [&](const reports::InputFile& known) {
-      return known.name == name && known.file == typed;
-    };
-    if (std::none_of(origin->inputs.begin(), origin->inputs.end(), is_known)) {
-      origin->inputs.push_back({.name = name, .file = typed, .sha256 = reports::sha256(text)});
-    }
-  }
-  return parse(text, file);
+  return parse(read_text_input(name, file, origin, typed), file);
 }
 
 // A Hugging Face config.json may hold Python's Infinity and NaN; a file of ours may not.

@@ -25,11 +25,14 @@ std::string read_text_file(const std::string& path);
 std::string read_measurements(const std::string& path);
 Json read_json_file(const std::string& path);
 
-// The same, read once; its fingerprint goes into `origin` under `name`.
-Json read_input(const std::string& name, const std::string& file, reports::Origin& origin);
-
 // Below, the fingerprint of what was read goes into `origin`, where there is one, under the name as
 // it was typed. Each file is read once: it may be a pipe.
+
+// `typed`: the file as the user named it, if not `file`.
+std::string read_text_input(const std::string& name, const std::string& file,
+                            reports::Origin* origin, const std::string& typed = "");
+Json read_input(const std::string& name, const std::string& file, reports::Origin& origin,
+                const std::string& typed = "");
 
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path, reports::Origin* origin = nullptr);

@@ -11,8 +11,8 @@
 
 namespace meshwright::app {
 
-interop::CsvTable read_point_table(const std::string& path) {
-  const std::string text = read_text_file(path);
+interop::CsvTable read_point_table(const std::string& path, reports::Origin* origin) {
+  const std::string text = read_text_input("results", path, origin);
   // A line of SGLang's log begins with a bracket, as a list does.
   if (interop::looks_like_engine_log(text)) return interop::engine_log_table(text, path);
   if (interop::looks_like_benchmark_result(text)) return interop::benchmark_table(text, path);

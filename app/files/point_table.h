@@ -5,10 +5,11 @@
 #include <string>
 
 #include "interop/tables/csv.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::app {
 
 // Throws InputError.
-interop::CsvTable read_point_table(const std::string& path);
+interop::CsvTable read_point_table(const std::string& path, reports::Origin* origin = nullptr);
 
 }  // namespace meshwright::app

@@ -16,6 +16,7 @@
 #include "app/files/files.h"
 #include "sim/base/error.h"
 #include "sim/json/serving_records.h"
+#include "sim/record/parse.h"
 
 namespace meshwright::app {
 
@@ -144,7 +145,7 @@ std::string nearest_engine(const std::string& kind, const std::string& version,
   return dated.empty() ? newest_engine(kind) : dated;
 }
 
-Engine load_engine(const std::string& path) {
+Engine load_engine(const std::string& path, reports::Origin* origin) {
   const std::string nearest = find_config(path, "engines") == path ? nearest_version(path) : "";
   const bool is_name = path.find('/') == std::string::npos && !path.ends_with(".json");
   if (is_name && !nearest.empty() && !std::filesystem::exists(path)) {
@@ -154,7 +155,8 @@ Engine load_engine(const std::string& path) {
                      "the nearest version is " + nearest);
   }
   const std::string file = require_config(path, "engines");
-  Engine engine = engine_from_json(read_json_file(file), file);
+  Engine engine =
+      engine_from_json(parse_json(read_text_input("engine", file, origin, path), file), file);
   if (engine.name.empty()) engine.name = std::filesystem::path(file).stem().string();
   return engine;
 }

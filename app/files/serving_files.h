@@ -15,7 +15,7 @@ namespace meshwright::app {
 ServingCluster load_serving_cluster(const std::string& path, reports::Origin* origin = nullptr);
 
 // An engine file, or a name from configs/engines such as vllm-0.24.
-Engine load_engine(const std::string& path);
+Engine load_engine(const std::string& path, reports::Origin* origin = nullptr);
 
 // The shipped engine of that kind ("vllm") whose version is nearest to the first one in the text
 // ("0.17.0", "lmsysorg/sglang:v0.5.12-cu13"). A text without a version: the newest of that date

@@ -103,6 +103,18 @@ void Command::only_with(const std::string& name, const std::string& other) {
   options_->get_option(name)->needs(options_->get_option(other));
 }
 
+void Command::only_where(const std::string& name, const std::string& needs,
+                         std::function<bool()> holds) {
+  conditions_.push_back({name, needs, std::move(holds)});
+}
+
+void Command::check_conditions() const {
+  for (const Condition& condition : conditions_) {
+    if (options_->count(condition.name) == 0 || condition.holds()) continue;
+    throw InputError(condition.name, "", "needs " + condition.needs);
+  }
+}
+
 void Command::never_with(const std::string& name, const std::vector<std::string>& others) {
   for (const std::string& other : others) {
     options_->get_option(name)->excludes(options_->get_option(other));
@@ -160,6 +172,7 @@ int Commands::run(const Call& call) const {
     if (command->options().parsed() && command->run_) asked = command.get();
   }
   invariant(asked != nullptr, "a sub-command without its function");
+  asked->check_conditions();
   asked->check_files();
   return asked->run_(call);
 }

@@ -39,6 +39,8 @@ class Command {
   // An option that would be ignored is refused instead.
   void only_with(const std::string& name, const std::string& other);
   void never_with(const std::string& name, const std::vector<std::string>& others);
+  // The same by a value of another option: `needs` is that option and value.
+  void only_where(const std::string& name, const std::string& needs, std::function<bool()> holds);
 
   // Its answer is the exit code.
   void runs(std::function<int(const Call&)> run) { run_ = std::move(run); }
@@ -50,11 +52,17 @@ class Command {
     Paths paths;
     bool never_replaced = false;
   };
+  struct Condition {
+    std::string name, needs;
+    std::function<bool()> holds;
+  };
   // Throws InputError.
   void check_files() const;
+  void check_conditions() const;
 
   CLI::App* options_;
   std::vector<Files> reads_, writes_;
+  std::vector<Condition> conditions_;
   std::function<int(const Call&)> run_;
 };
 

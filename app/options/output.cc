@@ -2,6 +2,7 @@
 #include "app/options/output.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,7 +15,9 @@
 #include "reports/tables/markdown.h"
 #include "reports/tables/table_text.h"
 #include "reports/tables/wrapped_text.h"
+#include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 
@@ -41,8 +44,8 @@ constexpr std::array kTableFormats{
 
 }  // namespace
 
-void add_format_option(CLI::App& command, Format& format) {
-  const auto read = [&format](const std::string& name) {
+void add_format_options(Command& command, OutputOptions& options) {
+  const auto read = [&format = options.format](const std::string& name) {
     if (name == "json") {
       format = Format::json;
       return;
@@ -55,12 +58,16 @@ void add_format_option(CLI::App& command, Format& format) {
     throw CLI::ValidationError(
         "--format", fmt::format("must be table, json, csv or markdown (got \"{}\")", name));
   };
-  command.add_option_function<std::string>(
+  command.options().add_option_function<std::string>(
       "--format", read, "Output format: table, json, csv or markdown. Default: table");
+  command.options().add_option("--table", options.table,
+                               "Table to write with --format csv. Default: the first");
+  command.only_where("--table", "--format csv",
+                     [&format = options.format] { return format == Format::csv; });
 }
 
 void add_output_options(Command& command, OutputOptions& options) {
-  add_format_option(command.options(), options.format);
+  add_format_options(command, options);
   command.writes("--out", options.out, "File to write. Default: standard output");
 }
 
@@ -75,10 +82,36 @@ std::string tables_text(const std::vector<reports::Table>& tables, Format format
   return text;
 }
 
+namespace {
+
+// CSV is one table a file; the names of the others are printed.
+std::string csv_text(const std::string& asked, const std::vector<reports::Table>& tables) {
+  std::vector<std::string> names;
+  for (const reports::Table& table : tables) names.push_back(table.name);
+  const auto chosen = std::find_if(tables.begin(), tables.end(), [&](const reports::Table& table) {
+    return asked.empty() || table.name == asked;
+  });
+  if (chosen == tables.end()) {
+    if (asked.empty()) return "";
+    throw InputError("--table", "",
+                     fmt::format("must be one of {} (got \"{}\")", fmt::join(names, ", "), asked),
+                     did_you_mean(asked, names));
+  }
+  if (asked.empty() && tables.size() > 1) {
+    say("CSV holds one table, {}. --table NAME writes another: {}.\n", names.front(),
+        fmt::join(names.begin() + 1, names.end(), ", "));
+  }
+  return reports::table_to_csv(*chosen);
+}
+
+}  // namespace
+
 void write_output(const OutputOptions& options, const std::vector<reports::Table>& tables,
                   const std::string& json) {
-  write_file_atomically(
-      options.out, options.format == Format::json ? json : tables_text(tables, options.format));
+  write_file_atomically(options.out, options.format == Format::json ? json
+                                     : options.format == Format::csv
+                                         ? csv_text(options.table, tables)
+                                         : tables_text(tables, options.format));
 }
 
 bool write_answer_file(const OutputOptions& options, const std::string& json) {

@@ -7,23 +7,22 @@
 
 #include "reports/tables/table.h"
 
-namespace CLI {
-class App;
-}
-
 namespace meshwright::app {
 
 class Command;
 
 enum class Format { table, json, csv, markdown };
 
-void add_format_option(CLI::App& command, Format& format);
-
-// Adds --format and --out.
 struct OutputOptions {
   Format format = Format::table;
   std::string out = "-";
+  std::string table{};  // the one of CSV; empty: the first
+
+  [[nodiscard]] OutputOptions to_standard_output() const { return {format, "-", table}; }
 };
+// Adds --format and --table.
+void add_format_options(Command& command, OutputOptions& options);
+// The same and --out.
 void add_output_options(Command& command, OutputOptions& options);
 
 // A table that fits the terminal.
@@ -35,7 +34,8 @@ std::string wrapped(const std::string& text);
 // The tables in a text format (not json).
 std::string tables_text(const std::vector<reports::Table>& tables, Format format);
 
-// Writes the tables, or `json` (a dumped document) when that is the format.
+// Writes the tables, or `json` (a dumped document) when that is the format. CSV is one table: the
+// first or that of --table. Throws InputError that lists the names.
 void write_output(const OutputOptions& options, const std::vector<reports::Table>& tables,
                   const std::string& json);
 

@@ -82,8 +82,9 @@ std::vector<RequestLength> lengths_in(const interop::CsvTable& table) {
   return list;
 }
 
-void read_arrivals(ServingLoad& load, const std::string& file) {
-  const interop::CsvTable table = interop::read_csv(read_text_file(file), file);
+void read_arrivals(ServingLoad& load, const std::string& file, reports::Origin* origin) {
+  const interop::CsvTable table =
+      interop::read_csv(read_text_input("arrivals", file, origin), file);
   const auto column = column_of(table, {"arrival_s"});
   if (!column) throw InputError(file, "", "has no column arrival_s");
   if (table.rows.empty()) throw InputError(file, "", "holds no arrivals");
@@ -105,7 +106,7 @@ void read_arrivals(ServingLoad& load, const std::string& file) {
   }
 }
 
-void set_lengths(ServingLoad& load, const LoadOptions& o) {
+void set_lengths(ServingLoad& load, const LoadOptions& o, reports::Origin* origin) {
   load.lengths.input = o.input;
   load.lengths.output = o.output;
   if (o.least_share && *o.least_share < 1.0) {
@@ -114,7 +115,8 @@ void set_lengths(ServingLoad& load, const LoadOptions& o) {
   }
   if (!o.lengths.empty()) {
     load.lengths.kind = LengthKind::list;
-    load.lengths.list = lengths_in(interop::read_csv(read_text_file(o.lengths), o.lengths));
+    load.lengths.list =
+        lengths_in(interop::read_csv(read_text_input("lengths", o.lengths, origin), o.lengths));
   }
 }
 
@@ -170,8 +172,10 @@ ServingScenario serving_scenario(const std::string& model_name, const std::strin
                                  reports::Origin* origin, std::optional<WeightFormat>* stored) {
   ServedModel served = load_served_model(model_name, origin);
   if (stored != nullptr) *stored = served.weights;
-  ServingScenario scenario{
-      std::move(served.model), load_serving_cluster(cluster), load_engine(engine), {}};
+  ServingScenario scenario{std::move(served.model),
+                           load_serving_cluster(cluster, origin),
+                           load_engine(engine, origin),
+                           {}};
   const Model& model = scenario.model;
   if (!has_kv_layout(model)) {
     throw InputError(
@@ -334,15 +338,16 @@ void add_load_options(Command& command, LoadOptions& o) {
   command.only_with("--burstiness", "--rate");
 }
 
-ServingLoad serving_load(const LoadOptions& o, const ServeFormats& formats, const Model& model) {
+ServingLoad serving_load(const LoadOptions& o, const ServeFormats& formats, const Model& model,
+                         reports::Origin* origin) {
   ServingLoad load;
   load.prefix_hit_rate = o.hit_rate;
   load.acceptance = formats.acceptance.value_or(0.0);
   load.num_requests = o.requests;
   load.seed = static_cast<std::uint64_t>(o.seed);
-  set_lengths(load, o);
+  set_lengths(load, o, origin);
   if (!o.arrivals.empty()) {
-    read_arrivals(load, o.arrivals);
+    read_arrivals(load, o.arrivals, origin);
   } else if (o.all_at_once) {
     load.kind = LoadKind::all_at_once;
   } else if (o.rate) {

@@ -48,8 +48,8 @@ void add_serve_sizes(Command& command, ServeSizes& sizes);
 // Throws InputError: data ranks that do not divide --tp where they are part of it.
 ReplicaLayout replica_layout_of(const ServeSizes& sizes, const Engine& engine);
 
-// Throws InputError. The layout stays as it is. The model's fingerprint goes into `origin`, and how
-// its checkpoint stores weights into `stored`, if they are there.
+// Throws InputError. The layout stays as it is. Fingerprints of the files go into `origin`, and how
+// the model's checkpoint stores weights into `stored`, if they are there.
 ServingScenario serving_scenario(const std::string& model, const std::string& cluster,
                                  const std::string& engine, const ServeFormats& formats,
                                  reports::Origin* origin = nullptr,
@@ -76,7 +76,7 @@ void add_loop_options(Command& command, std::optional<double>& concurrency,
                       std::optional<double>& rate);
 // Reads the files. Throws InputError.
 ServingLoad serving_load(const LoadOptions& options, const ServeFormats& formats,
-                         const Model& model);
+                         const Model& model, reports::Origin* origin = nullptr);
 
 // Limits of latencies: "2s", "50ms".
 struct LimitOptions {

@@ -28,7 +28,7 @@ constexpr ValueName kNames[] = {
     {" --for ", "MODEL[,JOB]"},
     {" --layout --versus ", "LAYOUT"},
     {" subject ", "RULE|FILE"},
-    {" name --target --objective ", "NAME"},
+    {" name --target --objective --table ", "NAME"},
     {" --format ", "FORMAT"},
     {" --precision --weights --kv-cache ", "FORMAT"},
     {" --backend ", "BACKEND"},

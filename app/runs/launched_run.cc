@@ -20,7 +20,6 @@
 #include "interop/read_launch/read_launch.h"
 #include "planner/accuracy/measured_set_json.h"
 #include "planner/search/space.h"
-#include "reports/records/sha256.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 #include "sim/base/text.h"
@@ -32,13 +31,6 @@ namespace meshwright::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_named_text(const std::string& name, const std::string& file,
-                            reports::Origin& origin) {
-  std::string text = read_text_file(file);
-  origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
-  return text;
-}
 
 std::map<std::string, std::string> variables_of(const std::vector<std::string>& typed) {
   std::map<std::string, std::string> variables;
@@ -242,10 +234,10 @@ void read_launch_of(const LaunchedRunOptions& options, const std::string& log_te
       const fs::path beside = fs::path(options.from).parent_path() / name;
       std::error_code none;
       if (!fs::is_regular_file(beside, none)) return std::nullopt;
-      return run.files.named[name] = read_named_text("launch's file", beside.string(), origin);
+      return run.files.named[name] = read_text_input("launch's file", beside.string(), &origin);
     };
     run.files.file = options.from;
-    run.files.text = read_named_text("launch", options.from, origin);
+    run.files.text = read_text_input("launch", options.from, &origin);
     run.launch = interop::read_launch(run.files.text, options.from, hints, read);
     return;
   }
@@ -309,7 +301,7 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
     throw InputError("--log-pattern", "", "needs --log");
   }
   if (!options.log.empty()) {
-    log_text = read_named_text("log", options.log, origin);
+    log_text = read_text_input("log", options.log, &origin);
     run.log = read_log_of(options, log_text);
   }
   std::optional<Model> named;

@@ -151,7 +151,7 @@ bool starts_service(const std::string& file) {
 
 interop::ServingLaunch read_service(const std::string& file,
                                     const std::vector<std::string>& variables,
-                                    const std::string& arguments) {
+                                    const std::string& arguments, reports::Origin& origin) {
   interop::ShellInputs inputs;
   for (const std::string& text : variables) {
     const std::size_t equals = text.find('=');
@@ -165,24 +165,25 @@ interop::ServingLaunch read_service(const std::string& file,
     const fs::path beside = fs::path(file).parent_path() / name;
     std::error_code none;
     if (!fs::is_regular_file(beside, none)) return std::nullopt;
-    return read_text_file(beside.string());
+    return read_text_input("launch's file", beside.string(), &origin);
   };
-  return interop::read_serving(read_text_file(file), file, inputs);
+  return interop::read_serving(read_text_input("launch", file, &origin), file, inputs);
 }
 
-LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedServiceOptions& o) {
+LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedServiceOptions& o,
+                                 reports::Origin& origin) {
   LaunchedService service;
   service.launch = std::move(launch);
   interop::ServingLaunch& l = service.launch;
   ServingScenario& s = service.scenario;
-  const ServedModel served = load_served_model(model_of(l, o.model), nullptr, l.model);
+  const ServedModel served = load_served_model(model_of(l, o.model), &origin, l.model);
   s.model = served.model;
   if (!has_kv_layout(s.model)) {
     throw InputError("--model", "", "has no known key-value layout");
   }
-  s.cluster = load_serving_cluster(o.cluster);
+  s.cluster = load_serving_cluster(o.cluster, &origin);
   service.cluster_name = fs::path(o.cluster).stem().string();
-  s.engine = load_engine(engine_of(l, o.engine));
+  s.engine = load_engine(engine_of(l, o.engine), &origin);
   if (s.engine.kind != l.engine) {
     throw InputError("--engine", "",
                      fmt::format("must be a version of {} (got {})", interop::title_of(l.engine),

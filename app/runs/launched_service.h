@@ -10,6 +10,7 @@
 
 #include "interop/serving/serving_launch.h"
 #include "planner/serving/deployment.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::app {
 
@@ -34,11 +35,11 @@ bool starts_service(const std::string& file);
 
 interop::ServingLaunch read_service(const std::string& file,
                                     const std::vector<std::string>& variables,
-                                    const std::string& arguments);
+                                    const std::string& arguments, reports::Origin& origin);
 
 // What was assumed goes into the launch. Throws InputError.
 LaunchedService launched_service(interop::ServingLaunch launch,
-                                 const LaunchedServiceOptions& options);
+                                 const LaunchedServiceOptions& options, reports::Origin& origin);
 
 // Why the engine stops before it loads a model: GPUs that are not there, words that it refuses, and
 // options that its version no longer has. The version is that of `engine` (a file or name), else as

@@ -78,15 +78,16 @@ interop::CsvTable rows_about(const interop::CsvTable& table, const ServingScenar
 }
 
 planner::MeasuredServices points_of_launch(const ServiceLearningOptions& o,
-                                           const interop::CsvTable& table) {
-  interop::ServingLaunch launch = read_service(o.launch, {}, "");
+                                           const interop::CsvTable& table,
+                                           reports::Origin& origin) {
+  interop::ServingLaunch launch = read_service(o.launch, {}, "", origin);
   LaunchedServiceOptions named;
   named.from = o.launch;
   named.model = o.model;
   named.cluster = o.cluster;
   named.engine = o.engine;
   if (!launch.weights) named.weights = o.weights;
-  const LaunchedService service = launched_service(std::move(launch), named);
+  const LaunchedService service = launched_service(std::move(launch), named, origin);
   planner::MeasuredService known;
   known.scenario = std::make_shared<const ServingScenario>(service.scenario);
   known.deployment = service.deployment;
@@ -108,11 +109,12 @@ planner::MeasuredServices points_of_rows_alone(const ServiceLearningOptions& o,
 }  // namespace
 
 planner::ServingLearning learnt_service(const ServiceLearningOptions& o,
-                                        const ServingScenario& scenario) {
+                                        const ServingScenario& scenario, reports::Origin& origin) {
   std::vector<planner::UnreadService> others;
-  const interop::CsvTable table = rows_about(read_point_table(o.results), scenario, others);
+  const interop::CsvTable table =
+      rows_about(read_point_table(o.results, &origin), scenario, others);
   planner::MeasuredServices points =
-      o.launch.empty() ? points_of_rows_alone(o, table) : points_of_launch(o, table);
+      o.launch.empty() ? points_of_rows_alone(o, table) : points_of_launch(o, table, origin);
   points.name = o.results;
   points.unread.insert(points.unread.begin(), others.begin(), others.end());
   return planner::learn_service(points);

@@ -20,7 +20,7 @@ struct ServiceLearningOptions {
 // Rows about another model, GPU or version of the engine are left out with their reason. Throws
 // InputError where nothing can be learnt.
 planner::ServingLearning learnt_service(const ServiceLearningOptions& options,
-                                        const ServingScenario& scenario);
+                                        const ServingScenario& scenario, reports::Origin& origin);
 
 // "Learnt from 4 configurations of FILE: ..."
 std::string learning_text(const planner::ServingLearning& learning, const std::string& results);

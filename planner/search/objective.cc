@@ -11,6 +11,7 @@
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
+#include "sim/memory/memory_fit.h"
 #include "sim/record/reader.h"
 
 namespace meshwright::planner {
@@ -93,8 +94,7 @@ bool better_value(Objective objective, double a, double b) {
 }
 
 double default_headroom(const MemoryFacts& facts) {
-  if (!facts.reports_reserved) return kDefaultHeadroom;
-  return std::max(kDefaultHeadroom, 1.0 - 1.0 / facts.reserved_ratio);
+  return std::max(kDefaultHeadroom, sure_headroom(facts));
 }
 
 double asked_headroom(const Limits& limits, const MemoryFacts& facts) {

@@ -48,8 +48,7 @@ bool better_value(Objective objective, double a, double b);
 // reserve 1.056 to 1.063 bytes (median 1.060) for each byte allocated at the peak (docs/b200,
 // release 1.2). That is 5 % of a device whose other memory is outside the allocator.
 inline constexpr double kDefaultHeadroom = 0.05;
-// The share that is left free unasked: where a framework prints what its allocator reserves, as
-// much as that is more than what is allocated, so that nothing has to be handed back.
+// The share that is left free unasked: as much as makes every fit certain (memory_fit.h).
 double default_headroom(const MemoryFacts& facts);
 
 struct Limits {

@@ -307,8 +307,7 @@ const Record<CapacityFile>& capacity_file_record() {
     using R = CapacityFile;
     r.about("What meshwright capacity --out writes.");
     r.file_of({std::string(kCapacitySchema)}, true);
-    r.rows_of(
-        origin_record(), [](auto& file) -> auto& { return file.origin; });
+    add_origin(r);
     r.row<&R::model>(model_record);
     r.row<&R::job>(job_record);
     r.row<&R::what_ifs>("As typed, of every row.");

@@ -46,6 +46,7 @@ struct RunFacts {
   StepRange step{};
   double mfu = 0.0;
   double memory_share = 0.0;
+  MemoryFit memory_fit{};
   double goodput = 0.0;
   planner::Quantiles effective_tokens_per_second{};
   planner::Quantiles days{};

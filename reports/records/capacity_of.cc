@@ -51,6 +51,7 @@ RunFacts run_of(const planner::CapacityRow& row, const planner::CapacityOptions&
   facts.step = step_range_of(estimate);
   facts.mfu = estimate.model_flops_utilization;
   facts.memory_share = row.memory_share;
+  facts.memory_fit = estimate.memory_fit;
   facts.goodput = run.time.goodput();
   facts.effective_tokens_per_second = row.tokens_per_second;
   facts.days = run.days;

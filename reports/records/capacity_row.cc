@@ -76,6 +76,7 @@ const Record<RunFacts>& fitting_run_record() {
     r.row<&R::step>("step_s", step_range_record);
     r.row<&R::mfu>(kMfuConvention);
     r.row<&R::memory_share>("Of the memory of the device that needs most.");
+    r.row<&R::memory_fit>(kMemoryFitNames, "Whether it fits, with what the allocator reserves.");
     r.row<&R::goodput>(kind::fraction(true));
     r.row<&R::effective_tokens_per_second>(quantiles_record, "Over the elapsed time.");
     r.row<&R::days>(quantiles_record);

@@ -49,7 +49,7 @@ const Record<ClusterView>& cluster_view_record() {
     using R = ClusterView;
     r.about("A cluster, and what the groups of a layout get of its wires.");
     r.file_of({"meshwright.cluster_view/1"}, true);
-    r.row<&R::command>("Makes the view again.");
+    add_origin(r);
     r.row<&R::cluster>(cluster_record, "The cluster.");
     r.row<&R::layout>(layout_record, "The layout whose groups are placed.");
     r.row<&R::vertices>(kind::count(), "Devices, NICs and switches.");

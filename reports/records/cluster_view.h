@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/records/origin.h"
 #include "sim/collective/group_load.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
@@ -14,7 +15,7 @@
 namespace meshwright::reports {
 
 struct ClusterView {
-  std::string command{};
+  Origin origin{};
   Cluster cluster{};
   Layout layout{};
   std::int64_t vertices = 0, edges = 0;  // of the graph of its wires

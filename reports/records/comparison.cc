@@ -362,8 +362,7 @@ const Record<Comparison>& comparison_record() {
         "Reports side by side, two or more. Lists have an entry for each report, in the order of "
         "\"reports\"; null where one has no such number. change_percent is against the first.");
     r.file_of({std::string(kComparisonSchema)}, true);
-    r.rows_of(
-        origin_record(), [](auto& comparison) -> auto& { return comparison.origin; });
+    add_origin(r);
     r.derived<std::string>("sentence", kind::text(),
                            "Who is fastest and by how much, and whose intervals overlap.",
                            comparison_sentence);

@@ -31,7 +31,7 @@ const Record<EstimateAnswer>& estimate_answer_record() {
     using R = EstimateAnswer;
     r.about("Time, memory and volume of one layout.");
     r.file_of({"meshwright.estimate/1"}, true);
-    r.row<&R::command>("Makes the answer again.");
+    add_origin(r);
     r.row<&R::model>(model_record, "The model.");
     r.row<&R::cluster>(cluster_record, "The cluster.");
     r.row<&R::job>(job_record, "The job.");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/records/origin.h"
 #include "sim/record/record.h"
 #include "sim/step/estimate.h"
 #include "sim/step/scenario.h"
@@ -20,7 +21,7 @@ struct MemoryVerdict {
 };
 
 struct EstimateAnswer : Scenario {
-  std::string command{};
+  Origin origin{};
   std::vector<std::string> defaults{};  // values that the user did not set
   std::vector<std::string>
       notes{};  // inputs that were not measured, are unproven, or are used in part

@@ -41,7 +41,7 @@ const Record<ModelList>& model_list_record() {
     using R = ModelList;
     r.about("The shipped models.");
     r.file_of({"meshwright.model_list/1"}, true);
-    r.row<&R::command>("Makes the list again.");
+    add_origin(r);
     r.row<&R::models>(listed_model_record, "Each, by name.");
     r.all_required();
   });
@@ -52,7 +52,7 @@ const Record<ClusterList>& cluster_list_record() {
     using R = ClusterList;
     r.about("The shipped clusters.");
     r.file_of({"meshwright.cluster_list/1"}, true);
-    r.row<&R::command>("Makes the list again.");
+    add_origin(r);
     r.row<&R::clusters>(listed_cluster_record, "Each, by name.");
     r.all_required();
   });

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/records/origin.h"
 #include "sim/hardware/cluster.h"
 #include "sim/model/model.h"
 #include "sim/record/record.h"
@@ -16,7 +17,7 @@ struct ListedModel {
   Model model{};
 };
 struct ModelList {
-  std::string command{};
+  Origin origin{};
   std::vector<ListedModel> models{};
 };
 const Record<ModelList>& model_list_record();
@@ -26,7 +27,7 @@ struct ListedCluster {
   Cluster cluster{};
 };
 struct ClusterList {
-  std::string command{};
+  Origin origin{};
   std::vector<ListedCluster> clusters{};
 };
 const Record<ClusterList>& cluster_list_record();

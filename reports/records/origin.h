@@ -25,6 +25,12 @@ struct Origin {
 
 // "tool_version", "command", "inputs": after "schema" how every artefact opens.
 const Record<Origin>& origin_record();
+// The rows of a file whose origin is a member.
+template <typename File>
+void add_origin(Record<File>& r) {
+  r.rows_of(
+      origin_record(), [](auto& file) -> auto& { return file.origin; });
+}
 
 // Throws InputError when the artefact is of another kind or version.
 void require_schema(const Json& json, const std::string& file, std::string_view schema);

@@ -245,8 +245,7 @@ const Record<PlanFile>& plan_file_record() {
         "What meshwright plan --out writes: the ranked layouts, the Pareto set, what was rejected "
         "and why, and what the answer hangs on. Amounts are in base units: _seconds, _bytes.");
     r.file_of({std::string(kPlanSchema)}, true);
-    r.rows_of(
-        origin_record(), [](auto& plan) -> auto& { return plan.origin; });
+    add_origin(r);
     r.row<&R::search>(search_options_record).absent_in_older_files();
     r.row<&R::model>(model_kind()).required();
     r.row<&R::cluster>(cluster_record).required();

@@ -60,6 +60,7 @@ struct Summary {
   double model_flops_utilization = 0.0;
   Bytes peak_memory, memory_capacity;
   double memory_headroom = 0.0;
+  MemoryFit memory_fit{};
   Provenance provenance{};
   std::vector<std::pair<std::string, double>> provenance_shares{};  // of the step
   // Where the job states its tokens.
@@ -94,6 +95,7 @@ struct RankedLayout {
   double tokens_per_second_per_gpu = 0.0;
   double model_flops_utilization = 0.0;
   Bytes peak_memory;
+  MemoryFit memory_fit{};
   Provenance provenance{};
   double provenance_share = 0.0;  // of the step, in terms of that provenance
   bool pareto = false;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/review.h"
 
-#include <cmath>
-
 #include "sim/json/input_records.h"
 #include "sim/json/result_records.h"
 #include "sim/layout/short_name.h"
@@ -252,8 +250,7 @@ const Record<ReviewedRun>& review_record() {
     using R = ReviewedRun;
     r.about("A run that somebody has: does it fit, predicted and measured, and what is better.");
     r.file_of({"meshwright.review/1"}, true);
-    r.rows_of(
-        origin_record(), [](auto& run) -> auto& { return run.origin; });
+    add_origin(r);
     r.row<&R::launch>(launch_facts_record, "What the launch says.");
     r.row<&R::model>(model_record, "The model.");
     r.row<&R::cluster>(cluster_record, "The cluster, at the run's size.");
@@ -267,22 +264,13 @@ const Record<ReviewedRun>& review_record() {
   });
 }
 
-Bytes reserved_peak(const ReviewedRun& run) {
-  const double more = run.cluster.framework.memory.reserved_ratio - 1.0;
-  return run.estimate->peak_memory() + run.estimate->peak_allocated() * more;
-}
-
 bool is_close(const ReviewedRun& run) {
-  if (!run.estimate) return false;
-  const Bytes memory = only_device(run.cluster).memory;
-  const double used = run.estimate->peak_memory() / memory;
-  const bool fills = reserved_peak(run) >= memory * (1.0 - kMemoryMargin);
-  return std::abs(used - 1.0) <= kMemoryMargin || (used < 1.0 && fills);
+  return run.estimate && run.estimate->memory_fit == MemoryFit::uncertain;
 }
 
 bool needs_fused_attention(const ReviewedRun& run) {
   return run.eager_peak && !run.violation &&
-         *run.eager_peak > only_device(run.cluster).memory * (1.0 - kMemoryMargin);
+         *run.eager_peak > only_device(run.cluster).memory * (1.0 - kMemorySpread);
 }
 
 std::vector<std::string> left_out(const ReviewedRun& run) {

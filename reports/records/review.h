@@ -81,12 +81,7 @@ struct ReviewedRun : Scenario, planner::Review {
 };
 const Record<ReviewedRun>& review_record();
 
-// The prediction of memory is no sharper than this share.
-inline constexpr double kMemoryMargin = 0.03;
-// Peak with what the framework's allocator reserves beside tensors.
-Bytes reserved_peak(const ReviewedRun& run);
-// The launched layout's memory is within the margin of the device's, or it fits and its reserved
-// peak does not, less the margin.
+// Whether the launched layout fits is uncertain.
 bool is_close(const ReviewedRun& run);
 // It fits with fused attention, and may not with the eager one that the launch may have.
 bool needs_fused_attention(const ReviewedRun& run);

@@ -26,7 +26,7 @@ const Record<ServingAnswer>& serving_answer_record() {
     using R = ServingAnswer;
     r.about("Memory, largest batch and steps of one replica of an inference engine.");
     r.file_of({"meshwright.serve_estimate/1"}, true);
-    r.row<&R::command>("Makes the answer again.");
+    add_origin(r);
     r.row<&R::notes>("What a reader must know of it.");
     r.row<&R::model>(model_record, "The model.");
     r.row<&R::cluster>(cluster_record, "The cluster.");

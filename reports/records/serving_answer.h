@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "reports/records/origin.h"
 #include "sim/record/record.h"
 #include "sim/serving/estimate.h"
 
 namespace meshwright::reports {
 
 struct ServingAnswer {
-  std::string command{};
+  Origin origin{};
   std::vector<std::string> notes{};
   Model model{};
   Cluster cluster{};

@@ -121,7 +121,7 @@ const Record<ServingBacktestFile>& serving_backtest_record() {
     using F = ServingBacktestFile;
     r.about("Published points of services, predicted and compared.");
     r.file_of({"meshwright.serve_backtest/1"}, true);
-    r.row<&F::command>("Makes the answer again.");
+    add_origin(r);
     r.row<&F::set>("The table.");
     r.row<&F::simulated>("Step by step; else in closed form.");
     r.row<&F::scores>(serving_score_record, "All, then by group.");

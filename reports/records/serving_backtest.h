@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/serving/serving_backtest.h"
+#include "reports/records/origin.h"
 #include "sim/record/record.h"
 
 namespace meshwright::reports {
@@ -21,7 +22,7 @@ struct ServingBacktestPoint {
   std::array<double, planner::kNumServingQuantities> spread{};
 };
 struct ServingBacktestFile {
-  std::string command{};
+  Origin origin{};
   std::string set{};
   bool simulated = true;
   std::vector<planner::ServingScore> scores{};

@@ -161,7 +161,7 @@ const Record<ServicePrices>& service_prices_record() {
 // What every answer about a service says first.
 template <typename File>
 void add_heading(Record<File>& r) {
-  r.template row<&File::command>("Makes the answer again.");
+  add_origin(r);
   r.template row<&File::notes>("What a reader must know of it.");
   r.template row<&File::model>("The model.");
   r.template row<&File::cluster>("The cluster.");

@@ -9,6 +9,7 @@
 #include "planner/serving/service_details.h"
 #include "planner/serving/serving_learning.h"
 #include "planner/serving/serving_search.h"
+#include "reports/records/origin.h"
 #include "reports/records/serving_trials.h"
 #include "sim/base/launch_file.h"
 #include "sim/record/record.h"
@@ -22,7 +23,7 @@ struct ServicePrices {
 };
 
 struct ServingPlanFile {
-  std::string command{};
+  Origin origin{};
   std::vector<std::string> notes{};
   // Sentences of the first screen, from the numbers below (sections/service_text.h); empty: not
   // written yet.
@@ -49,7 +50,7 @@ const Record<ServingPlanFile>& serving_plan_record();
 ServingPlanFile serving_plan_from_json(const Json& json, const std::string& file);
 
 struct ServingSimulationFile {
-  std::string command{};
+  Origin origin{};
   std::vector<std::string> notes{};
   std::string model{}, cluster{}, device{}, engine{};
   planner::Deployment deployment{};

@@ -51,7 +51,7 @@ const Record<ServingReviewFile>& serving_review_record() {
     using F = ServingReviewFile;
     r.about("A service as its launch file says it, and what is predicted of it.");
     r.file_of({"meshwright.serve_review/1"}, true);
-    r.row<&F::command>("Makes the answer again.");
+    add_origin(r);
     r.row<&F::notes>("What a reader must know of it.");
     r.row<&F::form>("Form of the file.");
     r.row<&F::engine>("Inference engine.");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/records/origin.h"
 #include "sim/base/units.h"
 #include "sim/record/record.h"
 
@@ -34,7 +35,7 @@ struct MeasuredLatency {
 };
 
 struct ServingReviewFile {
-  std::string command{};
+  Origin origin{};
   std::vector<std::string> notes{};
   std::string form{}, engine{}, engine_version{}, model{};
   std::vector<LaunchWord> read{}, assumed{}, passed_over{}, not_understood{};

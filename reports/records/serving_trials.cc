@@ -114,8 +114,7 @@ const Record<ServingTrials>& serving_trials_record() {
     using R = ServingTrials;
     r.about("Deployments of a service that were run.");
     r.file_of({std::string(kServingTrialsSchema)}, true);
-    r.rows_of(
-        origin_record(), [](auto& trials) -> auto& { return trials.origin; });
+    add_origin(r);
     r.row_at(
         [](auto& trials) -> auto& { return trials; }, "plan", served_plan_record,
         "The plan whose deployments were run.");
@@ -156,8 +155,7 @@ const Record<ServingValidationFile>& serving_validation_record() {
   return described([](Record<ServingValidationFile>& r) {
     r.about("Services that were run, beside their predictions.");
     r.file_of({"meshwright.serve_validation/1"}, true);
-    r.rows_of(
-        origin_record(), [](auto& file) -> auto& { return file.origin; });
+    add_origin(r);
     r.all_required();
     r.rows_of(
         serving_validation_part_record(), [](auto& file) -> auto& { return file.part; });

@@ -216,8 +216,7 @@ const Record<SharedCapacityFile>& shared_capacity_file_record() {
     using R = SharedCapacityFile;
     r.about("What meshwright capacity --out writes for a job with a service.");
     r.file_of({std::string(kSharedCapacitySchema)}, true);
-    r.rows_of(
-        origin_record(), [](auto& file) -> auto& { return file.origin; });
+    add_origin(r);
     r.row<&R::model>(model_record, "That is trained.");
     r.row<&R::job>(job_record);
     r.row<&R::service>(planner::service_record, "As the job file says.");

@@ -21,8 +21,7 @@ const Record<Trials>& trials_record() {
     using R = Trials;
     r.about("Layouts of a plan that were run.");
     r.file_of({"meshwright.trials/1"}, true);
-    r.rows_of(
-        origin_record(), [](auto& trials) -> auto& { return trials.origin; });
+    add_origin(r);
     r.row_at(
         [](auto& trials) -> auto& { return trials; }, "plan", tried_plan_record,
         "The plan whose layouts were run.");

@@ -134,8 +134,7 @@ const Record<ValidationFile>& validation_file_record() {
     using R = ValidationFile;
     r.about("What meshwright validate --out writes: each layout predicted and measured.");
     r.file_of({std::string(kValidationSchema)}, true);
-    r.rows_of(
-        origin_record(), [](auto& file) -> auto& { return file.origin; });
+    add_origin(r);
     r.rows_of(
         validation_record(), [](auto& file) -> auto& { return file.validation; });
     r.row<&R::caution>("The trials are of another plan, and were compared because of --force.");

@@ -11,7 +11,7 @@ const Record<VolumeAnswer>& volume_answer_record() {
     using R = VolumeAnswer;
     r.about("Every transfer of one layout, and the published orders.");
     r.file_of({"meshwright.volume/1"}, true);
-    r.row<&R::command>("Makes the answer again.");
+    add_origin(r);
     r.row<&R::model>(model_record, "The model.");
     r.row<&R::job>(job_record, "The job.");
     r.row<&R::defaults>("What was not asked for, and has its default.");

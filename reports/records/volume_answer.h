@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "reports/records/origin.h"
 #include "sim/record/record.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright::reports {
 
 struct VolumeAnswer {
-  std::string command{};
+  Origin origin{};
   Model model{};
   Job job{};
   std::vector<std::string> defaults{};  // values that the user did not set

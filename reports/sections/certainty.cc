@@ -12,6 +12,7 @@
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
 #include "reports/sections/first_screen.h"
+#include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "sim/base/text.h"
 
@@ -162,9 +163,11 @@ std::vector<CertaintyItem> certainty_of(const ReportContents& contents,
   if (tried) add("host_noise", "Host", host_noise_text(*contents.validation));
   const Bytes capacity = only_device(plan.cluster).memory;
   const Bytes free = capacity - best.peak_memory();
-  if (free < capacity * kTightMemory) {
+  const std::string doubt = doubt_text(best, plan.cluster);
+  if (free < capacity * kTightMemory || !doubt.empty()) {
     add("memory", "Memory",
-        fmt::format("tight: {} of {} are free.", memory_text(free), memory_text(capacity)));
+        fmt::format("tight: {} of {} are free.{}", memory_text(free), memory_text(capacity),
+                    doubt));
   }
   add("next", "Next", next_text(answers));
   return items;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/sections/first_screen.h"
+#include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
@@ -50,12 +51,13 @@ std::string recommendation(const planner::Plan& plan) {
   const double tokens = static_cast<double>(plan.job.global_batch_size) * plan.job.seq_length;
   return fmt::format(
       "The sections below describe {} as {} on {} x {}. A step of {} tokens takes {} (90 % "
-      "interval: {} to {}) at {} MFU. The {} with the highest memory use holds {} of {}.",
+      "interval: {} to {}) at {} MFU. The {} with the highest memory use holds {} of {}.{}",
       plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
       only_device(plan.cluster).name, si_text(tokens), seconds_text(best.step_time),
       seconds_text(best.step_time_low), seconds_text(best.step_time_high),
       percent_text(best.model_flops_utilization), device_noun(plan.cluster),
-      memory_text(best.peak_memory()), memory_text(only_device(plan.cluster).memory));
+      memory_text(best.peak_memory()), memory_text(only_device(plan.cluster).memory),
+      doubt_text(best, plan.cluster));
 }
 
 std::string subject(const ReportContents& contents) {

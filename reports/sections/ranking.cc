@@ -53,6 +53,7 @@ const Record<RankedLayout>& ranked_layout_record() {
            &R::tokens_per_second_per_gpu>();
     r.row<&R::model_flops_utilization>(kMfuConvention);
     r.row<&R::peak_memory>();
+    r.row<&R::memory_fit>(kMemoryFitNames, "Whether it fits, with what the allocator reserves.");
     r.row<&R::provenance>(kProvenanceNames);
     r.row<&R::provenance_share>("Share of the step in terms of that provenance.");
     r.row<&R::pareto>("Nothing is faster and smaller.");
@@ -124,6 +125,7 @@ void fill_ranking(Report& report, const ReportContents& contents) {
         .tokens_per_second_per_gpu = e.tokens_per_second_per_gpu,
         .model_flops_utilization = e.model_flops_utilization,
         .peak_memory = e.peak_memory(),
+        .memory_fit = e.memory_fit,
         .provenance = e.provenance,
         .provenance_share = share_of_step(e, e.provenance),
         .pareto = std::find(plan.pareto.begin(), plan.pareto.end(), i) != plan.pareto.end(),

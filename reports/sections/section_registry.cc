@@ -66,8 +66,7 @@ const Record<Report>& report_record() {
         "The record behind a report page. Amounts are in base units: _seconds, _bytes. Parts that "
         "need a layout that fits are null when none does.");
     r.file_of({std::string(kReportSchema)}, true);
-    r.rows_of(
-        origin_record(), [](auto& report) -> auto& { return report.origin; });
+    add_origin(r);
     r.row<&R::plan>(plan_origin_record);
     r.row<&R::title>();
     r.row<&R::decision>(

@@ -157,7 +157,7 @@ std::string reproduce_section(const ServingPlanFile& file) {
           "<p>The plan: <code>{}</code></p>\n"
           "<p>This page: <code>meshwright report plan.json {}--out page.html</code>, where "
           "plan.json is the output of that command with <code>--format json</code>{}.</p>\n",
-          escape(file.command), file.validation ? "--trials trials.json " : "",
+          escape(file.origin.command), file.validation ? "--trials trials.json " : "",
           file.validation ? ", and trials.json that of <code>meshwright trial</code>" : ""));
 }
 

@@ -25,6 +25,7 @@ const Record<Summary>& summary_record() {
     r.row<&R::model_flops_utilization>(kMfuConvention);
     r.rows<&R::peak_memory, &R::memory_capacity>();
     r.row<&R::memory_headroom>(kAnyNumber);
+    r.row<&R::memory_fit>(kMemoryFitNames, "Whether it fits, with what the allocator reserves.");
     r.row<&R::provenance>(kProvenanceNames);
     r.row<&R::provenance_shares>(kind::numbers_by_name(kNotNegative), "Of the step.");
     const auto stated = [&r](auto member, std::string_view key, const auto& value,
@@ -67,6 +68,7 @@ std::optional<Summary> summary_of(const ReportContents& contents) {
       .peak_memory = best.peak_memory(),
       .memory_capacity = capacity,
       .memory_headroom = 1.0 - best.peak_memory() / capacity,
+      .memory_fit = best.memory_fit,
       .provenance = best.provenance};
   for (const auto& [provenance, name] : kProvenanceNames) {
     summary.provenance_shares.emplace_back(name, share_of_step(best, provenance));

@@ -16,10 +16,14 @@ namespace {
 Cell with_ends(const ComparedQuantity& quantity, std::size_t place) {
   const std::optional<double>& value = quantity.values.each[place];
   if (!value) return {};
-  const auto text = [&](double amount) { return significant(amount / quantity.unit_size); };
+  const std::string key = fmt::format("value_{}", place + 1);
+  Numbers cell{significant(*value / quantity.unit_size), {{key, *value / quantity.unit_size}}};
   const std::optional<double>&low = quantity.low[place], &high = quantity.high[place];
-  return low && high ? fmt::format("{} ({} to {})", text(*value), text(*low), text(*high))
-                     : text(*value);
+  if (!low || !high) return cell;
+  const double from = *low / quantity.unit_size, to = *high / quantity.unit_size;
+  cell.text += fmt::format(" ({} to {})", significant(from), significant(to));
+  cell.by_key.insert(cell.by_key.end(), {{key + "_low", from}, {key + "_high", to}});
+  return cell;
 }
 
 struct Columns {
@@ -128,16 +132,18 @@ Table ranking_table(const Comparison& comparison) {
 std::vector<Table> comparison_tables(const Comparison& comparison) {
   const std::string_view noun = device_noun(comparison);
   std::vector<Table> all{
-      quantities_table(comparison),
-      inputs_table(comparison),
-      amounts_table("Terms of the best layouts' steps", comparison, comparison.terms,
-                    {"term", "ms", 1e-3}),
-      amounts_table(fmt::format("Memory of the {} with the highest use", noun), comparison,
-                    comparison.fullest_stage, {"part", "GiB", gibibytes(1).value()}),
-      amounts_table(fmt::format("Sent by one {} per step", noun), comparison, comparison.sent,
-                    {"group", "GB", 1e9}),
-      ranking_table(comparison),
-      amounts_table("Rejected layouts", comparison, comparison.rejections, {"rule", "", 1.0})};
+      named("quantities", quantities_table(comparison)),
+      named("inputs", inputs_table(comparison)),
+      named("terms", amounts_table("Terms of the best layouts' steps", comparison, comparison.terms,
+                                   {"term", "ms", 1e-3})),
+      named("memory",
+            amounts_table(fmt::format("Memory of the {} with the highest use", noun), comparison,
+                          comparison.fullest_stage, {"part", "GiB", gibibytes(1).value()})),
+      named("sent", amounts_table(fmt::format("Sent by one {} per step", noun), comparison,
+                                  comparison.sent, {"group", "GB", 1e9})),
+      named("ranking", ranking_table(comparison)),
+      named("rejections", amounts_table("Rejected layouts", comparison, comparison.rejections,
+                                        {"rule", "", 1.0}))};
   std::erase_if(all, [](const Table& table) { return table.rows.empty(); });
   return all;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/tables/diff_tables.h"
 
+#include <utility>
+
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -35,7 +37,7 @@ std::vector<Table> diff_tables(const planner::PlanDiff& diff) {
     for (const planner::InputChange& change : diff.inputs) {
       inputs.rows.push_back({change.pointer, value_cell(change.before), value_cell(change.after)});
     }
-    tables.push_back(inputs);
+    tables.push_back(named("inputs", std::move(inputs)));
   }
   Table ranking{"",
                 {{"rank_before", "rank before", ""},
@@ -53,7 +55,7 @@ std::vector<Table> diff_tables(const planner::PlanDiff& diff) {
                             step_cell(change.after), change_cell(change),
                             memory_cell(change.before), memory_cell(change.after)});
   }
-  tables.push_back(ranking);
+  tables.push_back(named("ranking", std::move(ranking)));
   return tables;
 }
 

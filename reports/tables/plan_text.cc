@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "reports/text/capacity_text.h"
+#include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
@@ -38,10 +39,10 @@ std::string limit_text(const Estimate& estimate) {
 
 std::string winner_text(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
-  return fmt::format("The best layout is {}: {} s per step (90 % interval: {} to {} s).",
+  return fmt::format("The best layout is {}: {} s per step (90 % interval: {} to {} s).{}",
                      brief_name(best.layout), number_text(best.step_time.value()),
                      number_text(best.step_time_low.value()),
-                     number_text(best.step_time_high.value()));
+                     number_text(best.step_time_high.value()), doubt_text(best, plan.cluster));
 }
 
 std::string winner_limits_text(const planner::Plan& plan) {

@@ -8,7 +8,8 @@
 
 namespace meshwright::reports {
 
-// "The best layout is tp4 pp4 dp32. It takes 3.545 s a step (90 % interval: 3.253 to 4.13 s)."
+// "The best layout is tp4 pp4 dp32: 3.545 s per step (90 % interval: 3.253 to 4.13 s).", and that
+// its fit is uncertain.
 std::string winner_text(const planner::Plan& plan);
 // Its MFU, throughput and memory, and where the step's time goes, in sentences.
 std::string winner_limits_text(const planner::Plan& plan);

@@ -10,6 +10,7 @@
 #include "reports/tables/table_text.h"
 #include "reports/tables/tables.h"
 #include "reports/tables/wrapped_text.h"
+#include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
@@ -99,12 +100,7 @@ std::string fit_text(const ReviewedRun& r) {
                         is_close(r) ? "Uncertain" : "Yes", label,
                         memory_text(r.estimate->peak_memory()), memory_text(memory));
   }
-  if (is_close(r)) {
-    const bool fits = r.estimate->peak_memory() < memory * (1.0 - kMemoryMargin);
-    text += fmt::format("  {}. It may run, or it may run out of memory.\n",
-                        fits ? "The allocator would reserve " + memory_text(reserved_peak(r))
-                             : "This is within 3 % of the limit");
-  }
+  if (is_close(r)) text += fmt::format("  {}\n", uncertain_fit_text(*r.estimate, r.cluster));
   const auto& items = r.launch.not_understood;
   const auto unknown = std::count_if(items.begin(), items.end(), [](const NotUnderstood& item) {
     return item.effect == "unknown";

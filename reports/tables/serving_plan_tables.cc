@@ -11,22 +11,34 @@ namespace {
 
 Cell optional_ms(const std::optional<Seconds>& time) { return time ? time_in_ms(*time) : Cell(); }
 
-std::string gpus_text(const planner::ServingChoice& choice) {
-  if (choice.gpus_low == 0 || choice.gpus_high == 0) return fmt::format("{}", choice.gpus);
-  return fmt::format("{} ({}-{})", choice.gpus, choice.gpus_low, choice.gpus_high);
+Cell gpus_cell(const planner::ServingChoice& choice) {
+  if (choice.gpus_low == 0 || choice.gpus_high == 0) {
+    return Numbers{fmt::format("{}", choice.gpus), {{"gpus", choice.gpus}}};
+  }
+  return Numbers{
+      fmt::format("{} ({}-{})", choice.gpus, choice.gpus_low, choice.gpus_high),
+      {{"gpus", choice.gpus}, {"gpus_low", choice.gpus_low}, {"gpus_high", choice.gpus_high}}};
 }
 
-std::string ranged_text(const planner::Ranged& ranged) {
-  return fmt::format("{} ({}-{})", number_text(ranged.value, 3), number_text(ranged.low, 3),
-                     number_text(ranged.high, 3));
+Cell ranged_cell(const std::string& key, const planner::Ranged& ranged) {
+  return Numbers{fmt::format("{} ({}-{})", number_text(ranged.value, 3), number_text(ranged.low, 3),
+                             number_text(ranged.high, 3)),
+                 {{key, ranged.value}, {key + "_low", ranged.low}, {key + "_high", ranged.high}}};
 }
 
 // The first token at its percentile, or its mean.
-std::string first_token_text(const planner::ServingChoice& choice) {
+Cell first_token_cell(const planner::ServingChoice& choice) {
   const planner::LatencyRange range =
       planner::latency_range(planner::limited_times(choice).ttft, choice.first_token_spread);
-  return fmt::format("{}-{}", number_text(range.low / milliseconds(1), 3),
-                     number_text(range.high / milliseconds(1), 3));
+  const double low = range.low / milliseconds(1), high = range.high / milliseconds(1);
+  return Numbers{fmt::format("{}-{}", number_text(low, 3), number_text(high, 3)),
+                 {{"ttft_low_ms", low}, {"ttft_high_ms", high}}};
+}
+
+Cell idle_cell(const planner::ServiceState& state) {
+  const double prefill = state.prefill_idle * 100, decode = state.decode_idle * 100;
+  return Numbers{fmt::format("{:.0f}/{:.0f} %", prefill, decode),
+                 {{"prefill_idle_percent", prefill}, {"decode_idle_percent", decode}}};
 }
 
 }  // namespace
@@ -55,15 +67,12 @@ Table serving_choices_table(const ServingPlanFile& file) {
     const bool pools = one.deployment.prefill.has_value();
     const planner::ServiceTimes means = planner::mean_times(one);
     table.rows.push_back(
-        {++rank, planner::short_name(one.deployment), gpus_text(one), time_in_ms(means.ttft),
+        {++rank, planner::short_name(one.deployment), gpus_cell(one), time_in_ms(means.ttft),
          time_in_ms(means.tpot), optional_ms(one.simulated_ttft), optional_ms(one.simulated_tpot),
-         first_token_text(one), std::string(one.simulated ? "simulated" : "closed form"),
+         first_token_cell(one), std::string(one.simulated ? "simulated" : "closed form"),
          one.tokens_per_second_per_gpu, one.tokens_per_second_per_user,
          one.largest_rate > 0 ? Cell(one.largest_rate) : Cell(),
-         pools ? Cell(fmt::format("{:.0f}/{:.0f} %", one.state.prefill_idle * 100,
-                                  one.state.decode_idle * 100))
-               : Cell(),
-         std::string(one.meets ? "yes" : "no")});
+         pools ? idle_cell(one.state) : Cell(), std::string(one.meets ? "yes" : "no")});
   }
   return without_empty_columns(table);
 }
@@ -79,14 +88,16 @@ Table serving_money_table(const ServingPlanFile& file) {
               {}};
   for (const planner::ServingChoice& one : file.plan.choices) {
     if (!one.money && !one.total_kwh_million_output) continue;
-    const auto cell = [&](planner::Ranged planner::ServingMoney::*part) {
-      return one.money ? Cell(ranged_text((*one.money).*part)) : Cell();
+    const auto cell = [&](const char* key, planner::Ranged planner::ServingMoney::*part) {
+      return one.money ? ranged_cell(key, (*one.money).*part) : Cell();
     };
     table.rows.push_back(
         {planner::short_name(one.deployment), one.money ? Cell(one.money->per_hour) : Cell(),
-         cell(&planner::ServingMoney::million_input), cell(&planner::ServingMoney::million_output),
-         cell(&planner::ServingMoney::million_total),
-         one.total_kwh_million_output ? Cell(ranged_text(*one.total_kwh_million_output)) : Cell()});
+         cell("million_input", &planner::ServingMoney::million_input),
+         cell("million_output", &planner::ServingMoney::million_output),
+         cell("million_tokens", &planner::ServingMoney::million_total),
+         one.total_kwh_million_output ? ranged_cell("kwh", *one.total_kwh_million_output)
+                                      : Cell()});
   }
   return without_empty_columns(table);
 }

@@ -37,6 +37,32 @@ std::string shared_text(const Column& column, const std::string& cell) {
 
 }  // namespace
 
+Table named(std::string name, Table table) {
+  table.name = std::move(name);
+  return table;
+}
+
+void add_rows(std::vector<Table>& tables, Table more) {
+  const auto found = std::find_if(tables.begin(), tables.end(),
+                                  [&](const Table& table) { return table.name == more.name; });
+  if (found == tables.end()) {
+    tables.push_back(std::move(more));
+    return;
+  }
+  std::vector<std::size_t> places;
+  for (Column& column : more.columns) {
+    const auto known = std::find_if(found->columns.begin(), found->columns.end(),
+                                    [&](const Column& other) { return other.key == column.key; });
+    places.push_back(static_cast<std::size_t>(known - found->columns.begin()));
+    if (known == found->columns.end()) found->columns.push_back(std::move(column));
+  }
+  for (auto& row : found->rows) row.resize(found->columns.size());
+  for (auto& row : more.rows) {
+    std::vector<Cell>& added = found->rows.emplace_back(found->columns.size());
+    for (std::size_t c = 0; c < row.size(); ++c) added[places[c]] = std::move(row[c]);
+  }
+}
+
 Table without_empty_columns(Table table) {
   if (table.rows.empty()) return table;
   for (std::size_t c = table.columns.size(); c-- > 0;) {
@@ -112,6 +138,7 @@ Cell time_in_ms(Seconds time) { return time.value() > 0.0 ? Cell(time / millisec
 
 std::string cell_text(const Cell& cell, const Column& column) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* several = std::get_if<Numbers>(&cell)) return several->text;
   if (const auto* number = std::get_if<double>(&cell)) {
     if (column.text != nullptr) return column.text(*number);
     const bool whole = *number == std::floor(*number) && std::abs(*number) < 1e15;

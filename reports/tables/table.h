@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,8 +29,14 @@ struct Column {
   Face face = Face::plain;
 };
 
-// Text, a number in the column's unit, or nothing.
-using Cell = std::variant<std::monostate, std::string, double>;
+// Several numbers that people read as one text, "2 (1-3)": CSV has a column for each key.
+struct Numbers {
+  std::string text{};
+  std::vector<std::pair<std::string, double>> by_key{};
+  bool operator==(const Numbers&) const = default;
+};
+// Text, a number in the column's unit, several of them, or nothing.
+using Cell = std::variant<std::monostate, std::string, double, Numbers>;
 Cell optional_cell(const std::optional<double>& value);
 // Nothing for 0.
 Cell time_in_ms(Seconds time);
@@ -38,7 +45,11 @@ struct Table {
   std::string title;  // lines
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
+  std::string name{};  // by which --table asks for it; empty: it is the only one
 };
+Table named(std::string name, Table table);
+// Appends the rows to the table of the same name, whose columns become those of both.
+void add_rows(std::vector<Table>& tables, Table more);
 // The table without the columns that no row fills; with all of them if it has no rows.
 Table without_empty_columns(Table table);
 // Without the columns of numbers that are 0 in every row.

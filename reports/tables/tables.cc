@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <utility>
 
 #include "reports/text/text.h"
 #include "sim/base/text.h"
@@ -78,6 +80,10 @@ Table fastest_table(const planner::Plan& plan, int top) {
   const std::vector<LayoutWord> shared = shared_switches(layouts);
   Table table = ranked_table(plan);
   table.rows.resize(count);
+  const bool sure = std::all_of(plan.ranked.begin(), plan.ranked.end(),
+                                [](const Estimate& e) { return e.memory_fit == MemoryFit::yes; });
+  if (sure)
+    table = without_columns(std::move(table), std::array<std::string_view, 1>{"memory_fit"});
   if (shared.empty()) return table;
   table.title = "all with " + joined(shared);
   for (std::size_t i = 0; i < count; ++i) {
@@ -139,7 +145,8 @@ Table ranked_table(const planner::Plan& plan) {
                {"peak_memory_gib", "memory", "GiB", 3},
                {"memory_used_percent", "used", "%", 3, true},
                {"exposed_communication_percent", "exposed", "%", 3},
-               {"provenance", "weakest input", "", 4, true}},
+               {"provenance", "weakest input", "", 4, true},
+               {"memory_fit", "fits", ""}},
               {}};
   double rank = 0;
   for (const Estimate& e : plan.ranked) {
@@ -147,7 +154,7 @@ Table ranked_table(const planner::Plan& plan) {
         {++rank, short_name(e.layout), e.step_time.value(), e.step_time_low.value(),
          e.step_time_high.value(), e.tokens_per_second_per_gpu, e.model_flops_utilization * 100.0,
          gibibytes_of(e.peak_memory()), e.peak_memory() / only_device(plan.cluster).memory * 100.0,
-         exposed_share(e) * 100.0, text(name_of(e.provenance))});
+         exposed_share(e) * 100.0, text(name_of(e.provenance)), text(name_of(e.memory_fit))});
   }
   return table;
 }
@@ -163,15 +170,16 @@ Table rejections_table(const std::vector<RejectionRow>& rejections) {
                {"smallest_change", "smallest change that makes it valid", ""}},
               {}};
   // Bytes where memory is missed; else a size or a divisor.
-  const auto amount = [](Rule rule, double value) {
-    return rule == Rule::memory_capacity ? significant(in_gibibytes(bytes(value))) + " GiB"
-                                         : fmt::format("{:.0f}", value);
+  const auto amount = [](Rule rule, const std::string& key, double value) {
+    const double gib = in_gibibytes(bytes(value));
+    return rule == Rule::memory_capacity ? Numbers{significant(gib) + " GiB", {{key + "_gib", gib}}}
+                                         : Numbers{fmt::format("{:.0f}", value), {{key, value}}};
   };
   for (const RejectionRow& r : rejections) {
     const RuleText& rule = rule_text(r.rule);
     table.rows.push_back({text(rule.name), static_cast<double>(r.count), text(rule.requirement),
-                          amount(r.rule, r.needed), amount(r.rule, r.available), r.sentence,
-                          r.smallest_change});
+                          amount(r.rule, "needed", r.needed),
+                          amount(r.rule, "available", r.available), r.sentence, r.smallest_change});
   }
   return table;
 }

@@ -8,6 +8,7 @@
 
 #include "planner/capacity/frontier.h"
 #include "planner/capacity/limits.h"
+#include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "sim/base/text.h"
 #include "sim/hardware/device_noun.h"
@@ -70,8 +71,10 @@ std::string batch_change(const planner::CapacityRow& row) {
 }
 
 std::string run_sentence(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
-  return fmt::format("{} of {}{} {}.", gpus_phrase(answer, row), name_of_case(answer, row),
-                     batch_change(row), run_phrase(answer, row));
+  return fmt::format(
+      "{} of {}{} {}.{}", gpus_phrase(answer, row), name_of_case(answer, row), batch_change(row),
+      run_phrase(answer, row),
+      doubt_text(row.main_phase().estimate, answer.question.clusters[row.cluster_case].cluster));
 }
 
 // In words of a buyer: cost where there are prices, else GPU-hours.

@@ -76,6 +76,9 @@ Record<Estimate> make_estimate_record() {
   r.derived<Bytes>("peak_memory_bytes", kind::base_amount<Bytes>(),
                    "Memory of the stage with the highest use.",
                    [](const Estimate& estimate) { return estimate.peak_memory(); });
+  r.row<&Estimate::reserved_peak>("The same with what the framework's allocator reserves.");
+  r.row<&Estimate::memory_fit>(kMemoryFitNames,
+                               "Whether the reserved memory fits the device, within 3 %.");
   r.row<&Estimate::memory>(stage_memory_record, "Memory of each pipeline stage.");
   r.row<&Estimate::volume>(volume_record, "Every transfer of a step.");
   return r.all_required();

@@ -77,6 +77,9 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   estimate.step_time = evaluation.step_time;
   estimate.terms = evaluation.terms;
   estimate.memory = stage_memories(table, layout);
+  const Bytes peak = estimate.peak_memory();
+  estimate.reserved_peak = reserved_peak(peak, estimate.peak_allocated(), cluster.framework.memory);
+  estimate.memory_fit = memory_fit(peak, estimate.reserved_peak, only_device(cluster).memory);
   estimate.volume = volume(model, job, layout);
   const Flops step_flops = model_flops(model, job, true);
   fill_interval(estimate, table.scenario(), step_flops);

@@ -9,6 +9,7 @@
 
 #include "sim/hardware/interval_regime.h"
 #include "sim/layout/layout.h"
+#include "sim/memory/memory_fit.h"
 #include "sim/memory/stage_memory.h"
 #include "sim/rules/rules.h"
 #include "sim/step/evaluate.h"
@@ -26,6 +27,8 @@ struct Estimate {
   std::string narrowed_by;  // advice to narrow it; empty: none known
   Terms terms{};
   std::vector<StageMemory> memory;  // per pipeline stage
+  Bytes reserved_peak;              // peak_memory() with what the allocator reserves beside tensors
+  MemoryFit memory_fit = MemoryFit::yes;
   Volume volume;
   Provenance provenance = Provenance::measured;  // the weakest of all terms that matter
   double tokens_per_second_per_gpu = 0;          // tokens of the global batch / step / devices

@@ -135,14 +135,18 @@ int print_regimes(const AccuracyOptions& options, const std::string& list,
   std::vector<reports::Table> tables;
   for (const auto& what : planner::kLeftOutNames) {
     if (options.leave_out != what.name && options.leave_out != "all") continue;
-    tables.push_back(reports::left_out_table(what.value, found));
+    tables.push_back(named(std::string(what.name), reports::left_out_table(what.value, found)));
   }
-  tables.push_back(reports::regimes_table(found));
+  tables.push_back(named("regimes", reports::regimes_table(found)));
   if (options.leave_out == "all") {
-    tables.push_back(reports::reliability_table(
-        "Software known, cluster not", planner::choices_of(planner::LeftOut::cluster, sets)));
-    tables.push_back(reports::reliability_table(
-        "Software not known", planner::choices_of(planner::LeftOut::framework, sets)));
+    tables.push_back(
+        named("choices_cluster",
+              reports::reliability_table("Software known, cluster not",
+                                         planner::choices_of(planner::LeftOut::cluster, sets))));
+    tables.push_back(
+        named("choices_framework",
+              reports::reliability_table("Software not known",
+                                         planner::choices_of(planner::LeftOut::framework, sets))));
   }
   if (!options.spreads_out.empty()) {
     const std::string source = fmt::format(

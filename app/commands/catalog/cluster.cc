@@ -98,20 +98,22 @@ void check_size(const ClusterOptions& options, const Cluster& cluster) {
 }
 
 int show(const ClusterOptions& options, const Call& call) {
-  Cluster cluster = load_cluster(options.name);
+  reports::Origin origin = call.origin();
+  Cluster cluster = load_cluster(options.name, nullptr, &origin);
   if (options.gpus > 0) cluster = scaled_to(std::move(cluster), options.gpus);
   check_size(options, cluster);
   const Layout layout = parsed_layout(options, cluster);
   const Topology topology = Topology::of(cluster);
-  const reports::ClusterView view{.command = call.text(),
+  const reports::ClusterView view{.origin = std::move(origin),
                                   .cluster = cluster,
                                   .layout = layout,
                                   .vertices = static_cast<std::int64_t>(topology.num_vertices()),
                                   .edges = static_cast<std::int64_t>(topology.num_edges()),
                                   .bisection = topology.bisection_bandwidth(),
                                   .groups = group_loads(topology, layout, cluster)};
-  const std::vector<reports::Table> tables{reports::cluster_numbers_table(cluster),
-                                           reports::group_loads_table(view.groups)};
+  const std::vector<reports::Table> tables{
+      named("numbers", reports::cluster_numbers_table(cluster)),
+      named("groups", reports::group_loads_table(view.groups))};
   if (options.output.format == Format::json) {
     write_file_atomically(options.output.out,
                           reports::cluster_view_record().write(view).dump(2) + "\n");
@@ -144,7 +146,7 @@ int list_clusters(const ClusterOptions& options, const Call& call) {
                         {"intra_node_provenance", "node numbers", "", 4, true},
                         {"inter_node_provenance", "network numbers", "", 4, true}},
                        {}};
-  reports::ClusterList list{call.text(), {}};
+  reports::ClusterList list{call.origin(), {}};
   for (const std::string& name : config_names("clusters")) {
     const Cluster& c =
         list.clusters.emplace_back(reports::ListedCluster{name, load_cluster(name)}).cluster;

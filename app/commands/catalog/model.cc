@@ -24,7 +24,7 @@ int list_models(const OutputOptions& output, const Call& call) {
                         {"hidden_size", "hidden size", ""},
                         {"num_attention_heads", "heads", ""}},
                        {}};
-  reports::ModelList list{call.text(), {}};
+  reports::ModelList list{call.origin(), {}};
   for (const std::string& file : config_names("models")) {
     const Model& m = list.models.emplace_back(reports::ListedModel{file, load_model(file)}).model;
     table.rows.push_back({file, m.name, static_cast<double>(total_parameters(m)) / 1e9,

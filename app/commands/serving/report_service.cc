@@ -38,13 +38,13 @@ void add_service_trials(reports::ServingPlanFile& file, const ReportOptions& opt
 }
 
 std::vector<reports::Table> service_report_tables(const reports::ServingPlanFile& file) {
-  std::vector<reports::Table> tables{reports::serving_choices_table(file),
-                                     reports::serving_money_table(file)};
+  std::vector<reports::Table> tables{named("choices", reports::serving_choices_table(file)),
+                                     named("money", reports::serving_money_table(file))};
   if (!file.validation) return tables;
   const planner::ServingValidation& validation = file.validation->validation;
-  tables.push_back(reports::serving_validation_table(validation));
+  tables.push_back(named("validation", reports::serving_validation_table(validation)));
   tables.back().title = "Predicted and measured";
-  tables.push_back(reports::served_quantities_table(validation));
+  tables.push_back(named("quantities", reports::served_quantities_table(validation)));
   return tables;
 }
 

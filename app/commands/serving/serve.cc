@@ -33,8 +33,8 @@ struct ServeEstimateOptions {
   OutputOptions output;
 };
 
-ServingScenario scenario_of(const ServeEstimateOptions& o) {
-  ServingScenario scenario = serving_scenario(o.model, o.cluster, o.engine, o.formats);
+ServingScenario scenario_of(const ServeEstimateOptions& o, reports::Origin& origin) {
+  ServingScenario scenario = serving_scenario(o.model, o.cluster, o.engine, o.formats, &origin);
   check_request_length(o.input, o.output_tokens, o.formats, scenario.model);
   scenario.options.layout = replica_layout_of(o.sizes, scenario.engine);
   return scenario;
@@ -76,7 +76,8 @@ std::string serving_summary(const ServingScenario& s, const ServingBatch& batch,
 }
 
 int run_serve_estimate(const ServeEstimateOptions& options, const Call& call) {
-  const ServingScenario scenario = scenario_of(options);
+  reports::Origin origin = call.origin();
+  const ServingScenario scenario = scenario_of(options, origin);
   ServingBatch batch{static_cast<double>(options.batch), static_cast<double>(options.input),
                      static_cast<double>(options.output_tokens)};
   if (options.formats.acceptance) {
@@ -100,16 +101,17 @@ int run_serve_estimate(const ServeEstimateOptions& options, const Call& call) {
                                 planner::sentence_of(*refusal, scenario, deployment),
                                 planner::remedy_of(*refusal, scenario, deployment)));
   }
-  const std::vector<reports::Table> tables{reports::serving_memory_table(found.memory),
-                                           reports::serving_terms_table(found),
-                                           reports::serving_volume_table(found)};
+  const std::vector<reports::Table> tables{
+      named("memory", reports::serving_memory_table(found.memory)),
+      named("terms", reports::serving_terms_table(found)),
+      named("transfers", reports::serving_volume_table(found))};
   if (options.output.format == Format::table) {
     write_file_atomically(options.output.out, wrapped(serving_summary(scenario, batch, found)) +
                                                   "\n" + tables_text(tables, Format::table));
   } else {
     const Cluster& cluster = scenario.cluster;
     const reports::ServingAnswer answer{
-        call.text(),     notes, scenario.model, cluster, scenario.cluster.inference,
+        origin,          notes, scenario.model, cluster, scenario.cluster.inference,
         scenario.engine, batch, found};
     write_output(options.output, tables,
                  reports::serving_answer_record().write(answer).dump(2) + "\n");

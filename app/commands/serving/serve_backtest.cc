@@ -81,7 +81,8 @@ StatedService stated_service(const ServeBacktestOptions& o) {
 }
 
 int run_serve_backtest(const ServeBacktestOptions& o, const Call& call) {
-  const interop::CsvTable table = read_point_table(o.set);
+  reports::Origin origin = call.origin();
+  const interop::CsvTable table = read_point_table(o.set, &origin);
   if (!o.points_out.empty()) write_file_atomically(o.points_out, interop::csv_text(table));
   planner::MeasuredServices set = points_in_table(table, stated_service(o));
   if (!o.with_unknown_speculation) {
@@ -100,13 +101,15 @@ int run_serve_backtest(const ServeBacktestOptions& o, const Call& call) {
   }
   const std::vector<planner::PredictedService> predictions = planner::predicted(set, !o.steady);
   reports::ServingBacktestFile file = reports::serving_backtest_file(set, predictions, !o.steady);
-  file.command = call.text();
+  file.origin = std::move(origin);
   const auto refused = std::count_if(predictions.begin(), predictions.end(),
                                      [](const auto& one) { return one.refused.has_value(); });
   if (refused > 0) {
     say("{} of {} points are refused by a rule; see --format json\n", refused, set.points.size());
   }
-  write_output(o.output, {reports::serving_scores_table(file), reports::serving_misses_table(file)},
+  write_output(o.output,
+               {named("scores", reports::serving_scores_table(file)),
+                named("misses", reports::serving_misses_table(file))},
                reports::serving_backtest_record().write(file).dump(2) + "\n");
   if (!file.choices.empty()) {
     double regret = 0;

@@ -77,7 +77,7 @@ void check_plan(const ServePlanOptions& o) {
 
 // What the results say, of sizes that the question leaves no choice of.
 planner::ServingLearning learning_of(const ServePlanOptions& o, const std::string& cluster,
-                                     const ServingScenario& scenario) {
+                                     const ServingScenario& scenario, reports::Origin& origin) {
   const std::string weights(name_of(scenario.options.weights.format));
   ServiceLearningOptions learn{o.learn, o.learn_launch,     o.model, cluster, o.engine,
                                weights, o.formats.kv_cache, {}};
@@ -87,7 +87,7 @@ planner::ServingLearning learning_of(const ServePlanOptions& o, const std::strin
   only("tp", o.tensor);
   only("pp", o.pipeline);
   only("dp_attention", o.data);
-  return learnt_service(learn, scenario);
+  return learnt_service(learn, scenario, origin);
 }
 
 // Replicas may be as large as the sizes that are asked for; the smallest of them must be allowed.
@@ -112,11 +112,12 @@ void widen_replicas(planner::ServingQuestion& question, const ServePlanOptions& 
 
 // How the model's checkpoint stores its weights goes into `stored`.
 planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::string& cluster,
-                                          std::optional<WeightFormat>& stored) {
+                                          std::optional<WeightFormat>& stored,
+                                          reports::Origin& origin) {
   planner::ServingQuestion question;
-  question.scenario = serving_scenario(o.model, cluster, o.engine, o.formats, nullptr, &stored);
+  question.scenario = serving_scenario(o.model, cluster, o.engine, o.formats, &origin, &stored);
   question.cluster_name = std::filesystem::path(cluster).stem().string();
-  question.load = serving_load(o.load, o.formats, question.scenario.model);
+  question.load = serving_load(o.load, o.formats, question.scenario.model, &origin);
   question.limits = latency_limits(o.limits);
   question.percentile = percentile_of(o.limits, o.load.requests);
   question.gpus = o.gpus;
@@ -139,7 +140,7 @@ planner::ServingQuestion serving_question(const ServePlanOptions& o, const std::
   if (o.formats.max_num_seqs > 0) question.space.max_num_seqs = {0};
   if (o.formats.max_num_batched_tokens > 0) question.space.token_budgets = {0};
   const std::string file = require_config(o.prices, "prices");
-  question.prices = planner::prices_from_json(read_json_file(file), file);
+  question.prices = planner::prices_from_json(read_input("prices", file, origin, o.prices), file);
   return question;
 }
 
@@ -160,9 +161,9 @@ std::vector<Engine> other_versions(const Engine& asked) {
 reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
                                            const ServePlanOptions& o,
                                            std::optional<planner::ServingLearning> learning,
-                                           const Call& call) {
+                                           reports::Origin origin) {
   reports::ServingPlanFile file;
-  file.command = call.text();
+  file.origin = std::move(origin);
   file.notes = serving_notes(o.formats, q.scenario);
   if (learning) file.notes.push_back(learning_text(*learning, o.learn));
   file.learning = std::move(learning);
@@ -201,17 +202,24 @@ reports::ServingPlanFile serving_plan_file(const planner::ServingQuestion& q,
 
 std::vector<reports::Table> serving_tables(const reports::ServingPlanFile& file) {
   std::vector<reports::Table> tables;
-  const auto add = [&](reports::Table table) {
-    if (!table.rows.empty()) tables.push_back(std::move(table));
+  const auto add = [&](const char* name, reports::Table table) {
+    if (!table.rows.empty()) tables.push_back(named(name, std::move(table)));
   };
-  add(reports::serving_choices_table(file));
-  add(reports::serving_money_table(file));
-  add(reports::serving_pareto_table(file));
-  add(reports::serving_rejections_table(file));
-  add(reports::serving_explanation_table(file));
-  add(reports::serving_what_ifs_table(file));
-  add(reports::serving_learning_table(file));
+  add("choices", reports::serving_choices_table(file));
+  add("money", reports::serving_money_table(file));
+  add("pareto", reports::serving_pareto_table(file));
+  add("rejections", reports::serving_rejections_table(file));
+  add("explanation", reports::serving_explanation_table(file));
+  add("what_if", reports::serving_what_ifs_table(file));
+  add("learning", reports::serving_learning_table(file));
   return tables;
+}
+
+// The table of one cluster of several.
+reports::Table of_cluster(const std::string& cluster, reports::Table table) {
+  table.columns.insert(table.columns.begin(), {"cluster", "cluster", ""});
+  for (auto& row : table.rows) row.insert(row.begin(), reports::Cell(cluster));
+  return table;
 }
 
 // Writes how the best deployment is started.
@@ -251,13 +259,15 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
   for (const std::string& cluster : o.clusters) {
     ServedCheckpoint checkpoint{o.checkpoint.empty() ? checkpoint_of_model(o.model) : o.checkpoint,
                                 {}};
-    planner::ServingQuestion question = serving_question(o, cluster, checkpoint.stored);
+    reports::Origin origin = call.origin();
+    planner::ServingQuestion question = serving_question(o, cluster, checkpoint.stored, origin);
     std::optional<planner::ServingLearning> learning;
     if (!o.learn.empty()) {
-      learning = learning_of(o, cluster, question.scenario);
+      learning = learning_of(o, cluster, question.scenario, origin);
       question.scenario.engine = planner::with_learnt(question.scenario.engine, *learning);
     }
-    reports::ServingPlanFile file = serving_plan_file(question, o, std::move(learning), call);
+    reports::ServingPlanFile file =
+        serving_plan_file(question, o, std::move(learning), std::move(origin));
     if (o.output.format == Format::json) add_details(question, checkpoint, file);
     if (cluster == o.clusters.front()) write_launch(o, question, file.plan, checkpoint);
     met |= !file.plan.choices.empty() && file.plan.choices.front().meets;
@@ -266,7 +276,13 @@ int run_serve_plan(const ServePlanOptions& o, const Call& call) {
       text += wrapped(serving_plan_summary(question, file.plan)) + "\n" +
               tables_text(found, Format::table) + (o.clusters.size() > 1 ? "\n" : "");
     }
-    tables.insert(tables.end(), found.begin(), found.end());
+    for (const reports::Table& table : found) {
+      if (o.clusters.size() == 1 || o.output.format != Format::csv) {
+        tables.push_back(table);
+      } else {
+        add_rows(tables, of_cluster(file.cluster, table));
+      }
+    }
     if (o.output.format == Format::json) {
       all.push_back(reports::serving_plan_record().write(file));
     }

@@ -106,8 +106,11 @@ void add_closed_form(reports::ServingSimulationFile& file, const ServingScenario
 }
 
 int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
-  ServingScenario scenario = serving_scenario(o.model, o.cluster, o.engine, o.formats);
-  ServingLoad load = serving_load(o.load, o.formats, scenario.model);
+  reports::ServingSimulationFile file;
+  file.origin = call.origin();
+  ServingScenario scenario =
+      serving_scenario(o.model, o.cluster, o.engine, o.formats, &file.origin);
+  ServingLoad load = serving_load(o.load, o.formats, scenario.model, &file.origin);
   const planner::Deployment deployment = deployment_of(o, scenario);
   // As many of each replica as a plan simulates.
   if (load.kind == LoadKind::open_loop && load.num_requests == 0) {
@@ -134,8 +137,6 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
     say("Does not fit: a request is longer than the cache of one replica.\n");
     return kGateFailed;
   }
-  reports::ServingSimulationFile file;
-  file.command = call.text();
   file.notes = serving_notes(o.formats, scenario);
   file.model = scenario.model.name;
   file.cluster = std::filesystem::path(o.cluster).stem().string();

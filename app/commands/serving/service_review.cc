@@ -109,15 +109,15 @@ reports::Table measured_table(const ServingReviewFile& file) {
 
 std::vector<reports::Table> tables_of(const ServingReviewFile& file) {
   std::vector<reports::Table> tables;
-  const auto add = [&](reports::Table table) {
-    if (!table.rows.empty()) tables.push_back(std::move(table));
+  const auto add = [&](const char* name, reports::Table table) {
+    if (!table.rows.empty()) tables.push_back(named(name, std::move(table)));
   };
-  add(measured_table(file));
-  add(better_table(file));
-  add(words_table("read", file.read));
-  add(words_table("assumed", file.assumed));
-  add(words_table("changes nothing", file.passed_over));
-  add(words_table("not understood", file.not_understood));
+  add("measured", measured_table(file));
+  add("better", better_table(file));
+  add("read", words_table("read", file.read));
+  add("assumed", words_table("assumed", file.assumed));
+  add("passed_over", words_table("changes nothing", file.passed_over));
+  add("not_understood", words_table("not understood", file.not_understood));
   return tables;
 }
 
@@ -242,7 +242,8 @@ void compare_results(ServingReviewFile& file, LaunchedService& service, const st
 // Memory first; with a load, times too.
 void judge(ServingReviewFile& file, LaunchedService service, const ServiceReviewOptions& options) {
   // An engine's log says the cache; a result of a benchmark says the load and its times.
-  const std::string log = options.log.empty() ? "" : read_text_file(options.log);
+  const std::string log =
+      options.log.empty() ? "" : read_text_input("log", options.log, &file.origin);
   const bool is_result =
       !interop::looks_like_engine_log(log) && interop::looks_like_benchmark_result(log);
   const ServingScenario& s = service.scenario;
@@ -350,9 +351,9 @@ struct ServeReadOptions {
 };
 
 int run_serve_read(const ServeReadOptions& o, const Call& call) {
-  const interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments);
   ServingReviewFile file;
-  file.command = call.text();
+  file.origin = call.origin();
+  const interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments, file.origin);
   file.verdict = "not_judged";
   file.reason = why_no_start(launch, "");
   add_launch(file, launch);
@@ -401,16 +402,16 @@ int review_service(const ServiceReviewOptions& options, const Call& call) {
     throw InputError("--cluster", "", "is missing",
                      "name a cluster of configs/clusters, or a file");
   }
-  interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments);
   ServingReviewFile file;
-  file.command = call.text();
+  file.origin = call.origin();
+  interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments, file.origin);
   file.verdict = "not_judged";
   if (std::string why = why_no_start(launch, o.engine); !why.empty()) {
     add_launch(file, launch);
     file.verdict = "refused";
     file.reason = std::move(why);
   } else if (launch.not_understood.empty()) {
-    const LaunchedService service = launched_service(std::move(launch), o);
+    const LaunchedService service = launched_service(std::move(launch), o, file.origin);
     add_launch(file, service.launch);
     if (service.deployment.pool.options.num_speculative_tokens > 0) {
       file.notes.emplace_back(

@@ -57,7 +57,7 @@ int run_serving_validation(const Json& plan, const Json& trials,
   if (!caution.empty()) say("{}\n", caution);
   const std::vector<reports::Table> tables{reports::serving_validation_table(validation)};
   if (write_answer_file(question.output, json)) {
-    write_output({.format = question.output.format, .out = "-"}, tables, json);
+    write_output(question.output.to_standard_output(), tables, json);
   }
   say_services(validation);
   return serving_verdict(validation, question);

@@ -95,6 +95,7 @@ export type Summary = {
   peak_memory_bytes: number;
   memory_capacity_bytes: number;
   memory_headroom: number;
+  memory_fit: "yes" | "uncertain" | "no";
   provenance: "measured" | "interpolated" | "fitted" | "extrapolated" | "datasheet" | "assumed";
   provenance_shares: Record<string, number>;
   train_tokens?: number;
@@ -157,6 +158,7 @@ export type RankedLayout = {
   tokens_per_second_per_gpu: number;
   model_flops_utilization: number;
   peak_memory_bytes: number;
+  memory_fit: "yes" | "uncertain" | "no";
   provenance: "measured" | "interpolated" | "fitted" | "extrapolated" | "datasheet" | "assumed";
   provenance_share: number;
   pareto: boolean;
@@ -281,6 +283,7 @@ export type CapacityRow = {
   step_s?: StepRange;
   mfu?: number;
   memory_share?: number;
+  memory_fit?: "yes" | "uncertain" | "no";
   goodput?: number;
   effective_tokens_per_second?: Quantiles;
   days?: Quantiles;
@@ -362,6 +365,7 @@ export type LeverEnd = {
   step_s?: StepRange;
   mfu?: number;
   memory_share?: number;
+  memory_fit?: "yes" | "uncertain" | "no";
   goodput?: number;
   effective_tokens_per_second?: Quantiles;
   days?: Quantiles;
@@ -402,6 +406,7 @@ export type WhatIfCell = {
   step_s?: StepRange;
   mfu?: number;
   memory_share?: number;
+  memory_fit?: "yes" | "uncertain" | "no";
   goodput?: number;
   effective_tokens_per_second?: Quantiles;
   days?: Quantiles;

@@ -9,7 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <regex>
 
+#include "app/console/build.h"
+#include "interop/tables/csv.h"
 #include "sim/base/text.h"
 #include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
@@ -267,6 +270,93 @@ TEST(Output, AFileOfTenGigabytesIsNotRead) {
   const ProgramResult result = run_program({"plan", "--model", file, "--cluster", "h100-8"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr("big.json"), HasSubstr("MiB")));
+}
+
+// Names of the tables that an answer has as CSV, as the note on the others says; empty: one table.
+std::vector<std::string> tables_in(const std::string& note) {
+  const std::string text = replaced(note, "\n", " ");
+  static const std::regex names(R"(one table, (\w+)\..*writes another: ([\w, ]+)\.)");
+  std::smatch found;
+  if (!std::regex_search(text, found, names)) return {""};
+  return with({found[1].str()}, split_words(replaced(found[2].str(), ",", " ")));
+}
+
+// A header and as many cells in every row, none with a unit or a separator beside its number.
+void expect_numbers(const std::string& csv, const std::string& about) {
+  const interop::CsvTable table = interop::read_csv(csv, about);
+  static const std::regex with_unit(
+      R"(^[-+]?[\d.,]*\d ?(GiB|MiB|GB|MB|kB|TB|s|ms|us|µs|%|h|days|W|kW|MW|x|EUR|USD)$)"
+      R"(|^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$)");
+  for (const auto& row : table.rows) {
+    ASSERT_EQ(row.size(), table.columns.size()) << about << csv;
+    for (const std::string& cell : row) {
+      EXPECT_FALSE(std::regex_match(cell, with_unit)) << about << ": " << cell;
+    }
+  }
+}
+
+TEST(Csv, IsOneTableOfNumbers) {
+  for (const char* command :
+       {"estimate --model llama-3-8b --cluster h100-8 --layout tp=2,dp=4,sp,zero=1",
+        "volume --model llama-3-8b --layout tp=2,dp=4",
+        "plan --model llama-3-8b --cluster h100-512 --gpus 8,16 --ranking-only",
+        "capacity --model llama-3-8b --cluster h100-512 --gpus 8,16 --rows-only",
+        "serve --model llama-3-8b --cluster h100-8 --cluster h200-512 --gpus 1 --concurrency 4 "
+        "--explain --what-if",
+        "serve --model llama-3-8b --cluster h100-8 --gpus 4 --concurrency 8 --mode disaggregated",
+        "serve estimate --model llama-3-8b --cluster h100-8",
+        "serve simulate --model llama-3-8b --cluster h100-8 --concurrency 4 --num-prompts 20",
+        "cluster show h100-8", "model list"}) {
+    const std::vector<std::string> words = with(split_words(command), {"--format", "csv"});
+    const std::vector<std::string> names = tables_in(run_program(words).err);
+    for (const std::string& name : names) {
+      const std::vector<std::string> one =
+          names.size() == 1 ? words : with(words, {"--table", name});
+      const ProgramResult result = run_program(one);
+      EXPECT_LT(result.exit_code, 2) << result.err;
+      expect_numbers(result.out, command + (" --table " + name));
+    }
+  }
+}
+
+// The names of the files that an answer was made from.
+std::string inputs_of(const std::vector<std::string>& words) {
+  const Json json = Json::parse(run_program(with(words, {"--format", "json"})).out);
+  EXPECT_EQ(json.value("tool_version", ""), app::kVersion);
+  EXPECT_THAT(json.value("command", ""), testing::StartsWith("meshwright "));
+  std::string names;
+  for (const Json& input : json.at("inputs")) {
+    EXPECT_EQ(input.at("sha256").get<std::string>().size(), 64U);
+    append_to_list(names, " ", input.at("name").get<std::string>());
+  }
+  return names;
+}
+
+TEST(Json, SaysItsVersionAndInputs) {
+  const TemporaryFolder folder;
+  const std::string lengths =
+      folder.write("lengths.csv", "input_tokens,output_tokens\n100,20\n200,40\n");
+  const std::string launch = folder.write(
+      "serve.sh",
+      "vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 2 --max-model-len 8192\n");
+  const std::vector<std::string> service =
+      split_words("--model llama-3-8b --cluster h100-8 --engine vllm-0.24");
+  EXPECT_EQ(inputs_of(with({"serve", "--gpus", "1", "--concurrency", "4", "--lengths", lengths},
+                           service)),
+            "model cluster engine lengths prices");
+  EXPECT_EQ(inputs_of(with({"serve", "estimate"}, service)), "model cluster engine");
+  EXPECT_EQ(inputs_of(with({"serve", "simulate", "--concurrency", "4", "--num-prompts", "20",
+                            "--lengths", lengths},
+                           service)),
+            "model cluster engine lengths");
+  EXPECT_EQ(inputs_of({"review", "--from", launch, "--cluster", "h100-8", "--model", "llama-3-8b",
+                       "--concurrency", "4"}),
+            "launch model cluster engine");
+  EXPECT_EQ(inputs_of({"serve", "read", launch}), "launch");
+  EXPECT_EQ(inputs_of(kEstimate), "model cluster");
+  EXPECT_EQ(inputs_of({"volume", "--model", "llama-3-8b", "--layout", "dp=8"}), "model");
+  EXPECT_EQ(inputs_of({"cluster", "show", "h100-8"}), "cluster");
+  EXPECT_EQ(inputs_of({"model", "list"}), "");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ inline planner::ServingQuestion service_question() {
 
 inline ServingPlanFile service_file_of(const planner::ServingQuestion& q) {
   ServingPlanFile file;
-  file.command = "meshwright serve --model llama-3-8b --cluster h100-512";
+  file.origin.command = "meshwright serve --model llama-3-8b --cluster h100-512";
   file.notes = {"A note."};
   file.model = q.scenario.model.name;
   file.cluster = q.cluster_name;

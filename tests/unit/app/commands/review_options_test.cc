@@ -56,6 +56,7 @@ constexpr Stated kCounts[] = {
     {"--launch-out", "@F/new.sh"},
     {"--measurements-out", "@F/runs.json", "train.sh", "--log @F/train.log"},
     {"--format", "json"},
+    {"--table", "read", "serve.sh", "--isl 128 --osl 128 --concurrency 4 --format csv"},
     {"--out", "@F/out.txt"}};
 
 // Each is refused: the launch says another value, or nothing would read it.
@@ -66,6 +67,8 @@ constexpr Stated kRefused[] = {{"--vocab-size", "32000", "whole.sh"},
                                {"--vocab-size", "32000", "train.sh", "--model llama-3-8b"},
                                {"--format", "csv"},
                                {"--format", "markdown"},
+                               {"--table", "read"},
+                               {"--table", "read", "train.sh", "--format json"},
                                {"--log-pattern", "{step} {seconds}"},
                                {"--engine", "vllm-0.14"},
                                {"--weights", "fp8"},

@@ -19,6 +19,33 @@ Table sample() {
           {{std::string("tp2"), 0.1234567, 8.0}, {std::string("µ"), 12.0, std::monostate{}}}};
 }
 
+// Two clusters' tables of one name: the columns of both, empty where a table lacks one.
+TEST(Table, RowsOfTheSameNameAreOneTable) {
+  std::vector<Table> tables{named("choices", sample()), named("money", sample())};
+  add_rows(tables, named("choices", {"",
+                                     {{"gpus", "GPUs", ""}, {"layout", "layout", ""}},
+                                     {{4.0, std::string("tp4")}}}));
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(table_to_csv(tables.front()),
+            "layout,step_time_seconds,ranks,gpus\r\n"
+            "tp2,0.1234567,8,\r\n"
+            "µ,12,,\r\n"
+            "tp4,,,4\r\n");
+}
+
+TEST(Csv, HasAColumnForEachNumberOfACell) {
+  const Table table{"",
+                    {{"gpus", "GPUs (90 %)", ""}, {"needed", "needed", ""}},
+                    {{Numbers{"2 (1-3)", {{"gpus", 2}, {"gpus_low", 1}, {"gpus_high", 3}}},
+                      Numbers{"97.6 GiB", {{"needed_gib", 97.6}}}},
+                     {4.0, Numbers{"16", {{"needed", 16}}}}}};
+  EXPECT_EQ(table_to_csv(table),
+            "gpus,gpus_low,gpus_high,needed_gib,needed\r\n"
+            "2,1,3,97.6,\r\n"
+            "4,,,,16\r\n");
+  EXPECT_EQ(cell_text(table.rows[0][0], table.columns[0]), "2 (1-3)");
+}
+
 TEST(Table, AlignsNumbersRightAndTextLeft) {
   EXPECT_EQ(table_to_text(sample()),
             "layout  step [s]  ranks\n"

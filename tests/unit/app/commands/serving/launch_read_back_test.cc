@@ -69,14 +69,15 @@ void expect_read_back(const planner::ServingQuestion& q, const planner::Deployme
   }
   SCOPED_TRACE(planner::short_name(planned) + "\n" + text);
   const test::TemporaryFolder folder;
-  interop::ServingLaunch read = app::read_service(folder.write("launch", text), {}, "");
+  reports::Origin origin;
+  interop::ServingLaunch read = app::read_service(folder.write("launch", text), {}, "", origin);
   for (const auto& one : read.not_understood) ADD_FAILURE() << one.said << ": " << one.why;
   app::LaunchedServiceOptions options;
   options.cluster = kCluster;
   const bool stated = read.weights || checkpoint.stored ||
                       app::format_in_name(read.model, q.scenario.model.moe.has_value());
   if (!stated) options.weights = "bf16";
-  const app::LaunchedService back = app::launched_service(std::move(read), options);
+  const app::LaunchedService back = app::launched_service(std::move(read), options, origin);
   EXPECT_EQ(back.scenario.model.name, q.scenario.model.name);
   EXPECT_EQ(back.scenario.engine.name, q.scenario.engine.name);
   EXPECT_EQ(back.scenario.options.weights, q.scenario.options.weights);
