@@ -23,7 +23,12 @@ enum class OptionEffect : std::uint8_t {
   attention,
   optimizer,
   schedule,
-  cost  // known to change time or memory
+  cost,  // known to change time or memory
+  // What words of configs/launchers change.
+  time,
+  layout,
+  batch,
+  model
 };
 inline constexpr std::array kOptionEffectNames{EnumName{OptionEffect::none, "none"},
                                                EnumName{OptionEffect::unknown, "unknown"},
@@ -33,7 +38,11 @@ inline constexpr std::array kOptionEffectNames{EnumName{OptionEffect::none, "non
                                                EnumName{OptionEffect::attention, "attention"},
                                                EnumName{OptionEffect::optimizer, "optimizer"},
                                                EnumName{OptionEffect::schedule, "schedule"},
-                                               EnumName{OptionEffect::cost, "cost"}};
+                                               EnumName{OptionEffect::cost, "cost"},
+                                               EnumName{OptionEffect::time, "time"},
+                                               EnumName{OptionEffect::layout, "layout"},
+                                               EnumName{OptionEffect::batch, "batch"},
+                                               EnumName{OptionEffect::model, "model"}};
 constexpr std::string_view name_of(OptionEffect v) { return name_in(kOptionEffectNames, v); }
 
 constexpr bool changes_answer(OptionEffect effect) { return effect > OptionEffect::unknown; }

@@ -46,12 +46,13 @@ bool is_false(const Value& value) {
   return word == "false" || word == "0" || word == "no" || word == "off" || word == "null";
 }
 
-// "--no-NAME" of a switch that changes no predicted number.
+// "--no-NAME" of a switch that is not read: it is off.
 bool is_switched_off(EngineKind engine, const Value& value) {
   const std::string name = spelled(value.key);
   if (!name.starts_with("no-")) return false;
   const ServingOption* option = serving_option(engine, name.substr(3));
-  return option != nullptr && option->use == OptionUse::nothing && option->words == 0;
+  const bool is_read = option == nullptr || option->use > OptionUse::refused_if_on;
+  return !is_read && option->words == 0;
 }
 
 // What is wrong: the table has the option and its line beside it.
@@ -103,8 +104,7 @@ void PoolReading::option(const Value& value, int depth) {
                   OptionEffect::unknown);
   }
   if (found == nullptr) {
-    return refuse(value, fmt::format("is no known option of {}", title_of(launch_.engine)),
-                  OptionEffect::unknown);
+    return refuse(value, why_unknown_option(launch_.engine, name), OptionEffect::unknown);
   }
   Value own = value;
   const auto most = static_cast<std::size_t>(found->words);
@@ -152,10 +152,10 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
     const bool usual = off || (use == Use::refused_if_on && value.words.size() == 1 &&
                                is_usual(lower_case(value.words[0])));
     if (usual) return pass(value, "is off, or the engine's default");
-    return refuse(value, std::string(option.why));
+    return refuse(value, std::string(option.why), option.effect);
   }
   if (use == Use::refused_if_off) {
-    if (is_false(value)) return refuse(value, std::string(option.why));
+    if (is_false(value)) return refuse(value, std::string(option.why), option.effect);
     return pass(value, "the engine's default, which its file holds");
   }
   if (use == Use::configuration) return configuration(value, depth);
