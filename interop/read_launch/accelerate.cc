@@ -158,8 +158,10 @@ void read_compiler(LaunchReading& r) {
   r.settle_job("kernel_fusion");
 }
 
-// Keys of the kind of sharding that the file does not ask for.
-void pass_over_other_sharding(Values& values) {
+// Keys of the kinds of sharding that the file does not ask for, which accelerate does not read.
+void pass_over_other_sharding(Values& values, const std::string& type) {
+  if (type != "FSDP") values.pass_over_below("fsdp_config.");
+  if (type != "DEEPSPEED") values.pass_over_below("deepspeed_config.");
   for (const char* key : {"fsdp_auto_wrap_policy", "fsdp_sharding_strategy",
                           "fsdp_reshard_after_forward"}) {
     values.pass_over(std::string("fsdp_config.") + key);
@@ -230,7 +232,7 @@ void read_accelerate_yaml(LaunchReading& r) {
   }
   read_accelerate_precision(r);
   read_compiler(r);
-  pass_over_other_sharding(r.values());
+  pass_over_other_sharding(r.values(), word);
   r.list_words(launcher_words("accelerate"));
 }
 

@@ -197,6 +197,12 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
   list_megatron_words(reading, WordClass::not_modelled);
   read_megatron_fields(reading, hints, file);
   list_megatron_words(reading, WordClass::harmless);
+  for (Value& value : reading.values().all()) {
+    if (value.used || megatron_argument_of_key(value.key) == nullptr) continue;
+    reading.not_understood(value, "no other option of this launch asks for it",
+                           effect_of(value.key));
+    value.used = true;
+  }
   const LauncherWords& words = launcher_words("megatron-lm");
   reading.list_unknown(words.launcher + " " + words.version, megatron_flags());
   return record;

@@ -46,13 +46,11 @@ bool is_false(const Value& value) {
   return word == "false" || word == "0" || word == "no" || word == "off" || word == "null";
 }
 
-// "--no-NAME" of a switch that is not read: it is off.
-bool is_switched_off(EngineKind engine, const Value& value) {
-  const std::string name = spelled(value.key);
-  if (!name.starts_with("no-")) return false;
-  const ServingOption* option = serving_option(engine, name.substr(3));
-  const bool is_read = option == nullptr || option->use > OptionUse::refused_if_on;
-  return !is_read && option->words == 0;
+// The switch that "--no-NAME" sets to false, or nullptr.
+const ServingOption* switched_off(EngineKind engine, const std::string& name) {
+  const ServingOption* option =
+      name.starts_with("no-") ? serving_option(engine, name.substr(3)) : nullptr;
+  return option != nullptr && option->words == 0 ? option : nullptr;
 }
 
 // What is wrong: the table has the option and its line beside it.
@@ -96,8 +94,14 @@ void PoolReading::option(const Value& value, int depth) {
   if (value.key.starts_with('$') || value.key.starts_with('`')) {
     return refuse(value, value.unknown, OptionEffect::unknown);
   }
-  if (found == nullptr && is_switched_off(launch_.engine, value)) {
+  const ServingOption* off = found == nullptr ? switched_off(launch_.engine, name) : nullptr;
+  if (off != nullptr && off->use <= OptionUse::refused_if_on) {
     return pass(value, "switches off what changes no predicted number");
+  }
+  if (off != nullptr) {
+    Value said = value;
+    said.words = {"false"};
+    return apply(*off, said, depth);
   }
   if (found == nullptr && value.key.find(' ') != std::string::npos) {
     return refuse(value, "option and value are one word here; the engine needs two, or \"=\"",

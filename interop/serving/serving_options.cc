@@ -52,7 +52,7 @@ constexpr std::array kVllm{
     ServingOption{"async-scheduling", Use::async_scheduling, {}, 0},
     ServingOption{"no-async-scheduling", Use::no_async_scheduling, {}, 0},
     ServingOption{"enable-chunked-prefill", Use::refused_if_off,
-                  "switches off what the engine's file holds", 0},
+                  "switches off what the engine's file holds", 0, OptionEffect::batch},
     ServingOption{"is-prefill-worker", Use::prefill_worker, {}, 0},
     ServingOption{"is-decode-worker", Use::decode_worker, {}, 0},
     ServingOption{"rope-scaling rope-theta", Use::positions},
