@@ -162,8 +162,8 @@ void read_compiler(LaunchReading& r) {
 void pass_over_other_sharding(Values& values, const std::string& type) {
   if (type != "FSDP") values.pass_over_below("fsdp_config.");
   if (type != "DEEPSPEED") values.pass_over_below("deepspeed_config.");
-  for (const char* key : {"fsdp_auto_wrap_policy", "fsdp_sharding_strategy",
-                          "fsdp_reshard_after_forward"}) {
+  for (const char* key :
+       {"fsdp_auto_wrap_policy", "fsdp_sharding_strategy", "fsdp_reshard_after_forward"}) {
     values.pass_over(std::string("fsdp_config.") + key);
   }
   values.pass_over_below("parallelism_config.parallelism_config_cp_");

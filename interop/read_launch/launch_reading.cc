@@ -85,7 +85,8 @@ void LaunchReading::list_word(Value& value, const WordGroup& group) {
   value.used = true;
   const bool off = is_off(value) && !group.always && group.takes != WordTakes::clears;
   if (off || group.word_class == WordClass::harmless) return record_.harmless.push_back(value.said);
-  not_understood(value, "not modelled: " + group.why, group.effect);
+  record_.not_understood.push_back(
+      {value.said, "not modelled: " + group.why, value.place, group.effect, value.key});
 }
 
 void LaunchReading::list_words(const LauncherWords& launcher) {

@@ -22,7 +22,8 @@ const meshwright::Record<WordGroup>& word_group_record() {
     r.row<&G::takes>(kWordTakesNames, "How many words follow.").required();
     r.row<&G::always>("Values such as 0, 1 and auto change something, too.").omitted_at_default();
     r.row<&G::gone>("Words of earlier releases and forks.").omitted_at_default();
-    r.row<&G::names>("Without dashes in front; NAME=KEY, or NAME* for all that begin so.").required();
+    r.row<&G::names>("Without dashes in front; NAME=KEY, or NAME* for all that begin so.")
+        .required();
   });
 }
 
@@ -53,9 +54,7 @@ const std::map<std::string_view, LauncherWords>& all_launchers() {
 
 }  // namespace
 
-const LauncherWords& launcher_words(std::string_view name) {
-  return all_launchers().at(name);
-}
+const LauncherWords& launcher_words(std::string_view name) { return all_launchers().at(name); }
 
 std::vector<std::string_view> launchers_with_words() {
   std::vector<std::string_view> names;

@@ -33,7 +33,8 @@ struct WordGroup {
   WordTakes takes = WordTakes::one;
   bool always = false;  // 1, 0 and auto leave nothing as it is, either
   bool gone = false;    // of earlier releases and forks
-  // Without dashes in front; "name=key" where the software has another key; "name*": all that begin so.
+  // Without dashes in front; "name=key" where the software has another key; "name*": all that begin
+  // so.
   std::vector<std::string> names;
 };
 

@@ -60,7 +60,7 @@ Value in_yaml_words(Value option) {
 
 struct AccelerateWords {
   Values values;
-  Values others;  // of its launcher
+  Values others;              // of its launcher
   std::optional<Value> file;  // --config_file
 };
 
@@ -70,7 +70,8 @@ AccelerateWords accelerate_words(const ShellCommand& command, const ShellScript&
   const std::size_t program = first_program_word(command);
   if (program == 0 && !names_a_program(command, {"trl"})) return words;
   for (Value& option : options_of(command, 0, script, file)) {
-    const bool names = option.key == "--config_file" || option.key == "--config-file" || option.key == "--accelerate_config";
+    const bool names = option.key == "--config_file" || option.key == "--config-file" ||
+                       option.key == "--accelerate_config";
     if (names && !option.words.empty()) {
       option.words.resize(1);
       words.file = option;

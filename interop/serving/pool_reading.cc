@@ -36,7 +36,7 @@ constexpr std::array kExchanges{
 // What engines do without being asked.
 bool is_usual(const std::string& word) {
   return word == "pytorch" || word == "fcfs" || word == "guaranteed_no_evict" || word == "auto" ||
-         word == "vllm" || word == "sglang";
+         word == "vllm" || word == "sglang" || word == "cuda";
 }
 
 // A switch that a configuration or "--name=False" sets to false.

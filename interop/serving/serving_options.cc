@@ -24,7 +24,8 @@ constexpr std::array kVllm{
     ServingOption{"pipeline-parallel-size pp", Use::pipeline},
     ServingOption{"data-parallel-size dp", Use::data},
     ServingOption{"data-parallel-size-local dpl nnodes n", Use::other_nodes},
-    ServingOption{"data-parallel-start-rank dpr data-parallel-rank dpn node-rank r", Use::node_rank},
+    ServingOption{"data-parallel-start-rank dpr data-parallel-rank dpn node-rank r",
+                  Use::node_rank},
     ServingOption{"headless", Use::follower, {}, 0},
     ServingOption{"enable-expert-parallel ep", Use::expert_switch, {}, 0},
     ServingOption{"all2all-backend", Use::exchange},
@@ -180,9 +181,10 @@ class OptionTable {
                        harmless       ? Use::nothing
                        : group.always ? Use::refused
                                       : Use::refused_if_on,
-                       group.why, group.takes == WordTakes::many ? 1000
-                                  : group.takes == WordTakes::one ? 1
-                                                                  : 0,
+                       group.why,
+                       group.takes == WordTakes::many  ? 1000
+                       : group.takes == WordTakes::one ? 1
+                                                       : 0,
                        group.effect});
     }
     for (const ServingOption& row : rows_) {
@@ -203,9 +205,7 @@ class OptionTable {
 const OptionTable& table_of(EngineKind engine) {
   static const OptionTable vllm(kVllm, "vllm"), sglang(kSglang, "sglang"),
       tensorrt_llm(kTensorRtLlm, "tensorrt-llm");
-  return engine == EngineKind::vllm     ? vllm
-         : engine == EngineKind::sglang ? sglang
-                                        : tensorrt_llm;
+  return engine == EngineKind::vllm ? vllm : engine == EngineKind::sglang ? sglang : tensorrt_llm;
 }
 
 constexpr std::size_t kShortestBeginning = 2;

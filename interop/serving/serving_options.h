@@ -68,8 +68,8 @@ enum class OptionUse : std::uint8_t {
 struct ServingOption {
   std::string_view names;  // "tensor-parallel-size tp"; a last dot stands for all below
   OptionUse use = OptionUse::nothing;
-  std::string_view why{};  // it changes nothing, or is refused
-  int words = 1;           // that follow it
+  std::string_view why{};                    // it changes nothing, or is refused
+  int words = 1;                             // that follow it
   OptionEffect effect = OptionEffect::time;  // of one that is refused
 };
 

@@ -281,8 +281,9 @@ void judge(ServingReviewFile& file, LaunchedService service, const ServiceReview
                                      count_text(std::int64_t(memory.longest_request()))));
   }
   const bool knows_times = service.launch.not_understood.empty();
-  const bool predictable = knows_times && service.load && (service.load->kind == LoadKind::closed_loop ||
-                                            service.load->kind == LoadKind::open_loop);
+  const bool predictable =
+      knows_times && service.load &&
+      (service.load->kind == LoadKind::closed_loop || service.load->kind == LoadKind::open_loop);
   if (predictable) {
     predict(file, service, load, options.top);
   } else if (!knows_times) {
@@ -365,9 +366,8 @@ int run_serve_read(const ServeReadOptions& o, const Call& call) {
 
 // What was not understood changes times and not what fits.
 bool only_times_are_open(const interop::ServingLaunch& launch) {
-  return std::all_of(
-      launch.not_understood.begin(), launch.not_understood.end(),
-      [](const auto& one) { return one.effect == interop::OptionEffect::time; });
+  return std::all_of(launch.not_understood.begin(), launch.not_understood.end(),
+                     [](const auto& one) { return one.effect == interop::OptionEffect::time; });
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ TEST(LauncherWords, NoArgumentOfMegatronIsReadAndAWord) {
 
 TEST(LauncherWords, AreFoundByTheLastPartOfAKeyOrByTheirBeginning) {
   const LauncherWords& accelerate = launcher_words("accelerate");
-  const WordGroup* offload = group_of(accelerate, "fsdp_config.fsdp_activation_checkpointing_offload");
+  const WordGroup* offload =
+      group_of(accelerate, "fsdp_config.fsdp_activation_checkpointing_offload");
   ASSERT_NE(offload, nullptr);
   EXPECT_EQ(offload->effect, OptionEffect::memory);
   EXPECT_EQ(group_of(accelerate, "fp8_config.opt_level")->effect, OptionEffect::precision);
