@@ -158,37 +158,16 @@ void read_compiler(LaunchReading& r) {
   r.settle_job("kernel_fusion");
 }
 
-void pass_over_accelerate(Values& values) {
-  for (const char* section : {"fsdp_config.fsdp_auto_wrap_policy",
-                              "fsdp_config.fsdp_transformer_layer_cls_to_wrap",
-                              "fsdp_config.fsdp_backward_prefetch",
-                              "fsdp_config.fsdp_forward_prefetch",
-                              "fsdp_config.fsdp_state_dict_type",
-                              "fsdp_config.fsdp_sync_module_states",
-                              "fsdp_config.fsdp_use_orig_params",
-                              "fsdp_config.fsdp_cpu_ram_efficient_loading",
-                              "fsdp_config.fsdp_min_num_params",
-                              "fsdp_config.fsdp_sharding_strategy",
-                              "fsdp_config.fsdp_reshard_after_forward",
-                              "fsdp_config.fsdp_limit_all_gathers",
-                              "parallelism_config.parallelism_config_cp_",
-                              "parallelism_config.parallelism_config_sp_",
-                              "deepspeed_config.gradient_clipping",
-                              "deepspeed_config.zero3_",
-                              "deepspeed_config.deepspeed_",
-                              "deepspeed_config.zero_force_ds",
-                              "dynamo_config.",
-                              "fp8_config.",
-                              "tpu_",
-                              "main_process_"}) {
-    values.pass_over_below(section);
-  }
+// Keys of the kinds of sharding that the file does not ask for, which accelerate does not read.
+void pass_over_other_sharding(Values& values, const std::string& type) {
+  if (type != "FSDP") values.pass_over_below("fsdp_config.");
+  if (type != "DEEPSPEED") values.pass_over_below("deepspeed_config.");
   for (const char* key :
-       {"compute_environment", "debug", "downcast_bf16", "enable_cpu_affinity", "machine_rank",
-        "main_training_function", "rdzv_backend", "same_network", "use_cpu",
-        "use_parallelism_config", "gpu_ids", "commands", "command_file", "dynamo_backend"}) {
-    values.pass_over(key);
+       {"fsdp_auto_wrap_policy", "fsdp_sharding_strategy", "fsdp_reshard_after_forward"}) {
+    values.pass_over(std::string("fsdp_config.") + key);
   }
+  values.pass_over_below("parallelism_config.parallelism_config_cp_");
+  values.pass_over("dynamo_backend");
 }
 
 }  // namespace
@@ -253,7 +232,8 @@ void read_accelerate_yaml(LaunchReading& r) {
   }
   read_accelerate_precision(r);
   read_compiler(r);
-  pass_over_accelerate(r.values());
+  pass_over_other_sharding(r.values(), word);
+  r.list_words(launcher_words("accelerate"));
 }
 
 LaunchRecord read_accelerate(std::string_view text, const std::string& file,

@@ -122,7 +122,7 @@ void pass_over_bridge(Values& values) {
     const std::size_t dot = value.key.find('.');
     if (value.used || dot == std::string::npos) continue;
     const MegatronArgument* argument = megatron_argument_of_key(value.key.substr(dot + 1));
-    if (argument != nullptr && argument->meaning == ArgumentMeaning::harmless) {
+    if (argument != nullptr && argument->is_of(WordClass::harmless)) {
       harmless.push_back(value.key);
     }
   }

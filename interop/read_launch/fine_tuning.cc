@@ -226,7 +226,8 @@ void read_fine_tuning(LaunchReading& r, const FineTunerDefaults& d,
   read_fine_tuning_kernels(r);
   read_adapters(r, d);
   read_fine_tuning_optimizer(r, d);
-  pass_over_fine_tuning(r);
+  for (const char* key : {"modules_to_save", "context_parallel_size"}) r.values().pass_over(key);
+  r.list_words(launcher_words("trainer"));
   r.list_unused(fmt::format("no option of {} that is known here", d.name));
 }
 

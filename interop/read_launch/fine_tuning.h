@@ -64,7 +64,6 @@ void read_sharding(LaunchReading& reading, const FineTuningInputs& inputs);
 // Mixed precision, the formats of weights, gradients and moments, the optimizer.
 void read_fine_tuning_optimizer(LaunchReading& reading, const FineTunerDefaults& defaults);
 void read_fine_tuning_kernels(LaunchReading& reading);
-void pass_over_fine_tuning(LaunchReading& reading);
 
 // A file of DeepSpeed or accelerate that a launch names: as it stands beside it, or what is known
 // of the one that is shipped under that name. Values of the command come after the file's. Throws

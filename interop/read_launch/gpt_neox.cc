@@ -299,7 +299,8 @@ LaunchRecord read_gpt_neox(std::string_view text, const std::string& file,
   read_neox_checkpointing(reading);
   reading.settle_job("seq_length");
   if (hints.needs_model()) read_gpt_neox_model(reading, hints, file);
-  pass_over_gpt_neox(values);
+  pass_over_neox_model(values);
+  reading.list_words(launcher_words("gpt-neox"));
   reading.list_unused("no key of GPT-NeoX that is known here");
   return record;
 }

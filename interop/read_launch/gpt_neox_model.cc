@@ -225,4 +225,39 @@ void read_gpt_neox_model(LaunchReading& reading, const LaunchHints& hints,
   if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");
 }
 
+namespace {
+
+constexpr std::array kNeoxModel{"num_layers",
+                                "hidden_size",
+                                "intermediate_size",
+                                "expansion_factor",
+                                "mlp_multiple_of",
+                                "mlp_type",
+                                "activation",
+                                "num_attention_heads",
+                                "num_kv_heads",
+                                "sliding_window_width",
+                                "use_qk_layernorm",
+                                "max_position_embeddings",
+                                "opt_pos_emb_offset",
+                                "pos_emb",
+                                "no_weight_tying",
+                                "gpt_j_residual",
+                                "gpt_j_tied",
+                                "norm",
+                                "use_bias_in_norms",
+                                "use_bias_in_attn_linear",
+                                "use_bias_in_mlp",
+                                "moe_num_experts",
+                                "moe_top_k",
+                                "moe_token_dropping",
+                                "moe_train_capacity_factor",
+                                "expert_interval"};
+
+}  // namespace
+
+void pass_over_neox_model(Values& values) {
+  for (const char* key : kNeoxModel) values.pass_over(key);
+}
+
 }  // namespace meshwright::interop

@@ -11,6 +11,6 @@ namespace meshwright::interop {
 // Sizes, position embedding, MLP, norms, biases, experts and vocabulary.
 void read_gpt_neox_model(LaunchReading& reading, const LaunchHints& hints, const std::string& file);
 // Marks keys that change neither time nor memory of a step.
-void pass_over_gpt_neox(Values& values);
+void pass_over_neox_model(Values& values);
 
 }  // namespace meshwright::interop

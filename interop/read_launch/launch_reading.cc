@@ -81,6 +81,21 @@ void LaunchReading::not_understood(const Value& value, const std::string& why,
       {value.said, why, value.place, effect, value.key, is_off(value)});
 }
 
+void LaunchReading::list_word(Value& value, const WordGroup& group) {
+  value.used = true;
+  const bool off = is_off(value) && !group.always && group.takes != WordTakes::clears;
+  if (off || group.word_class == WordClass::harmless) return record_.harmless.push_back(value.said);
+  record_.not_understood.push_back(
+      {value.said, "not modelled: " + group.why, value.place, group.effect, value.key});
+}
+
+void LaunchReading::list_words(const LauncherWords& launcher) {
+  for (Value& value : values_.all()) {
+    const WordGroup* group = value.used ? nullptr : group_of(launcher, value.key);
+    if (group != nullptr) list_word(value, *group);
+  }
+}
+
 void LaunchReading::not_modelled_unless(std::string_view key,
                                         std::initializer_list<std::string_view> usual) {
   const Value* value = find(key);
@@ -93,6 +108,18 @@ void LaunchReading::not_modelled_unless(std::string_view key,
 
 void LaunchReading::settle_whole_layout() {
   for_each_field([&](const auto& field) { settle_layout(field.name); });
+}
+
+void LaunchReading::list_unknown(const std::string& release,
+                                 const std::vector<std::string>& known) {
+  for (const Value& value : values_.all()) {
+    if (value.used) continue;
+    const std::string near = nearest(value.key, known);
+    not_understood(value,
+                   fmt::format("is no option of {}{}", release,
+                               near.empty() ? "" : "; the nearest is " + near),
+                   effect_of(value.key));
+  }
 }
 
 void LaunchReading::list_unused(const std::string& why) {

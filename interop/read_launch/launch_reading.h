@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/launcher_words.h"
 #include "interop/read_launch/values.h"
 #include "sim/base/text.h"
 
@@ -81,6 +82,11 @@ class LaunchReading {
   void not_understood(const Value& value, const std::string& why);
   void not_understood(const Value& value, const std::string& why, OptionEffect effect);
 
+  // Lists a word of configs/launchers.
+  void list_word(Value& value, const WordGroup& group);
+  // Those of a launcher's words that nobody asked for.
+  void list_words(const LauncherWords& launcher);
+
   // The same of a key whose value is neither off nor a usual one.
   void not_modelled_unless(std::string_view key,
                            std::initializer_list<std::string_view> usual = {});
@@ -92,6 +98,8 @@ class LaunchReading {
 
   // Lists what nobody asked for, with what it may change.
   void list_unused(const std::string& why);
+  // Lists it as no option of a release, each with the known one that is spelled nearest.
+  void list_unknown(const std::string& release, const std::vector<std::string>& known);
 
  private:
   Values& values_;

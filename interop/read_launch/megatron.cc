@@ -22,14 +22,12 @@ namespace {
 
 constexpr std::string_view kBlockBegins = " arguments ---";
 constexpr std::string_view kBlockEnds = "end of arguments ---";
-constexpr std::string_view kNotModelled = "it changes cost or memory in a way that is not modelled";
 
 // The words of an option under its key in Python; a switch that clears its key says so.
 void put(Values& values, const MegatronArgument& argument, Value value) {
   value.key = argument.key;
   if (argument.kind == ArgumentKind::off) value.words = {"false"};
   if (argument.kind == ArgumentKind::on) value.words.clear();
-  value.used = argument.meaning == ArgumentMeaning::harmless;
   values.add(std::move(value));
 }
 
@@ -42,12 +40,11 @@ std::size_t most_words(std::string_view name) {
 
 }  // namespace
 
-void list_unmodelled(LaunchReading& reading) {
-  for (const Value& value : reading.values().all()) {
+void list_megatron_words(LaunchReading& reading, WordClass word_class) {
+  for (Value& value : reading.values().all()) {
     const MegatronArgument* argument = megatron_argument_of_key(value.key);
-    if (argument == nullptr || argument->meaning != ArgumentMeaning::unmodelled) continue;
-    reading.not_understood(value, std::string(kNotModelled));
-    reading.values().pass_over(value.key);
+    const bool is_of = argument != nullptr && argument->is_of(word_class);
+    if (is_of && !value.used) reading.list_word(value, *argument->group);
   }
 }
 
@@ -124,7 +121,7 @@ Values values_of_block(std::string_view text, const std::string& file) {
     value.place = {file, number};
     // A block holds every argument; those that nobody asked for are as the software has them.
     const bool is_switch = argument != nullptr && argument->kind == ArgumentKind::on;
-    const bool unmodelled = argument != nullptr && argument->meaning == ArgumentMeaning::unmodelled;
+    const bool unmodelled = argument != nullptr && argument->is_of(WordClass::not_modelled);
     if (unmodelled && !is_switch) continue;
     value.used = !unmodelled;
     values.add(std::move(value));
@@ -139,7 +136,8 @@ int count_megatron_options(std::string_view text, int enough) {
   for (std::size_t at = text.find("--"); at != std::string_view::npos && count < enough;
        at = text.find("--", at + 2)) {
     const std::size_t end = std::min(text.find_first_of(" \t\r\n=\"'\\)", at), text.size());
-    if (megatron_argument(text.substr(at, end - at)) != nullptr) ++count;
+    const MegatronArgument* argument = megatron_argument(text.substr(at, end - at));
+    if (argument != nullptr && argument->group == nullptr) ++count;
   }
   return count;
 }
@@ -196,9 +194,17 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
     reading.assume(taken.name, taken.value,
                    fmt::format("line {}: the environment may say otherwise", taken.line));
   }
-  list_unmodelled(reading);
+  list_megatron_words(reading, WordClass::not_modelled);
   read_megatron_fields(reading, hints, file);
-  reading.list_unused("it is not among the options of Megatron-LM that are known here");
+  list_megatron_words(reading, WordClass::harmless);
+  for (Value& value : reading.values().all()) {
+    if (value.used || megatron_argument_of_key(value.key) == nullptr) continue;
+    reading.not_understood(value, "no other option of this launch asks for it",
+                           effect_of(value.key));
+    value.used = true;
+  }
+  const LauncherWords& words = launcher_words("megatron-lm");
+  reading.list_unknown(words.launcher + " " + words.version, megatron_flags());
   return record;
 }
 
@@ -208,7 +214,7 @@ LaunchRecord read_megatron_argument_block(std::string_view text, const std::stri
   LaunchRecord record;
   record.target = "Megatron-LM";
   LaunchReading reading(values, record);
-  list_unmodelled(reading);
+  list_megatron_words(reading, WordClass::not_modelled);
   reading.integer(record.gpus, "gpus", "world_size");
   read_megatron_fields(reading, hints, file);
   return record;

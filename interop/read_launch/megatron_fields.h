@@ -13,8 +13,8 @@ namespace meshwright::interop {
 void read_megatron_fields(LaunchReading& reading, const LaunchHints& hints,
                           const std::string& file);
 
-// Lists the arguments that change cost or memory in a way that no record can say.
-void list_unmodelled(LaunchReading& reading);
+// Lists the arguments of a class that nobody asked for.
+void list_megatron_words(LaunchReading& reading, WordClass word_class);
 void read_megatron_model(LaunchReading& reading, const LaunchHints& hints, const std::string& file);
 // `model`: read from the launch, or named beside it.
 void read_megatron_layout(LaunchReading& reading, const Model& model);

@@ -155,7 +155,6 @@ void add_defaults(Values& arguments, std::span<const ArgumentDefault> defaults,
 void add_megatron_argument(Values& arguments, Value value, const MegatronArgument& argument) {
   if (is_left_out(argument, value)) return;
   value.key = argument.key;
-  value.used = argument.meaning == ArgumentMeaning::harmless;
   arguments.add(std::move(value));
 }
 
@@ -163,7 +162,7 @@ bool is_megatron_yaml(const Values& values) {
   int count = 0;
   for (const Value& value : values.all()) {
     const MegatronArgument* argument = argument_of(value.key).argument;
-    if (argument != nullptr && argument->meaning == ArgumentMeaning::read) ++count;
+    if (argument != nullptr && argument->group == nullptr) ++count;
   }
   return count >= kEnoughArguments;
 }
@@ -201,9 +200,10 @@ void read_megatron_yaml(Values values, const std::string& file, const LaunchHint
   }
   record.target = "Megatron-LM";
   LaunchReading reading(arguments, record);
-  list_unmodelled(reading);
+  list_megatron_words(reading, WordClass::not_modelled);
   read_megatron_fields(reading, hints, file);
   if (primus) record.target = "Primus";
+  list_megatron_words(reading, WordClass::harmless);
   reading.list_unused("no argument of Megatron-LM that is known here");
   LaunchReading beside(others, record);
   beside.list_unused("no argument of Megatron-LM that is known here");

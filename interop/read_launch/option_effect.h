@@ -23,17 +23,21 @@ enum class OptionEffect : std::uint8_t {
   attention,
   optimizer,
   schedule,
-  cost  // known to change time or memory
+  cost,  // known to change time or memory
+  // What words of configs/launchers change.
+  time,
+  layout,
+  batch,
+  model
 };
-inline constexpr std::array kOptionEffectNames{EnumName{OptionEffect::none, "none"},
-                                               EnumName{OptionEffect::unknown, "unknown"},
-                                               EnumName{OptionEffect::sizes, "sizes"},
-                                               EnumName{OptionEffect::memory, "memory"},
-                                               EnumName{OptionEffect::precision, "precision"},
-                                               EnumName{OptionEffect::attention, "attention"},
-                                               EnumName{OptionEffect::optimizer, "optimizer"},
-                                               EnumName{OptionEffect::schedule, "schedule"},
-                                               EnumName{OptionEffect::cost, "cost"}};
+inline constexpr std::array kOptionEffectNames{
+    EnumName{OptionEffect::none, "none"},           EnumName{OptionEffect::unknown, "unknown"},
+    EnumName{OptionEffect::sizes, "sizes"},         EnumName{OptionEffect::memory, "memory"},
+    EnumName{OptionEffect::precision, "precision"}, EnumName{OptionEffect::attention, "attention"},
+    EnumName{OptionEffect::optimizer, "optimizer"}, EnumName{OptionEffect::schedule, "schedule"},
+    EnumName{OptionEffect::cost, "cost"},           EnumName{OptionEffect::time, "time"},
+    EnumName{OptionEffect::layout, "layout"},       EnumName{OptionEffect::batch, "batch"},
+    EnumName{OptionEffect::model, "model"}};
 constexpr std::string_view name_of(OptionEffect v) { return name_in(kOptionEffectNames, v); }
 
 constexpr bool changes_answer(OptionEffect effect) { return effect > OptionEffect::unknown; }

@@ -185,10 +185,11 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   set_sequence(record, arguments, hints);
   record.target = "Megatron-LM";
   LaunchReading reading(arguments, record);
-  list_unmodelled(reading);
+  list_megatron_words(reading, WordClass::not_modelled);
   read_megatron_fields(reading, hints, file);
   record.target = "ms-swift";
   read_tuner(tuner, record);
+  list_megatron_words(reading, WordClass::harmless);
   reading.list_unused("no argument of Megatron-LM that is known here");
   LaunchReading beside(others, record);
   for (const char* name : kNoCostOfSwift) others.pass_over("--" + std::string(name));

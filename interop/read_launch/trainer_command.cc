@@ -61,6 +61,7 @@ Value in_yaml_words(Value option) {
 
 struct AccelerateWords {
   Values values;
+  Values others;              // of its launcher
   std::optional<Value> file;  // --config_file
 };
 
@@ -70,7 +71,8 @@ AccelerateWords accelerate_words(const ShellCommand& command, const ShellScript&
   const std::size_t program = first_program_word(command);
   if (program == 0 && !names_a_program(command, {"trl"})) return words;
   for (Value& option : options_of(command, 0, script, file)) {
-    const bool names = option.key == "--config_file" || option.key == "--accelerate_config";
+    const bool names = option.key == "--config_file" || option.key == "--config-file" ||
+                       option.key == "--accelerate_config";
     if (names && !option.words.empty()) {
       option.words.resize(1);
       words.file = option;
@@ -82,12 +84,17 @@ AccelerateWords accelerate_words(const ShellCommand& command, const ShellScript&
         [&](const MarkedText& word) { return word.text().starts_with(option.key); });
     if (!before || !option.key.starts_with("--")) continue;
     std::replace(option.key.begin() + 2, option.key.end(), '-', '_');
-    if (!is_of_accelerate(option.key)) continue;
     if (option.words.size() > 1) option.words.resize(1);
     const bool swallowed = option.words.size() == 1 && option.words.front().ends_with(".py");
     if (swallowed) option.words.clear();
     option.said = option.key + (option.words.empty() ? "" : " " + option.words.front());
-    words.values.add(in_yaml_words(std::move(option)));
+    if (is_of_accelerate(option.key)) {
+      words.values.add(in_yaml_words(std::move(option)));
+    } else if (option.key != "--num_processes" && option.key != "--num_machines" &&
+               option.key != "--module") {
+      option.key.erase(0, 2);
+      words.others.add(std::move(option));
+    }
   }
   return words;
 }
@@ -105,6 +112,10 @@ bool names_a_program(const ShellCommand& command, std::initializer_list<std::str
 void read_accelerate_part(const ShellCommand& command, const ShellScript& script,
                           const FineTuningInputs& inputs, LaunchRecord& record) {
   AccelerateWords words = accelerate_words(command, script, inputs.file);
+  const LauncherWords& known = launcher_words("accelerate");
+  LaunchReading others(words.others, record);
+  others.list_words(known);
+  others.list_unknown(known.launcher + " launch " + known.version, names_of(known));
   if (words.file) {
     const std::string name = word_of(*words.file);
     const auto written = written_by_script(script, name);

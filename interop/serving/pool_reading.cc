@@ -36,7 +36,7 @@ constexpr std::array kExchanges{
 // What engines do without being asked.
 bool is_usual(const std::string& word) {
   return word == "pytorch" || word == "fcfs" || word == "guaranteed_no_evict" || word == "auto" ||
-         word == "vllm" || word == "sglang";
+         word == "vllm" || word == "sglang" || word == "cuda";
 }
 
 // A switch that a configuration or "--name=False" sets to false.
@@ -46,12 +46,11 @@ bool is_false(const Value& value) {
   return word == "false" || word == "0" || word == "no" || word == "off" || word == "null";
 }
 
-// "--no-NAME" of a switch that changes no predicted number.
-bool is_switched_off(EngineKind engine, const Value& value) {
-  const std::string name = spelled(value.key);
-  if (!name.starts_with("no-")) return false;
-  const ServingOption* option = serving_option(engine, name.substr(3));
-  return option != nullptr && option->use == OptionUse::nothing && option->words == 0;
+// The switch that "--no-NAME" sets to false, or nullptr.
+const ServingOption* switched_off(EngineKind engine, const std::string& name) {
+  const ServingOption* option =
+      name.starts_with("no-") ? serving_option(engine, name.substr(3)) : nullptr;
+  return option != nullptr && option->words == 0 ? option : nullptr;
 }
 
 // What is wrong: the table has the option and its line beside it.
@@ -95,16 +94,21 @@ void PoolReading::option(const Value& value, int depth) {
   if (value.key.starts_with('$') || value.key.starts_with('`')) {
     return refuse(value, value.unknown, OptionEffect::unknown);
   }
-  if (found == nullptr && is_switched_off(launch_.engine, value)) {
+  const ServingOption* off = found == nullptr ? switched_off(launch_.engine, name) : nullptr;
+  if (off != nullptr && off->use <= OptionUse::refused_if_on) {
     return pass(value, "switches off what changes no predicted number");
+  }
+  if (off != nullptr) {
+    Value said = value;
+    said.words = {"false"};
+    return apply(*off, said, depth);
   }
   if (found == nullptr && value.key.find(' ') != std::string::npos) {
     return refuse(value, "option and value are one word here; the engine needs two, or \"=\"",
                   OptionEffect::unknown);
   }
   if (found == nullptr) {
-    return refuse(value, fmt::format("is no known option of {}", title_of(launch_.engine)),
-                  OptionEffect::unknown);
+    return refuse(value, why_unknown_option(launch_.engine, name), OptionEffect::unknown);
   }
   Value own = value;
   const auto most = static_cast<std::size_t>(found->words);
@@ -152,10 +156,10 @@ void PoolReading::apply(const ServingOption& option, const Value& value, int dep
     const bool usual = off || (use == Use::refused_if_on && value.words.size() == 1 &&
                                is_usual(lower_case(value.words[0])));
     if (usual) return pass(value, "is off, or the engine's default");
-    return refuse(value, std::string(option.why));
+    return refuse(value, std::string(option.why), option.effect);
   }
   if (use == Use::refused_if_off) {
-    if (is_false(value)) return refuse(value, std::string(option.why));
+    if (is_false(value)) return refuse(value, std::string(option.why), option.effect);
     return pass(value, "the engine's default, which its file holds");
   }
   if (use == Use::configuration) return configuration(value, depth);

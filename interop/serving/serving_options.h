@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "interop/read_launch/option_effect.h"
 #include "sim/base/serving_formats.h"
 #include "sim/hardware/inference_rates.h"
 
@@ -67,13 +68,17 @@ enum class OptionUse : std::uint8_t {
 struct ServingOption {
   std::string_view names;  // "tensor-parallel-size tp"; a last dot stands for all below
   OptionUse use = OptionUse::nothing;
-  std::string_view why{};  // it changes nothing, or is refused
-  int words = 1;           // that follow it
+  std::string_view why{};                    // it changes nothing, or is refused
+  int words = 1;                             // that follow it
+  OptionEffect effect = OptionEffect::time;  // of one that is refused
 };
 
 std::span<const ServingOption> serving_options(EngineKind engine);
-// nullptr: the engine has no such option. `name` without dashes in front, "-" between words.
+// nullptr: the engine has no such option, and none alone that begins so where its parser completes
+// names. `name` without dashes in front, "-" between words.
 const ServingOption* serving_option(EngineKind engine, std::string_view name);
+// Why a name is none, with the nearest that is one.
+std::string why_unknown_option(EngineKind engine, std::string_view name);
 // The format that a word of --quantization or of quant_algo states. Names without a format of their
 // own, such as compressed-tensors, are the checkpoint's.
 std::optional<WeightFormat> quantized_format(std::string_view word);

@@ -281,10 +281,14 @@ void judge(ServingReviewFile& file, LaunchedService service, const ServiceReview
     file.notes.push_back(fmt::format("Requests above {} tokens are not served.",
                                      count_text(std::int64_t(memory.longest_request()))));
   }
-  const bool predictable = service.load && (service.load->kind == LoadKind::closed_loop ||
-                                            service.load->kind == LoadKind::open_loop);
+  const bool knows_times = service.launch.not_understood.empty();
+  const bool predictable =
+      knows_times && service.load &&
+      (service.load->kind == LoadKind::closed_loop || service.load->kind == LoadKind::open_loop);
   if (predictable) {
     predict(file, service, load, options.top);
+  } else if (!knows_times) {
+    file.notes.emplace_back("No times: words of the launch change them, and are not modelled.");
   } else {
     file.notes.emplace_back(
         "Times need a load: give --isl, --osl and --concurrency or --rate. Requests that run "
@@ -361,6 +365,12 @@ int run_serve_read(const ServeReadOptions& o, const Call& call) {
   return launch.not_understood.empty() && file.reason.empty() ? kDone : kGateFailed;
 }
 
+// What was not understood changes times and not what fits.
+bool only_times_are_open(const interop::ServingLaunch& launch) {
+  return std::all_of(launch.not_understood.begin(), launch.not_understood.end(),
+                     [](const auto& one) { return one.effect == interop::OptionEffect::time; });
+}
+
 }  // namespace
 
 void add_service_options(Command& command, LaunchedServiceOptions& o) {
@@ -410,7 +420,7 @@ int review_service(const ServiceReviewOptions& options, const Call& call) {
     add_launch(file, launch);
     file.verdict = "refused";
     file.reason = std::move(why);
-  } else if (launch.not_understood.empty()) {
+  } else if (only_times_are_open(launch)) {
     const LaunchedService service = launched_service(std::move(launch), o, file.origin);
     add_launch(file, service.launch);
     if (service.deployment.pool.options.num_speculative_tokens > 0) {
