@@ -170,8 +170,8 @@ TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
 }
 
 // At the loss the root alone is gathered: 10 bytes a parameter of a layer are not there. The first
-// micro-batch finds no gradients, the second 4 bytes a parameter of the shard. Below a pipeline, and
-// without FSDP, nothing differs.
+// micro-batch finds no gradients, the second 4 bytes a parameter of the shard. Below a pipeline,
+// and without FSDP, nothing differs.
 TEST(ModelState, FsdpHoldsLessAtTheLoss) {
   PublishedRun setup = modern_layer();
   setup.model.num_layers = 4;
