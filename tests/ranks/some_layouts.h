@@ -67,7 +67,7 @@ inline std::vector<Layout> layouts_of(int ranks) {
                    "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm",
                    "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm,mbs=2,recompute=full",
                    "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm,recompute=full,"
-                   "recompute_method=block,recompute_num_layers=1",
+                   "recompute_method=block,recompute_num_layers=2",
                    "pp=2",
                    "pp=2,mbs=2",
                    "pp=2,schedule=gpipe,mbs=2",
