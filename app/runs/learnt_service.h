@@ -7,6 +7,7 @@
 
 #include "planner/serving/serving_learning.h"
 #include "planner/serving/serving_search.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::app {
 
