@@ -183,8 +183,10 @@ test("the static rows of the ranking are the rows that the viewer writes", async
 
 test("filters the ranking by sizes and switches", async (t) => {
   const { page } = await opened(t);
-  await page.fill("#ranking input[type=search]", "tp2 zero");
-  const expected = report.record.ranked.filter((l) => / ?\btp2\b/.test(l.short_name) && l.short_name.includes("zero"));
+  const sizes = report.record.ranked.map((l) => l.short_name.split(" ")[0]);
+  const size = sizes.find((one) => sizes.some((other) => other !== one));
+  await page.fill("#ranking input[type=search]", `${size} zero`);
+  const expected = report.record.ranked.filter((l) => l.short_name.split(" ").includes(size) && l.short_name.includes("zero"));
   assert.ok(expected.length > 0 && expected.length < report.record.ranked.length);
   assert.deepEqual(await rows_of(page), expected.map((l) => l.brief_name));
   assert.match(await page.textContent("#ranking output"), new RegExp(`^${expected.length} of ${report.record.ranked.length} `));
