@@ -88,12 +88,10 @@ ServingStepParts step_parts(const ReplicaCost& cost, ServedStep kind, const Engi
 
 namespace {
 
-bool within(Seconds time, const std::optional<Seconds>& limit) { return !limit || time <= *limit; }
-
 bool meets_limits(const ServingLoadPoint& point, const LatencyLimits& limits) {
-  return within(point.ttft_at.value_or(point.ttft.mean), limits.ttft) &&
-         within(point.tpot_at.value_or(point.tpot.mean), limits.tpot) &&
-         within(point.e2e.mean, limits.e2e);
+  return within({point.ttft_at.value_or(point.ttft.mean), point.tpot_at.value_or(point.tpot.mean),
+                 point.e2e.mean},
+                limits);
 }
 
 // Empty: a request does not fit.

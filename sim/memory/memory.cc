@@ -28,8 +28,8 @@ StageMemory stage_memory(const Model& model, const Job& job, const Layout& layou
 
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index) {
-  return stage_memory(model, job, layout, stage, [&](PeakScope part) {
-    return moving_memory(model, job, layout, stage, stage_index, part);
+  return stage_memory(model, job, layout, stage, [&](PeakScope scope) {
+    return moving_memory(model, job, layout, stage, stage_index, scope);
   });
 }
 

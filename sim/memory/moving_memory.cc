@@ -87,21 +87,21 @@ ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& 
 }
 
 ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group,
-                         PeakScope part) {
+                         PeakScope scope) {
   const Chunk layers{.num_layers = group.chunk.num_layers};
   return {chunk_activations(units, group.layers, group.chunk),
-          forward_workspace(units, group.chunk, part),
-          backward_workspace(units, layout, group.layers, group.chunk, part),
+          forward_workspace(units, group.chunk, scope),
+          backward_workspace(units, layout, group.layers, group.chunk, scope),
           weight_workspace(units, group.chunk),
           chunk_activations(units, group.layers, layers).whole / std::max(1, layers.num_layers)};
 }
 
 std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
-                                        const ChunkGroups& groups, PeakScope part) {
+                                        const ChunkGroups& groups, PeakScope scope) {
   std::vector<ChunkMemory> chunks;
   for (std::size_t g = 0; g < groups.sizes.size(); ++g) {
     chunks.insert(chunks.end(), static_cast<std::size_t>(groups.sizes[g]),
-                  chunk_memory(units, layout, groups.groups[g], part));
+                  chunk_memory(units, layout, groups.groups[g], scope));
   }
   return chunks;
 }
@@ -159,12 +159,12 @@ StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMe
 }
 
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
-                          const Stage& stage, int stage_index, PeakScope part) {
+                          const Stage& stage, int stage_index, PeakScope scope) {
   const UnitBytes units = unit_bytes(model, job, layout);
   const auto states =
       in_flight_states(layout.schedule, pipeline_sizes(layout, job.global_batch_size), stage_index);
   return moving_memory(standing_memory(units, layout, kinds_of(model, stage)),
-                       chunk_memories(units, layout, chunk_groups(model, layout, stage), part),
+                       chunk_memories(units, layout, chunk_groups(model, layout, stage), scope),
                        states);
 }
 

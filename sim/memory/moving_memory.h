@@ -33,10 +33,11 @@ struct ChunkGroups {
 };
 ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& stage);
 ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group,
-                         PeakScope part = PeakScope::all);
+                         PeakScope scope = PeakScope::all);
 // Every chunk by itself.
 std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
-                                        const ChunkGroups& groups, PeakScope part = PeakScope::all);
+                                        const ChunkGroups& groups,
+                                        PeakScope scope = PeakScope::all);
 
 // Memory held for backward; in a state, with the workspace of what runs.
 StageMemory held_memory(const std::vector<HeldMicroBatches>& held,
@@ -53,6 +54,6 @@ StageMemory standing_memory(const UnitBytes& units, const Layout& layout, unsign
 StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
                           const std::vector<InFlightState>& states);
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
-                          const Stage& stage, int stage_index, PeakScope part = PeakScope::all);
+                          const Stage& stage, int stage_index, PeakScope scope = PeakScope::all);
 
 }  // namespace meshwright

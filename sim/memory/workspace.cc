@@ -98,10 +98,10 @@ Workspace layers_backward(const UnitBytes& units, const Layout& layout,
 
 }  // namespace
 
-Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk, PeakScope part) {
+Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk, PeakScope scope) {
   Workspace output{{}, {}, units.input, {}};
   if (!chunk.head) return output;
-  if (part == PeakScope::layers) {
+  if (scope == PeakScope::layers) {
     output.logits -= units.logits.kept * units.head_passes;
     return output;
   }
@@ -110,14 +110,14 @@ Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk, PeakScop
 
 Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
                              const std::vector<LayerRun>& layers, const Chunk& chunk,
-                             PeakScope part) {
+                             PeakScope scope) {
   Workspace freed;
   if (chunk.head) {
     freed.activations -= units.head;
     freed.logits -= units.logits.kept * units.head_passes;
   }
   Workspace largest = freed;
-  if (chunk.head && part == PeakScope::all) largest = head_backward(units, layout);
+  if (chunk.head && scope == PeakScope::all) largest = head_backward(units, layout);
   if (chunk.mtp && units.mtp > Bytes{}) {
     Workspace now = layer_backward(units, units.mtp_layer, 1);
     now.activations += freed.activations;

@@ -25,10 +25,10 @@ enum class PeakScope { all, layers };
 // The largest need of a chunk's forward, of its backward (or input gradient, where they are split)
 // and of its weight gradient.
 Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk,
-                            PeakScope part = PeakScope::all);
+                            PeakScope scope = PeakScope::all);
 Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
                              const std::vector<LayerRun>& layers, const Chunk& chunk,
-                             PeakScope part = PeakScope::all);
+                             PeakScope scope = PeakScope::all);
 Workspace weight_workspace(const UnitBytes& units, const Chunk& chunk);
 
 }  // namespace meshwright

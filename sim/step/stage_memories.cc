@@ -25,8 +25,8 @@ class RunMemory {
     }
   }
 
-  [[nodiscard]] StageMemory moving(int stage, PeakScope part = PeakScope::all) const {
-    return moving_memory(standing_, part == PeakScope::all ? chunks_ : layers_,
+  [[nodiscard]] StageMemory moving(int stage, PeakScope scope = PeakScope::all) const {
+    return moving_memory(standing_, scope == PeakScope::all ? chunks_ : layers_,
                          table_.in_flight_states(layout_, sizes_, stage));
   }
 
@@ -92,8 +92,9 @@ std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) 
     const ChunkGroups groups = chunk_groups(table.model(), layout, run.stage);
     const RunMemory memory(table, layout, run, groups);
     for (int stage = run.first; stage <= run.last(); ++stage) {
-      memories.push_back(stage_memory(table.model(), table.job(), layout, run.stage,
-                                      [&](PeakScope part) { return memory.moving(stage, part); }));
+      memories.push_back(
+          stage_memory(table.model(), table.job(), layout, run.stage,
+                       [&](PeakScope scope) { return memory.moving(stage, scope); }));
       memories.back().reserve = outside_allocator(only_device(table.cluster()), layout);
     }
   }
