@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/serving/replica_search.h"
 #include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 
@@ -221,8 +222,11 @@ std::string saturation_sentence(const planner::ServingChoice& choice, const Late
       !planner::within(planner::limited_times(choice), limits)) {
     return "";
   }
-  return " Its simulation meets the limits, but the load is too near to the rate above which the "
-         "queue grows without end: plans use at most 90 % of that.";
+  return fmt::format(
+      " Its simulation meets the limits, but the load is too near to the rate above which the "
+      "queue "
+      "grows without end: plans use at most {} of that.",
+      percent_text(planner::kMostUtilization));
 }
 
 std::string service_subject(const ServingPlanFile& file) {

@@ -27,7 +27,7 @@ std::string service_noun(const ServingPlanFile& file, std::int64_t count = 1);
 // What a point's load is in that unit.
 double load_of(const planner::ServingLoadPoint& point);
 
-// Of a choice that misses no limit and is refused nonetheless; otherwise empty.
+// Why a choice that misses no limit is refused nonetheless; otherwise empty.
 std::string saturation_sentence(const planner::ServingChoice& choice, const LatencyLimits& limits);
 // Model with its formats, engine, cluster, load.
 std::string service_subject(const ServingPlanFile& file);

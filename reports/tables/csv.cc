@@ -34,7 +34,7 @@ std::string field(const Cell& cell) {
   return "";
 }
 
-// Of a column with keys: a cell that is one number has the column's.
+// Field of a key; a cell that is one number has its column's.
 std::string field(const Cell& cell, const std::string& key, const Column& column) {
   const auto* several = std::get_if<Numbers>(&cell);
   if (several == nullptr) return key == column.key ? field(cell) : "";

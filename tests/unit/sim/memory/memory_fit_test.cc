@@ -13,7 +13,7 @@ TEST(ReservedPeak, AddsWhatTheAllocatorHoldsBesideTensors) {
   EXPECT_DOUBLE_EQ(reserved_peak(bytes(50e9), bytes(40e9), {}).value(), 50e9);
 }
 
-// Of 100: surely up to 97 reserved, and not at all beyond a peak of 103.
+// A device of 100: surely up to 97 reserved, and not at all beyond a peak of 103.
 TEST(MemoryFit, IsUncertainWhereReservedMemoryFillsTheDevice) {
   const auto fit = [](double peak, double reserved) {
     return memory_fit(bytes(peak), bytes(reserved), bytes(100));
