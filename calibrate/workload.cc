@@ -6,7 +6,7 @@
 
 #include "calibrate/library_points.h"
 #include "calibrate/trial/trial.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 #include "sim/operators/operators.h"
 #include "sim/step/observation.h"
 #include "sim/volume/volume.h"

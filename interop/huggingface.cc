@@ -10,7 +10,7 @@
 
 #include "interop/huggingface_families.h"
 #include "interop/huggingface_weights.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 #include "sim/record/reader.h"
 
 namespace meshwright::interop {

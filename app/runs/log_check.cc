@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "reports/text/text.h"
+#include "sim/block/parameters.h"
 #include "sim/hardware/named_device.h"
-#include "sim/model/parameters.h"
 
 namespace meshwright::app {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "calibrate/trial/layer/rotary_table.h"
+#include "sim/block/transfer_names.h"
 #include "sim/operators/operators.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {

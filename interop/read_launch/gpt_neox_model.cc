@@ -6,7 +6,7 @@
 
 #include "interop/read_launch/gpt_neox_parts.h"
 #include "sim/base/error.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::interop {
 namespace {

@@ -11,7 +11,7 @@
 #include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::interop {
 namespace {

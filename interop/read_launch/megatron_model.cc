@@ -5,7 +5,7 @@
 #include "interop/read_launch/megatron_fields.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::interop {
 namespace {

@@ -8,7 +8,7 @@
 #include "interop/read_launch/read_launch.h"
 #include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::interop {
 namespace {

@@ -9,7 +9,7 @@
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/stated_values.h"
 #include "sim/base/error.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::interop {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
+#include "sim/block/transfer_names.h"
 #include "sim/layout/short_name.h"
 #include "sim/volume/transfer.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright::planner {
 namespace {

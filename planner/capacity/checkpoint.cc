@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "sim/block/parameters.h"
 #include "sim/memory/model_state.h"
-#include "sim/model/parameters.h"
 
 namespace meshwright::planner {
 

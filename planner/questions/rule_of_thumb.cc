@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "sim/base/number_text.h"
+#include "sim/block/parameters.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
-#include "sim/model/parameters.h"
 
 namespace meshwright::planner {
 namespace {

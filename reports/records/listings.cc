@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/records/listings.h"
 
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::reports {
 namespace {

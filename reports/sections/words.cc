@@ -9,8 +9,8 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_registry.h"
 #include "reports/text/text.h"
+#include "sim/block/parameters.h"
 #include "sim/hardware/device_noun.h"
-#include "sim/model/parameters.h"
 
 namespace meshwright::reports {
 namespace {

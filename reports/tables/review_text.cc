@@ -13,8 +13,8 @@
 #include "reports/text/memory_fit_text.h"
 #include "reports/text/text.h"
 #include "sim/base/number_text.h"
+#include "sim/block/parameters.h"
 #include "sim/layout/short_name.h"
-#include "sim/model/parameters.h"
 
 namespace meshwright::reports {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "sim/block/parameters.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
 #include "sim/json/serving_records.h"
 #include "sim/model/model.h"
-#include "sim/model/parameters.h"
 
 namespace meshwright {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <optional>
 
+#include "sim/block/parameters.h"
 #include "sim/layout/pipeline_shape.h"
-#include "sim/model/parameters.h"
 
 namespace meshwright {
 namespace {

@@ -15,64 +15,56 @@ namespace {
 
 // The columns of a joint linear that one adapter works on.
 enum class AdaptedColumns { all, query, key, half };
-// Split of the linear over tensor ranks; a replicated one is whole on each.
-enum class LinearSplit { column, row, replicated };
-
 struct AdapterRow {
   unsigned modules;  // any of these asks for it
   std::string_view linear;
   AdaptedColumns columns;
-  LinearSplit split;
   std::string_view a, b, sum;
 };
 constexpr unsigned kAnyQuery = kLoraQkv | kLoraQ;
 constexpr unsigned kAnyKeyValue = kLoraQkv | kLoraK | kLoraV;
 constexpr AdaptedColumns kAll = AdaptedColumns::all;
 constexpr AdaptedColumns kHalf = AdaptedColumns::half;
-constexpr LinearSplit kColumn = LinearSplit::column;
-constexpr LinearSplit kRow = LinearSplit::row;
-constexpr LinearSplit kReplicated = LinearSplit::replicated;
 constexpr AdapterRow kAdapters[] = {
-    {kLoraQkv, "attention.qkv", kAll, kColumn, "attention.qkv.lora_a", "attention.qkv.lora_b",
+    {kLoraQkv, "attention.qkv", kAll, "attention.qkv.lora_a", "attention.qkv.lora_b",
      "attention.qkv.lora_sum"},
-    {kLoraQ, "attention.qkv", AdaptedColumns::query, kColumn, "attention.q.lora_a",
-     "attention.q.lora_b", "attention.q.lora_sum"},
-    {kLoraK, "attention.qkv", AdaptedColumns::key, kColumn, "attention.k.lora_a",
-     "attention.k.lora_b", "attention.k.lora_sum"},
-    {kLoraV, "attention.qkv", AdaptedColumns::key, kColumn, "attention.v.lora_a",
-     "attention.v.lora_b", "attention.v.lora_sum"},
-    {kAnyQuery, "attention.q", kAll, kColumn, "attention.q.lora_a", "attention.q.lora_b",
+    {kLoraQ, "attention.qkv", AdaptedColumns::query, "attention.q.lora_a", "attention.q.lora_b",
      "attention.q.lora_sum"},
-    {kAnyQuery, "attention.q_down", kAll, kReplicated, "attention.q_down.lora_a",
-     "attention.q_down.lora_b", "attention.q_down.lora_sum"},
-    {kAnyQuery, "attention.q_up", kAll, kColumn, "attention.q_up.lora_a", "attention.q_up.lora_b",
+    {kLoraK, "attention.qkv", AdaptedColumns::key, "attention.k.lora_a", "attention.k.lora_b",
+     "attention.k.lora_sum"},
+    {kLoraV, "attention.qkv", AdaptedColumns::key, "attention.v.lora_a", "attention.v.lora_b",
+     "attention.v.lora_sum"},
+    {kAnyQuery, "attention.q", kAll, "attention.q.lora_a", "attention.q.lora_b",
+     "attention.q.lora_sum"},
+    {kAnyQuery, "attention.q_down", kAll, "attention.q_down.lora_a", "attention.q_down.lora_b",
+     "attention.q_down.lora_sum"},
+    {kAnyQuery, "attention.q_up", kAll, "attention.q_up.lora_a", "attention.q_up.lora_b",
      "attention.q_up.lora_sum"},
-    {kAnyKeyValue, "attention.kv_down", kAll, kReplicated, "attention.kv_down.lora_a",
+    {kAnyKeyValue, "attention.kv_down", kAll, "attention.kv_down.lora_a",
      "attention.kv_down.lora_b", "attention.kv_down.lora_sum"},
-    {kAnyKeyValue, "attention.kv_up", kAll, kColumn, "attention.kv_up.lora_a",
-     "attention.kv_up.lora_b", "attention.kv_up.lora_sum"},
-    {kLoraProj, "attention.projection", kAll, kRow, "attention.projection.lora_a",
+    {kAnyKeyValue, "attention.kv_up", kAll, "attention.kv_up.lora_a", "attention.kv_up.lora_b",
+     "attention.kv_up.lora_sum"},
+    {kLoraProj, "attention.projection", kAll, "attention.projection.lora_a",
      "attention.projection.lora_b", "attention.projection.lora_sum"},
-    {kLoraFc1, "mlp.fc1", kAll, kColumn, "mlp.fc1.lora_a", "mlp.fc1.lora_b", "mlp.fc1.lora_sum"},
-    {kLoraFc1Gate, "mlp.fc1", kHalf, kColumn, "mlp.gate.lora_a", "mlp.gate.lora_b",
-     "mlp.gate.lora_sum"},
-    {kLoraFc1Up, "mlp.fc1", kHalf, kColumn, "mlp.up.lora_a", "mlp.up.lora_b", "mlp.up.lora_sum"},
-    {kLoraFc2, "mlp.fc2", kAll, kRow, "mlp.fc2.lora_a", "mlp.fc2.lora_b", "mlp.fc2.lora_sum"},
-    {kLoraFc1, "shared_expert.fc1", kAll, kColumn, "shared_expert.fc1.lora_a",
-     "shared_expert.fc1.lora_b", "shared_expert.fc1.lora_sum"},
-    {kLoraFc1Gate, "shared_expert.fc1", kHalf, kColumn, "shared_expert.gate.lora_a",
+    {kLoraFc1, "mlp.fc1", kAll, "mlp.fc1.lora_a", "mlp.fc1.lora_b", "mlp.fc1.lora_sum"},
+    {kLoraFc1Gate, "mlp.fc1", kHalf, "mlp.gate.lora_a", "mlp.gate.lora_b", "mlp.gate.lora_sum"},
+    {kLoraFc1Up, "mlp.fc1", kHalf, "mlp.up.lora_a", "mlp.up.lora_b", "mlp.up.lora_sum"},
+    {kLoraFc2, "mlp.fc2", kAll, "mlp.fc2.lora_a", "mlp.fc2.lora_b", "mlp.fc2.lora_sum"},
+    {kLoraFc1, "shared_expert.fc1", kAll, "shared_expert.fc1.lora_a", "shared_expert.fc1.lora_b",
+     "shared_expert.fc1.lora_sum"},
+    {kLoraFc1Gate, "shared_expert.fc1", kHalf, "shared_expert.gate.lora_a",
      "shared_expert.gate.lora_b", "shared_expert.gate.lora_sum"},
-    {kLoraFc1Up, "shared_expert.fc1", kHalf, kColumn, "shared_expert.up.lora_a",
-     "shared_expert.up.lora_b", "shared_expert.up.lora_sum"},
-    {kLoraFc2, "shared_expert.fc2", kAll, kRow, "shared_expert.fc2.lora_a",
-     "shared_expert.fc2.lora_b", "shared_expert.fc2.lora_sum"},
-    {kLoraFc1, "experts.fc1", kAll, kReplicated, "experts.fc1.lora_a", "experts.fc1.lora_b",
+    {kLoraFc1Up, "shared_expert.fc1", kHalf, "shared_expert.up.lora_a", "shared_expert.up.lora_b",
+     "shared_expert.up.lora_sum"},
+    {kLoraFc2, "shared_expert.fc2", kAll, "shared_expert.fc2.lora_a", "shared_expert.fc2.lora_b",
+     "shared_expert.fc2.lora_sum"},
+    {kLoraFc1, "experts.fc1", kAll, "experts.fc1.lora_a", "experts.fc1.lora_b",
      "experts.fc1.lora_sum"},
-    {kLoraFc1Gate, "experts.fc1", kHalf, kReplicated, "experts.gate.lora_a", "experts.gate.lora_b",
+    {kLoraFc1Gate, "experts.fc1", kHalf, "experts.gate.lora_a", "experts.gate.lora_b",
      "experts.gate.lora_sum"},
-    {kLoraFc1Up, "experts.fc1", kHalf, kReplicated, "experts.up.lora_a", "experts.up.lora_b",
+    {kLoraFc1Up, "experts.fc1", kHalf, "experts.up.lora_a", "experts.up.lora_b",
      "experts.up.lora_sum"},
-    {kLoraFc2, "experts.fc2", kAll, kReplicated, "experts.fc2.lora_a", "experts.fc2.lora_b",
+    {kLoraFc2, "experts.fc2", kAll, "experts.fc2.lora_a", "experts.fc2.lora_b",
      "experts.fc2.lora_sum"},
 };
 
@@ -180,11 +172,10 @@ void append_adapter(Operators& ops, const AdapterRow& row, const Operator& linea
                     const Model& model, const Numerics& numerics, const RankShape& shape) {
   const std::int64_t rank = numerics.lora_rank;
   const std::int64_t tensor = shape.tensor_size;
-  const std::int64_t of_rank =
-      row.split == LinearSplit::column ? (rank + tensor - 1) / tensor : rank;
+  const Split split = linear.of_expert ? Split::whole : linear.split;
+  const std::int64_t of_rank = split == Split::columns ? (rank + tensor - 1) / tensor : rank;
   const std::int64_t columns = adapted_columns(linear, row.columns, model, shape);
-  const std::int64_t written =
-      row.split == LinearSplit::row ? (columns + tensor - 1) / tensor : columns;
+  const std::int64_t written = split == Split::rows ? (columns + tensor - 1) / tensor : columns;
   const double rows = rows_of_linear(linear);
   const double input = rows * static_cast<double>(linear.k);
   Operator a = adapter_product(row.a, linear, of_rank, linear.k, shape);
@@ -193,9 +184,9 @@ void append_adapter(Operators& ops, const AdapterRow& row, const Operator& linea
   if (drops) a.saved += bytes(input * (shape.width + 1.0));
   ops.push_back(a);
   ops.push_back(adapter_product(row.b, linear, written, rank, shape));
-  const double pieces = row.split == LinearSplit::row ? static_cast<double>(shape.sequence_rows) /
-                                                            static_cast<double>(shape.rows)
-                                                      : 1.0;
+  const double pieces = split == Split::rows ? static_cast<double>(shape.sequence_rows) /
+                                                   static_cast<double>(shape.rows)
+                                             : 1.0;
   Operator sum = memory_operator(row.sum, linear.module, kernel::kAdd,
                                  rows * pieces * static_cast<double>(columns), 5, 2, shape);
   sum.adapter = true;
@@ -211,25 +202,8 @@ void append_adapter(Operators& ops, const AdapterRow& row, const Operator& linea
 
 // 4-bit weights are written in 16 bits before each product (bitsandbytes dequantize_4bit).
 Operator dequantizing(const Operator& linear, const Numerics& numerics, const RankShape& shape) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"attention.qkv", "attention.dequantize_qkv"},
-      {"attention.q", "attention.dequantize_q"},
-      {"attention.q_down", "attention.dequantize_q_down"},
-      {"attention.q_up", "attention.dequantize_q_up"},
-      {"attention.kv_down", "attention.dequantize_kv_down"},
-      {"attention.kv_up", "attention.dequantize_kv_up"},
-      {"attention.projection", "attention.dequantize_projection"},
-      {"mlp.fc1", "mlp.dequantize_fc1"},
-      {"mlp.fc2", "mlp.dequantize_fc2"},
-      {"shared_expert.fc1", "shared_expert.dequantize_fc1"},
-      {"shared_expert.fc2", "shared_expert.dequantize_fc2"},
-      {"experts.fc1", "experts.dequantize_fc1"},
-      {"experts.fc2", "experts.dequantize_fc2"}};
-  std::string_view name = "dequantize";
-  for (const auto& [of, called] : kNames) {
-    if (of == linear.name) name = called;
-  }
-  Operator op = memory_operator(name, linear.module, kernel::kQuantize, 0, 0, 0, shape);
+  Operator op =
+      memory_operator(linear.linear->dequantize, linear.module, kernel::kQuantize, 0, 0, 0, shape);
   op.of_expert = linear.of_expert;
   const double weights = static_cast<double>(linear.batch) * static_cast<double>(linear.k) *
                          static_cast<double>(linear.n);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of one layer on one tensor rank: projections, core attention fused or unfused, MLA.
+#include "sim/block/attention.h"
+
 #include <algorithm>
 
 #include "sim/operators/builders.h"
@@ -60,16 +62,11 @@ void append_query_key_value(Operators& ops, const Model& model, const HeadShape&
                             const RankShape& shape) {
   // Groups that ranks share are not repeated here: the columns are split evenly, and the products
   // gathered (Megatron-LM core/transformer/attention.py).
-  const std::int64_t n = (query_size(model) + 2 * key_size(model)) / shape.tensor_size;
-  append_linear(ops, "attention.quantize_qkv",
-                gemm_operator("attention.qkv", Module::attention_linear, shape.rows, n,
-                              model.hidden_size, shape),
-                Feed::norm, shape);
+  append_linear(ops, linear_operator(query_key_value(model), shape.rows, shape), Feed::norm, shape);
   ops.back().saved = bytes(qkv_elements(heads, shape) * shape.attention);
 }
 
-// DeepSeek-V2 (arXiv 2405.04434), 2.1: down projections are whole on each tensor rank and work on
-// its share of the sequence; up projections are split by heads.
+// Down projections are whole on each tensor rank and work on its share of the sequence.
 void append_latent_projections(Operators& ops, const Model& model, const HeadShape& heads,
                                const RankShape& shape) {
   const LatentAttention& mla = *model.mla;
@@ -78,37 +75,23 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
   };
   const std::int64_t query_width = heads.heads * heads.key_width;
   if (mla.q_lora_rank > 0) {
-    append_linear(ops, "attention.quantize_q_down",
-                  gemm_operator("attention.q_down", Module::attention_linear, shape.sequence_rows,
-                                mla.q_lora_rank, model.hidden_size, shape),
-                  Feed::other, shape);
+    append_linear(ops, linear_operator(query_down(model), shape.sequence_rows, shape), Feed::other,
+                  shape);
     ops.back().saved = kept(shape.sequence_rows, mla.q_lora_rank);
     ops.push_back(norm_operator("attention.q_norm", Module::mla_up_projection, model,
                                 shape.sequence_rows, mla.q_lora_rank, shape));
-    append_linear(ops, "attention.quantize_q_up",
-                  gemm_operator("attention.q_up", Module::mla_up_projection, shape.rows,
-                                query_width, mla.q_lora_rank, shape),
-                  Feed::norm, shape);
+    append_linear(ops, linear_operator(query_up(model), shape.rows, shape), Feed::norm, shape);
   } else {
-    append_linear(ops, "attention.quantize_q",
-                  gemm_operator("attention.q", Module::attention_linear, shape.rows, query_width,
-                                model.hidden_size, shape),
-                  Feed::other, shape);
+    append_linear(ops, linear_operator(direct_query(model), shape.rows, shape), Feed::other, shape);
   }
   ops.back().saved = bytes(static_cast<double>(shape.rows * query_width) * shape.attention);
   const std::int64_t latent = mla.kv_lora_rank + mla.qk_pos_emb_head_dim;
-  append_linear(ops, "attention.quantize_kv_down",
-                gemm_operator("attention.kv_down", Module::attention_linear, shape.sequence_rows,
-                              latent, model.hidden_size, shape),
+  append_linear(ops, linear_operator(key_value_down(model), shape.sequence_rows, shape),
                 Feed::other, shape);
   ops.back().saved = kept(shape.sequence_rows, latent);
   ops.push_back(norm_operator("attention.kv_norm", Module::mla_up_projection, model,
                               shape.sequence_rows, mla.kv_lora_rank, shape));
-  append_linear(
-      ops, "attention.quantize_kv_up",
-      gemm_operator("attention.kv_up", Module::mla_up_projection, shape.rows,
-                    heads.heads * (mla.qk_head_dim + mla.v_head_dim), mla.kv_lora_rank, shape),
-      Feed::norm, shape);
+  append_linear(ops, linear_operator(key_value_up(model), shape.rows, shape), Feed::norm, shape);
   // Keys are kept with their rotary part copied to each head.
   ops.back().saved = bytes(static_cast<double>(shape.rows * heads.heads) *
                            static_cast<double>(heads.key_width + mla.v_head_dim) * shape.attention);
@@ -324,10 +307,8 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     append_unfused_attention(ops, model, numerics, tokens, layout, heads, shape);
   }
   const std::int64_t width = heads.heads * heads.value_width;
-  append_linear(ops, "attention.quantize_projection",
-                gemm_operator("attention.projection", Module::attention_linear, shape.rows,
-                              model.hidden_size, width, shape),
-                Feed::other, shape);
+  append_linear(ops, linear_operator(attention_projection(model), shape.rows, shape), Feed::other,
+                shape);
   // Transformer Engine's all-to-all attention keeps the output twice: by heads for its own
   // backward, by sequence as the projection's input (context_parallel.py,
   // AttnFuncWithCPAndQKVOA2A).

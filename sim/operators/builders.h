@@ -33,6 +33,12 @@ std::int64_t local_query_groups(const Model& model, const Layout& layout);
 
 Operator gemm_operator(std::string_view name, Module module, std::int64_t m, std::int64_t n,
                        std::int64_t k, const RankShape& shape);
+// A part's product of `rows` tokens on one of `ranks` that share its weight.
+Operator linear_operator(const LayerPart& part, std::int64_t rows, std::int64_t ranks,
+                         const RankShape& shape);
+inline Operator linear_operator(const LayerPart& part, std::int64_t rows, const RankShape& shape) {
+  return linear_operator(part, rows, shape.tensor_size, shape);
+}
 // `elements` values; forward and backward read or write each this many times.
 Operator memory_operator(std::string_view name, Module module, std::string_view kernel,
                          double elements, double forward_touches, double backward_touches,
@@ -48,12 +54,10 @@ using Operators = std::vector<Operator>;
 // A linear, in fp8 and fp4 after the cast of its operands: its input forward, its output's gradient
 // backward (narrow_format.h).
 enum class Feed { norm, other };
-void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
-                   Feed feed, const RankShape& shape);
+void append_linear(Operators& ops, const Operator& linear, Feed feed, const RankShape& shape);
 void append_attention(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
                       const TokenShape& tokens, const Layout& layout);
-void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,
-                      const RankShape& shape, bool shared_expert);
+void append_dense_mlp(Operators& ops, const Model& model, const RankShape& shape);
 void append_experts(Operators& ops, const Model& model, const Layout& layout,
                     const RankShape& shape);
 

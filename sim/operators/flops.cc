@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLOPs that a model needs, whatever the layout (Megatron-LM num_floating_point_operations).
+#include "sim/block/layer.h"
 #include "sim/operators/builders.h"
 
 namespace meshwright {
 namespace {
 
-// Multiply-adds of one token through one layer's matrices.
+// Multiply-adds of one token through one layer's products; of routed experts, those that it meets.
 double layer_matrix_size(const Model& model, LayerKind kind) {
-  const double h = model.hidden_size;
-  const double inputs = is_gated(model.activation) ? 3.0 : 2.0;
   double size = 0.0;
-  if (model.mla) {
-    const LatentAttention& mla = *model.mla;
-    const auto query = static_cast<double>(query_size(model));
-    size += mla.q_lora_rank > 0 ? mla.q_lora_rank * (h + query) : h * query;
-    size += h * (mla.kv_lora_rank + mla.qk_pos_emb_head_dim);
-    size += static_cast<double>(mla.kv_lora_rank) * model.num_attention_heads *
-            (mla.qk_head_dim + mla.v_head_dim);
-    size += static_cast<double>(attention_output_size(model)) * h;
-  } else if (model.num_attention_heads > 0) {
-    size += h * static_cast<double>(query_size(model) + 2 * key_size(model) +
-                                    attention_output_size(model));
+  for (const LayerPart& part : layer_parts(model, kind)) {
+    if (part.names == nullptr) continue;
+    const std::int64_t met = part.experts > 0 ? model.moe->moe_router_topk : 1;
+    size += static_cast<double>(met * part.inputs * part.outputs);
   }
-  if (!kind.mixture_of_experts) return size + h * model.ffn_hidden_size * inputs;
-  const MixtureOfExperts& moe = *model.moe;
-  const double width = static_cast<double>(moe.moe_ffn_hidden_size) * moe.moe_router_topk +
-                       moe.moe_shared_expert_intermediate_size;
-  return size + h * width * inputs + h * moe.num_moe_experts;
+  return size;
 }
 
 double layer_attention_flops(const Model& model, LayerKind kind, const Numerics& numerics,

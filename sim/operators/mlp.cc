@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MLP of one layer on one tensor rank, dense or a mixture of experts.
+#include "sim/block/mlp.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +11,15 @@
 namespace meshwright {
 namespace {
 
-struct MlpNames {
-  std::string_view fc1, activation, fc2, quantize_fc1, quantize_fc2;
-  Module linears, between;  // the activation, with the cast of what leaves it
+struct Between {
+  std::string_view activation;
+  Module module;  // of the activation, with the cast of what leaves it
   Feed feed = Feed::other;
+};
+
+// Products that a rank runs side by side, and the ranks that share each weight.
+struct Share {
+  std::int64_t experts = 1, ranks = 1;
 };
 
 // Eager, the activated gate is a tensor of its own, which the product with `up` keeps: written and
@@ -31,14 +38,17 @@ void weigh_rows(Operator& activation, double hidden, int inputs, const RankShape
   activation.backward_bytes += bytes(hidden * (inputs + 1) * shape.width);
 }
 
-// `experts` products of `rows` tokens each through h -> width -> h.
-void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::int64_t rows,
-                std::int64_t width, const RankShape& shape, const MlpNames& names) {
-  const int inputs = is_gated(model.activation) ? 2 : 1;
+// Products of `rows` tokens each through h -> width -> h.
+void append_mlp(Operators& ops, const MlpParts& mlp, std::int64_t rows, Share share,
+                const RankShape& shape, const Between& between) {
+  const auto [experts, ranks] = share;
+  const auto inputs = static_cast<int>(mlp.fc1.outputs / mlp.fc2.inputs);
+  const std::int64_t width = mlp.fc2.inputs / ranks;
+  const bool routed = mlp.fc1.experts > 0;
   const auto grouped = [&](Operator op) {
     const auto count = static_cast<double>(experts);
     op.batch = experts;
-    op.of_expert = names.linears == Module::experts;
+    op.of_expert = routed;
     op.launches = experts;
     op.forward_flops *= count;
     op.backward_flops *= count;
@@ -48,16 +58,14 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   };
   const double hidden = static_cast<double>(experts * rows) * static_cast<double>(width);
   const auto first = static_cast<std::ptrdiff_t>(ops.size());
-  const Operator fc1 = grouped(
-      gemm_operator(names.fc1, names.linears, rows, width * inputs, model.hidden_size, shape));
-  append_linear(ops, names.quantize_fc1, fc1, names.feed, shape);
+  append_linear(ops, grouped(linear_operator(mlp.fc1, rows, ranks, shape)), between.feed, shape);
   const double input = inputs == 2 ? shape.activation_input : shape.width;
   ops.back().saved = bytes(hidden * inputs * input);
   // Plain: forward x -> y, backward dy, x -> dx. Gated: forward gate, up -> y; backward dy, gate,
   // up -> two gradients.
   const double forward_touches = inputs == 2 ? 3 : 2;
   const double backward_touches = inputs == 2 ? 5 : 3;
-  ops.push_back(memory_operator(names.activation, names.between, kernel::kActivation, hidden,
+  ops.push_back(memory_operator(between.activation, between.module, kernel::kActivation, hidden,
                                 forward_touches, backward_touches, shape));
   ops.back().saved = bytes(hidden * shape.operand);
   if (input < shape.width) {  // cast after the forward, and back before the backward
@@ -65,13 +73,11 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
     ops.back().backward_bytes += bytes(hidden * inputs * (shape.width + input));
   }
   if (inputs == 2 && shape.eager) keep_gate(ops.back(), hidden, shape);
-  if (names.linears == Module::experts) weigh_rows(ops.back(), hidden, inputs, shape);
-  const Operator fc2 =
-      grouped(gemm_operator(names.fc2, names.linears, rows, model.hidden_size, width, shape));
-  append_linear(ops, names.quantize_fc2, fc2, Feed::other, shape);
+  if (routed) weigh_rows(ops.back(), hidden, inputs, shape);
+  append_linear(ops, grouped(linear_operator(mlp.fc2, rows, ranks, shape)), Feed::other, shape);
   Operator& before = ops[ops.size() - 2];
-  if (before.kernel == kernel::kQuantize) before.module = names.between;
-  if (names.linears != Module::experts) return;
+  if (before.kernel == kernel::kQuantize) before.module = between.module;
+  if (!routed) return;
   // Each expert's rows are cast by a kernel of their own.
   for (auto op = ops.begin() + first; op != ops.end(); ++op) {
     op->of_expert = true;
@@ -144,7 +150,7 @@ void append_bias(Operators& ops, const ExpertLoad& load, double outputs, const R
 // back (--moe-paged-stash).
 void append_stash(Operators& ops, const ExpertLoad& load, const Model& model, double width,
                   const RankShape& shape) {
-  const int inputs = is_gated(model.activation) ? 2 : 1;
+  const auto inputs = static_cast<double>(mlp_inputs(model));
   const double kept =
       model.hidden_size * shape.operand + width * inputs * shape.width + width * shape.operand;
   ops.push_back(of_experts("experts.stash", Module::experts, kernel::kAdd,
@@ -172,17 +178,9 @@ void fuse_activation(Operators& ops, std::ptrdiff_t first) {
 
 }  // namespace
 
-void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,
-                      const RankShape& shape, bool shared_expert) {
-  const MlpNames names =
-      shared_expert
-          ? MlpNames{"shared_expert.fc1",          "shared_expert.activation",
-                     "shared_expert.fc2",          "shared_expert.quantize_fc1",
-                     "shared_expert.quantize_fc2", Module::shared_expert,
-                     Module::shared_expert}
-          : MlpNames{"mlp.fc1",          "mlp.activation", "mlp.fc2",   "mlp.quantize_fc1",
-                     "mlp.quantize_fc2", Module::mlp,      Module::mlp, Feed::norm};
-  append_mlp(ops, model, 1, shape.rows, ffn_hidden_size / shape.tensor_size, shape, names);
+void append_dense_mlp(Operators& ops, const Model& model, const RankShape& shape) {
+  append_mlp(ops, dense_mlp(model), shape.rows, {1, shape.tensor_size}, shape,
+             {"mlp.activation", Module::mlp, Feed::norm});
 }
 
 void append_experts(Operators& ops, const Model& model, const Layout& layout,
@@ -199,8 +197,7 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   const auto rows_per_expert = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::llround(copies / static_cast<double>(experts))));
 
-  ops.push_back(gemm_operator("router", Module::router, tokens, moe.num_moe_experts,
-                              model.hidden_size, shape));
+  ops.push_back(linear_operator(router_part(model), tokens, shape));
   ops.back().saved = bytes(static_cast<double>(tokens) * moe.num_moe_experts * 4.0);  // fp32 scores
   const ExpertLoad load{experts, static_cast<double>(tokens), copies};
   const double moved = copies * model.hidden_size;
@@ -216,9 +213,8 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
     append_clamp(ops, copies * static_cast<double>(width), shape);
   }
   const auto first = static_cast<std::ptrdiff_t>(ops.size());
-  append_mlp(ops, model, experts, rows_per_expert, width, shape,
-             {"experts.fc1", "experts.activation", "experts.fc2", "experts.quantize_fc1",
-              "experts.quantize_fc2", Module::experts, Module::expert_activation});
+  append_mlp(ops, routed_experts(model), rows_per_expert, {experts, expert_tensor}, shape,
+             {"experts.activation", Module::expert_activation});
   if (fused && shape.scaled_blocks) fuse_activation(ops, first);
   if (moe.moe_expert_bias && !fused) append_bias(ops, load, moved, shape);
   if (fused && moe.moe_expert_capacity_factor == 0.0) {
@@ -227,7 +223,8 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   ops.push_back(
       of_experts("experts.unpermute", Module::router, kernel::kTranspose, permuted, 1, 1, shape));
   if (moe.moe_shared_expert_intermediate_size > 0) {
-    append_dense_mlp(ops, model, moe.moe_shared_expert_intermediate_size, shape, true);
+    append_mlp(ops, shared_expert_mlp(model), shape.rows, {1, shape.tensor_size}, shape,
+               {"shared_expert.activation", Module::shared_expert});
   }
 }
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "sim/base/narrow_format.h"
-#include "sim/model/parameters.h"
+#include "sim/block/layer.h"
+#include "sim/block/parameters.h"
 #include "sim/operators/builders.h"
 
 namespace meshwright {
@@ -100,10 +101,21 @@ Operator memory_operator(std::string_view name, Module module, std::string_view 
   return op;
 }
 
-void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
-                   Feed feed, const RankShape& shape) {
+Operator linear_operator(const LayerPart& part, std::int64_t rows, std::int64_t ranks,
+                         const RankShape& shape) {
+  const std::int64_t n = part.split == Split::columns ? part.outputs / ranks : part.outputs;
+  const std::int64_t k = part.split == Split::rows ? part.inputs / ranks : part.inputs;
+  Operator op = gemm_operator(part.names->product, part.module, rows, n, k, shape);
+  op.linear = part.names;
+  op.quantized = part.quantized;
+  op.split = part.split;
+  return op;
+}
+
+void append_linear(Operators& ops, const Operator& linear, Feed feed, const RankShape& shape) {
   if (shape.operand < shape.width) {
-    Operator op = memory_operator(quantize_name, linear.module, kernel::kQuantize, 0, 0, 0, shape);
+    Operator op =
+        memory_operator(linear.linear->quantize, linear.module, kernel::kQuantize, 0, 0, 0, shape);
     const auto rows = static_cast<double>(linear.batch * linear.m);
     const double forward = feed == Feed::norm ? shape.cast_after_norm : shape.cast;
     op.forward_bytes = bytes(rows * static_cast<double>(linear.k) * forward);
@@ -179,7 +191,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
       if (op.of_expert) op.saved *= fullest;
     }
   } else {
-    append_dense_mlp(ops, model, model.ffn_hidden_size, shape, false);
+    append_dense_mlp(ops, model, shape);
   }
   if (model.post_layer_norms) {
     ops.push_back(norm_operator("post_mlp_norm", Module::norm, model, shape.sequence_rows,
@@ -268,13 +280,11 @@ std::vector<Operator> head_operators(const Model& model, const Numerics& numeric
 std::vector<Operator> mtp_operators(const Model& model, const Numerics& numerics,
                                     const TokenShape& tokens, const Layout& layout) {
   const RankShape shape = rank_shape(numerics, tokens, layout);
-  Operators ops{
-      norm_operator("mtp.embedding_norm", Module::norm, model, shape.sequence_rows,
-                    model.hidden_size, shape),
-      norm_operator("mtp.hidden_norm", Module::norm, model, shape.sequence_rows, model.hidden_size,
-                    shape),
-      gemm_operator("mtp.projection", Module::head, shape.rows,
-                    model.hidden_size / shape.tensor_size, 2LL * model.hidden_size, shape)};
+  Operators ops{norm_operator("mtp.embedding_norm", Module::norm, model, shape.sequence_rows,
+                              model.hidden_size, shape),
+                norm_operator("mtp.hidden_norm", Module::norm, model, shape.sequence_rows,
+                              model.hidden_size, shape),
+                linear_operator(mtp_projection(model), shape.rows, shape)};
   ops.front().saved *= 2.0;  // and its input, the next tokens' embedding
   if (freezes_weights(numerics)) freeze_weights(ops, shape);
   return ops;
@@ -304,11 +314,9 @@ unsigned offload_module(const Operator& op, const Model& model, LayerKind kind) 
   return feeds_attention && op.kind == OperatorKind::gemm ? unsigned{kOffloadCoreAttention} : kNone;
 }
 
-namespace {
-
-bool module_is_recomputed(const Operator& op, const Layout& layout) {
+bool recomputes_module(const Layout& layout, Module module) {
   const auto asked = [&](unsigned modules) { return recomputes_module(layout, modules); };
-  switch (op.module) {
+  switch (module) {
     case Module::core_attention:
       return asked(kRecomputeCoreAttention);
     case Module::layer_norm:
@@ -329,17 +337,15 @@ bool module_is_recomputed(const Operator& op, const Layout& layout) {
   }
 }
 
-}  // namespace
-
 double recomputed_share(const Operator& op, const Layout& layout, bool layer_fully_recomputed) {
   if (layer_fully_recomputed) return 1.0;
   if (recomputes_module(layout, kRecomputeOp)) return op.again_by_op;
-  return module_is_recomputed(op, layout) ? 1.0 : 0.0;
+  return recomputes_module(layout, op.module) ? 1.0 : 0.0;
 }
 
 Bytes kept_bytes(const Operator& op, const Layout& layout) {
   if (recomputes_module(layout, kRecomputeOp)) return op.saved_by_op;
-  return module_is_recomputed(op, layout) ? Bytes{} : op.saved;
+  return recomputes_module(layout, op.module) ? Bytes{} : op.saved;
 }
 
 bool mtp_is_recomputed(const Layout& layout) {

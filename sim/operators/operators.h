@@ -12,6 +12,7 @@
 
 #include "sim/base/job.h"
 #include "sim/base/units.h"
+#include "sim/block/part.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
 #include "sim/layout/token_shape.h"
@@ -37,34 +38,13 @@ inline constexpr std::string_view kTranspose =
     "transpose";  // heads to and from batch, token permutation
 }  // namespace kernel
 
-// The part of a layer that an operator belongs to; selective recompute works on these. A norm that
-// Transformer Engine does in one module with the linear after it belongs to that linear; layer_norm
-// are those that Megatron-LM's layer holds itself: before latent attention and before experts
-// (gpt_layer_specs.py), norm those that no recompute module names.
-enum class Module {
-  embedding,
-  norm,
-  layer_norm,
-  attention_linear,
-  core_attention,
-  mla_up_projection,
-  mlp,
-  router,  // and the copies of tokens to and from experts
-  experts,
-  expert_activation,
-  shared_expert,
-  residual,
-  head
-};
-constexpr bool of_experts(Module module) {
-  return module == Module::router || module == Module::experts ||
-         module == Module::expert_activation || module == Module::shared_expert;
-}
-
 struct Operator {
   std::string_view name;  // "attention.qkv"; unique in a layer
   OperatorKind kind = OperatorKind::memory_bound;
   Module module = Module::mlp;
+  const LinearNames* linear = nullptr;  // names of a weight's product
+  QuantizedPart quantized = kNotQuantized;
+  Split split = Split::whole;  // its weight between tensor ranks
 
   // gemm: one product a batch entry. attention: batch = micro_batch x heads of this rank, m = query
   // positions, n = key positions, k = head width (qk + v)/2.
@@ -158,6 +138,8 @@ constexpr bool rows_are_aligned(const Operator& op) {
 // takes.
 unsigned offload_module(const Operator& op, const Model& model, LayerKind kind);
 
+// Tells whether selective recompute runs a module again.
+bool recomputes_module(const Layout& layout, Module module);
 // Share of this operator's forward that full or selective recompute runs again in backward: 0 or 1,
 // and between them where op-level recompute keeps some of a joint GEMM's products.
 double recomputed_share(const Operator& op, const Layout& layout, bool layer_fully_recomputed);

@@ -6,13 +6,13 @@
 #include <cstdlib>
 
 #include "sim/base/quadrature.h"
+#include "sim/block/transfer_names.h"
 #include "sim/collective/collective.h"
 #include "sim/collective/collective_model.h"
 #include "sim/kernel_time/gemm_model.h"
 #include "sim/kernel_time/host.h"
 #include "sim/serving/pooled_rates.h"
 #include "sim/serving/weights.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

@@ -14,31 +14,11 @@
 
 #include "sim/base/serving_formats.h"
 #include "sim/base/units.h"
+#include "sim/block/part.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 
 namespace meshwright {
-
-// Linears of a layer that a checkpoint quantizes together. Router, norms and embedding stay in 16
-// bits in every published checkpoint.
-enum QuantizedPart : unsigned {
-  kQuantizedAttentionInput = 1U << 0U,   // query, key, value; MLA's down and up projections
-  kQuantizedAttentionOutput = 1U << 1U,  // the projection behind attention
-  kQuantizedDenseMlp = 1U << 2U,
-  kQuantizedSharedExperts = 1U << 3U,
-  kQuantizedExperts = 1U << 4U,
-  kQuantizedHead = 1U << 5U
-};
-inline constexpr std::array kQuantizedPartNames{
-    EnumName{kQuantizedAttentionInput, "attention_input"},
-    EnumName{kQuantizedAttentionOutput, "attention_output"},
-    EnumName{kQuantizedDenseMlp, "dense_mlp"},
-    EnumName{kQuantizedSharedExperts, "shared_experts"},
-    EnumName{kQuantizedExperts, "experts"},
-    EnumName{kQuantizedHead, "head"}};
-inline constexpr unsigned kQuantizedLinears = kQuantizedAttentionInput | kQuantizedAttentionOutput |
-                                              kQuantizedDenseMlp | kQuantizedSharedExperts |
-                                              kQuantizedExperts;
 
 struct WeightScheme {
   WeightFormat format = WeightFormat::bf16;

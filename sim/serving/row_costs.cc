@@ -35,23 +35,7 @@ struct RowCompiler {
 
   // How the checkpoint stores the weight of this linear.
   [[nodiscard]] WeightScheme scheme_of(const Operator& op) const {
-    const auto part = [&] {
-      switch (op.module) {
-        case Module::attention_linear:
-        case Module::mla_up_projection:
-          return op.name == "attention.projection" ? kQuantizedAttentionOutput
-                                                   : kQuantizedAttentionInput;
-        case Module::shared_expert:
-          return kQuantizedSharedExperts;
-        case Module::head:
-          return kQuantizedHead;
-        case Module::mlp:
-          return kQuantizedDenseMlp;
-        default:
-          return QuantizedPart{};
-      }
-    }();
-    return (options.weights.quantized & part) != 0 ? options.weights : WeightScheme{};
+    return (options.weights.quantized & op.quantized) != 0 ? options.weights : WeightScheme{};
   }
 
   // Key-value heads are repeated where there are fewer than tensor ranks.

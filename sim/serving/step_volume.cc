@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/serving/step_volume.h"
 
+#include "sim/block/transfer_names.h"
 #include "sim/model/routing.h"
 #include "sim/serving/operator_time.h"
 #include "sim/serving/weights.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

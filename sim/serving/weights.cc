@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/base/error.h"
+#include "sim/block/layer.h"
 
 namespace meshwright {
 namespace {
@@ -15,35 +16,19 @@ double stored_bytes(const WeightScheme& scheme, unsigned part) {
   return (scheme.quantized & part) != 0 ? quantized_weight_bytes(scheme) : kPlainWeight;
 }
 
-// Columns and rows of the query-key-value projections of one layer, as weights.
-double attention_input_weights(const Model& m) {
-  const double h = m.hidden_size;
-  if (!m.mla) {
-    return h * static_cast<double>(query_size(m) + 2 * key_size(m));
-  }
-  const LatentAttention& a = *m.mla;
-  const double heads = m.num_attention_heads;
-  const double query = static_cast<double>(query_size(m));
-  const double up_query = a.q_lora_rank > 0 ? a.q_lora_rank * query : h * query;
-  return up_query + a.kv_lora_rank * heads * (a.qk_head_dim + a.v_head_dim);
-}
-double latent_input_weights(const Model& m) {
-  if (!m.mla) return 0;
-  const LatentAttention& a = *m.mla;
-  return static_cast<double>(m.hidden_size) *
-         (a.q_lora_rank + a.kv_lora_rank + a.qk_pos_emb_head_dim);
+// Weights of a part on one of tp ranks. Key-value heads are repeated where there are fewer than
+// ranks.
+double tensor_share(const LayerPart& part, int tp) {
+  if (part.split == Split::whole) return static_cast<double>(part.weights());
+  if (part.groups == 0 || tp <= part.groups) return static_cast<double>(part.weights()) / tp;
+  const std::int64_t once = part.outputs - part.group_outputs;
+  return static_cast<double>(part.inputs * once) / tp +
+         static_cast<double>(part.inputs * (part.group_outputs / part.groups));
 }
 
-double mlp_weight_count(const Model& m, double width) {
-  return (is_gated(m.activation) ? 3.0 : 2.0) * m.hidden_size * width;
-}
-
-// Key-value heads are repeated where there are fewer than tensor ranks.
-double tensor_share_of_input(const Model& m, const LayerWeights& w, int tp) {
-  if (m.mla || m.num_query_groups == 0 || tp <= m.num_query_groups) return w.attention_input / tp;
-  const double key_value = 2.0 * m.hidden_size * m.kv_channels;  // one head's
-  const double query = static_cast<double>(m.hidden_size) * static_cast<double>(query_size(m));
-  return query / tp + key_value;
+double plain_bytes(const LayerPart& part) {
+  return static_cast<double>(part.copies() * (part.cut_numbers + part.whole_numbers)) *
+         kPlainWeight;
 }
 
 struct RankLayerBytes {
@@ -51,18 +36,20 @@ struct RankLayerBytes {
 };
 
 RankLayerBytes rank_layer_bytes(const Model& m, LayerKind kind, const ReplicaOptions& options) {
-  const LayerWeights w = layer_weights(m, kind);
-  const WeightScheme& s = options.weights;
+  constexpr unsigned kAttentionParts = kQuantizedAttentionInput | kQuantizedAttentionOutput;
   const int tp = options.layout.tensor_parallel_size;
-  RankLayerBytes bytes;
-  bytes.attention = (tensor_share_of_input(m, w, tp) + w.latent_input) *
-                        stored_bytes(s, kQuantizedAttentionInput) +
-                    w.attention_output / tp * stored_bytes(s, kQuantizedAttentionOutput);
-  bytes.dense = w.dense_mlp / tp * stored_bytes(s, kQuantizedDenseMlp) +
-                w.shared_experts / tp * stored_bytes(s, kQuantizedSharedExperts) +
-                w.unquantized * kPlainWeight;
   const int ranks = options.layout.expert_parallel_size * expert_tensor_size(options.layout);
-  bytes.experts = w.experts / ranks * stored_bytes(s, kQuantizedExperts);
+  RankLayerBytes bytes;
+  for (const LayerPart& part : layer_parts(m, kind)) {
+    const double stored = stored_bytes(options.weights, part.quantized);
+    bytes.dense += plain_bytes(part);
+    if (part.experts > 0) {
+      bytes.experts += static_cast<double>(part.weights()) / ranks * stored;
+    } else {
+      ((part.quantized & kAttentionParts) != 0 ? bytes.attention : bytes.dense) +=
+          tensor_share(part, tp) * stored;
+    }
+  }
   return bytes;
 }
 
@@ -108,25 +95,6 @@ double quantized_weight_bytes(const WeightScheme& scheme) {
   return kPlainWeight;
 }
 
-LayerWeights layer_weights(const Model& m, LayerKind kind) {
-  LayerWeights w;
-  w.attention_input = attention_input_weights(m);
-  w.latent_input = latent_input_weights(m);
-  w.attention_output = static_cast<double>(attention_output_size(m)) * m.hidden_size;
-  const bool experts = kind.mixture_of_experts && m.moe.has_value();
-  if (experts) {
-    w.shared_experts = mlp_weight_count(m, m.moe->moe_shared_expert_intermediate_size);
-    w.experts = m.moe->num_moe_experts * mlp_weight_count(m, m.moe->moe_ffn_hidden_size);
-  } else {
-    w.dense_mlp = mlp_weight_count(m, m.ffn_hidden_size);
-  }
-  // Norms, router and biases are what is left of the counted parameters.
-  const double counted = static_cast<double>(layer_parameters(m, kind).total());
-  w.unquantized = counted - w.attention_input - w.latent_input - w.attention_output - w.dense_mlp -
-                  w.shared_experts - w.experts;
-  return w;
-}
-
 std::int64_t served_vocab_size(const Model& m) {
   return (m.vocab_size + kVocabularyPadding - 1) / kVocabularyPadding * kVocabularyPadding;
 }
@@ -157,12 +125,10 @@ ReplicaWeights replica_weights(const Model& m, const ReplicaOptions& options) {
 Bytes checkpoint_bytes(const Model& m, const WeightScheme& scheme) {
   double sum = 0;
   for (int i = 0; i < m.num_layers; ++i) {
-    const LayerWeights w = layer_weights(m, layer_kind(m, i));
-    sum += (w.attention_input + w.latent_input) * stored_bytes(scheme, kQuantizedAttentionInput) +
-           w.attention_output * stored_bytes(scheme, kQuantizedAttentionOutput) +
-           w.dense_mlp * stored_bytes(scheme, kQuantizedDenseMlp) +
-           w.shared_experts * stored_bytes(scheme, kQuantizedSharedExperts) +
-           w.experts * stored_bytes(scheme, kQuantizedExperts) + w.unquantized * kPlainWeight;
+    for (const LayerPart& part : layer_parts(m, layer_kind(m, i))) {
+      sum += static_cast<double>(part.weights()) * stored_bytes(scheme, part.quantized) +
+             plain_bytes(part);
+    }
   }
   sum += static_cast<double>(embedding_parameters(m, m.vocab_size)) * kPlainWeight;
   sum +=

@@ -7,8 +7,8 @@
 // Sources: OCP MX 1.0; vLLM compressed-tensors and AWQ readers; DeepSeek-V3, arXiv 2412.19437, 3.3.
 #pragma once
 
+#include "sim/block/parameters.h"
 #include "sim/model/model.h"
-#include "sim/model/parameters.h"
 #include "sim/serving/replica.h"
 
 namespace meshwright {
@@ -16,18 +16,6 @@ namespace meshwright {
 // Bytes of one quantized weight with its share of scales; a scale a row is left out as it depends
 // on the row's length.
 double quantized_weight_bytes(const WeightScheme& scheme);
-
-// Weights of one layer by the part that a checkpoint quantizes together.
-struct LayerWeights {
-  double attention_input = 0;  // query, key and value, cut by heads
-  double latent_input = 0;     // of it MLA's down projections, whole on each tensor rank
-  double attention_output = 0;
-  double dense_mlp = 0;
-  double shared_experts = 0;
-  double experts = 0;      // all of them
-  double unquantized = 0;  // norms, router, biases: whole on each rank
-};
-LayerWeights layer_weights(const Model& model, LayerKind kind);
 
 // Bytes of one rank of the fullest stage, and what they are made of.
 struct ReplicaWeights {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "sim/block/parameters.h"
 #include "sim/memory/model_state.h"
-#include "sim/model/parameters.h"
 #include "sim/step/optimizer.h"
 
 namespace meshwright {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/volume/transfer_names.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright {
 namespace {

@@ -3,8 +3,8 @@
 // not change them: the ring passes every key and value around.
 #include <algorithm>
 
+#include "sim/block/transfer_names.h"
 #include "sim/volume/parts.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

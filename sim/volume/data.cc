@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 
+#include "sim/block/transfer_names.h"
 #include "sim/memory/model_state.h"
 #include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

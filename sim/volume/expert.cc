@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of a mixture-of-experts layer, as Megatron-LM's token dispatchers make them
 // (core/transformer/moe/token_dispatcher.py).
+#include "sim/block/transfer_names.h"
 #include "sim/model/routing.h"
 #include "sim/volume/parts.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a stage sends to its neighbours: b*s*h*w/c forward and the same backward, for each
 // micro-batch and chunk border (Megatron-LM core/pipeline_parallel).
+#include "sim/block/transfer_names.h"
 #include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

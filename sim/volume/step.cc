@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens once a step beside the gradients' own reduction: parameters that several ranks hold,
 // and scalars (Megatron-LM core/distributed/finalize_model_grads.py, core/optimizer/clip_grads.py).
+#include "sim/block/parameters.h"
+#include "sim/block/transfer_names.h"
 #include "sim/memory/model_state.h"
-#include "sim/model/parameters.h"
 #include "sim/volume/parts.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

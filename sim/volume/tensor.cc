@@ -3,21 +3,16 @@
 // them. A block is a column-parallel linear followed by a row-parallel one.
 #include <bit>
 
+#include "sim/block/attention.h"
+#include "sim/block/mlp.h"
+#include "sim/operators/operators.h"
 #include "sim/volume/parts.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
 
 using transfer_names::BlockNames;
-using transfer_names::kAttention;
-using transfer_names::kLatentKeyValue;
-using transfer_names::kLatentQuery;
-using transfer_names::kMlp;
-using transfer_names::kParallel;
-using transfer_names::kSharedExpert;
-
-constexpr std::string_view kHiddenFormula = "b*s*h*w/c";
+using transfer_names::kHiddenFormula;
 
 // Number of times that a block runs per micro-batch.
 struct Times {
@@ -68,9 +63,56 @@ class TensorLedger {
            overlap);
   }
 
-  void block(const BlockNames& names, Times times) {
-    input(names, times, scope_.model.hidden_size, kHiddenFormula);
-    output(names, times);
+  // A vector that all heads share: each rank has its heads' share of its gradient.
+  void shared(const LayerPart& part, Times times) {
+    const auto width = static_cast<double>(part.outputs);
+    const BlockNames& names = *part.transfers;
+    if (!scope_.layout.sequence_parallel) {
+      add(names.input_gradient_all_reduce, Collective::all_reduce, Phase::backward, times.forward,
+          width, part.exchanged, false);
+      return;
+    }
+    add(names.input_all_gather, Collective::all_gather, Phase::forward, times.forward, width,
+        part.exchanged, false);
+    add(names.input_all_gather, Collective::all_gather, Phase::recompute, times.recompute, width,
+        part.exchanged, false);
+    add(names.input_gradient_reduce_scatter, Collective::reduce_scatter, Phase::backward,
+        times.forward, width, part.exchanged, false);
+  }
+
+  // Fewer key-value groups than ranks: the linear's columns are gathered, each rank picks its own
+  // (Megatron-LM core/transformer/attention.py).
+  void shared_groups(const LayerPart& part, Times times) {
+    if (part.groups == 0 || part.groups >= scope_.layout.tensor_parallel_size) return;
+    const auto width = static_cast<double>(part.outputs);
+    const std::string_view formula = "b*s*(q+2*kv)*w/c";
+    const std::string_view name = transfer_names::kSharedGroupsAllGather;
+    add(name, Collective::all_gather, Phase::forward, times.forward, width, formula, false);
+    add(name, Collective::all_gather, Phase::recompute, times.recompute, width, formula, false);
+    add(transfer_names::kSharedGroupsReduceScatter, Collective::reduce_scatter, Phase::backward,
+        times.forward, width, formula, false);
+  }
+
+  // LayerParts of one layer, whose modules the layout may run again.
+  void parts(const LayerParts& parts, Times times) {
+    for (const LayerPart& part : parts) {
+      Times again = times;
+      if (recomputes_module(scope_.layout, part.module)) again.recompute = times.forward;
+      shared_groups(part, times);
+      switch (part.exchange) {
+        case Exchange::none:
+          break;
+        case Exchange::input:
+          input(*part.transfers, again, static_cast<double>(part.inputs), part.exchanged);
+          break;
+        case Exchange::output:
+          output(*part.transfers, again);
+          break;
+        case Exchange::shared:
+          shared(part, times);
+          break;
+      }
+    }
   }
 
   void add(std::string_view name, Collective collective, Phase phase, double times, double width,
@@ -90,60 +132,6 @@ class TensorLedger {
   Ledger& ledger_;
   const VolumeScope& scope_;
 };
-
-// MLA: the down projections are whole on every rank, so only the narrow latents are gathered
-// (Megatron-LM core/transformer/multi_latent_attention.py).
-void add_latent_attention(TensorLedger& tensor, const VolumeScope& scope, Times times) {
-  const LatentAttention& mla = *scope.model.mla;
-  Times up = times;
-  if (recomputes_module(scope.layout, kRecomputeMlaUpProjection)) up.recompute = times.forward;
-  if (mla.q_lora_rank > 0) {
-    tensor.input(kLatentQuery, up, mla.q_lora_rank, "b*s*q_lora_rank*w/c");
-  } else {
-    tensor.input(kLatentQuery, times, scope.model.hidden_size, kHiddenFormula);
-  }
-  tensor.input(kLatentKeyValue, up, mla.kv_lora_rank, "b*s*kv_lora_rank*w/c");
-  // The rotary part of keys is one for all heads: each rank has its heads' share of its gradient.
-  const std::string_view formula = "b*s*qk_pos_emb_head_dim*w/c";
-  const double width = mla.qk_pos_emb_head_dim;
-  if (!scope.layout.sequence_parallel) {
-    tensor.add(transfer_names::kRotaryKeyGradientAllReduce, Collective::all_reduce, Phase::backward,
-               times.forward, width, formula, false);
-  } else {
-    const auto gather = [&](Phase phase, double calls) {
-      tensor.add(transfer_names::kRotaryKeyGather, Collective::all_gather, phase, calls, width,
-                 formula, false);
-    };
-    gather(Phase::forward, times.forward);
-    gather(Phase::recompute, times.recompute);
-    tensor.add(transfer_names::kRotaryKeyGradientScatter, Collective::reduce_scatter,
-               Phase::backward, times.forward, width, formula, false);
-  }
-  tensor.output(kAttention, times);
-}
-
-// Fewer key-value groups than ranks: the linear's columns are gathered, each rank picks its own
-// (Megatron-LM core/transformer/attention.py).
-void add_shared_query_groups(TensorLedger& tensor, const VolumeScope& scope, Times times) {
-  if (scope.model.num_query_groups >= scope.layout.tensor_parallel_size) return;
-  const auto width = static_cast<double>(query_size(scope.model) + 2 * key_size(scope.model));
-  const std::string_view formula = "b*s*(q+2*kv)*w/c";
-  const std::string_view name = transfer_names::kSharedGroupsAllGather;
-  tensor.add(name, Collective::all_gather, Phase::forward, times.forward, width, formula, false);
-  tensor.add(name, Collective::all_gather, Phase::recompute, times.recompute, width, formula,
-             false);
-  tensor.add(transfer_names::kSharedGroupsReduceScatter, Collective::reduce_scatter,
-             Phase::backward, times.forward, width, formula, false);
-}
-
-void add_attention(TensorLedger& tensor, const VolumeScope& scope, Times times) {
-  if (scope.model.mla) {
-    add_latent_attention(tensor, scope, times);
-    return;
-  }
-  add_shared_query_groups(tensor, scope, times);
-  tensor.block(kAttention, times);
-}
 
 int count_of(LoraModules modules, unsigned among) { return std::popcount(modules.bits & among); }
 
@@ -214,32 +202,27 @@ void add_adapter_transfers(TensorLedger& tensor, const VolumeScope& scope, Times
 
 void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   TensorLedger tensor(ledger, scope);
-  Times attention{calls.layers.total(), calls.recomputed.total()};
-  Times mlp{calls.layers.dense, calls.recomputed.dense};
+  const Model& model = scope.model;
+  const Times attention{calls.layers.total(), calls.recomputed.total()};
+  const Times mlp{calls.layers.dense, calls.recomputed.dense};
   const Times expert{calls.layers.expert, calls.recomputed.expert};
-  const bool mlp_again = recomputes_module(scope.layout, kRecomputeMlp);
-  if (scope.model.parallel_attention_mlp && scope.model.num_attention_heads > 0) {
+  if (model.parallel_attention_mlp && model.num_attention_heads > 0) {
     // One sum of both branches is reduced. Running only the MLP again needs no reduction, but under
     // sequence parallelism its input again.
-    add_shared_query_groups(tensor, scope, attention);
+    using transfer_names::kParallel;
+    tensor.shared_groups(query_key_value(model), mlp);
+    tensor.output(kParallel, mlp);
     Times both = mlp;
-    tensor.output(kParallel, both);
+    const bool mlp_again = recomputes_module(scope.layout, kRecomputeMlp);
     if (mlp_again && scope.layout.sequence_parallel) both.recompute = mlp.forward;
-    tensor.input(kParallel, both, scope.model.hidden_size, kHiddenFormula);
-    tensor.block(kAttention, expert);
+    tensor.input(kParallel, both, model.hidden_size, kHiddenFormula);
+    tensor.parts(attention_parts(model), expert);
   } else {
-    if (scope.model.num_attention_heads > 0) add_attention(tensor, scope, attention);
-    if (mlp_again) mlp.recompute = mlp.forward;
-    tensor.block(kMlp, mlp);
+    tensor.parts(attention_parts(model), attention);
+    tensor.parts(dense_mlp_parts(model), mlp);
   }
   add_adapter_transfers(tensor, scope, attention, mlp);
-  if (scope.model.moe && scope.model.moe->moe_shared_expert_intermediate_size > 0) {
-    Times shared = expert;
-    if (recomputes_module(scope.layout, kRecomputeMoe | kRecomputeSharedExperts)) {
-      shared.recompute = shared.forward;
-    }
-    tensor.block(kSharedExpert, shared);
-  }
+  if (model.moe) tensor.parts(expert_parts(model), expert);
 }
 
 }  // namespace meshwright

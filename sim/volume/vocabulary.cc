@@ -2,8 +2,8 @@
 // The tensor group's calls for what is split by the vocabulary: embedding, logits, loss, and the
 // projection of multi-token prediction (Megatron-LM core/models/common/embeddings,
 // core/tensor_parallel/cross_entropy.py, core/transformer/multi_token_prediction.py).
+#include "sim/block/transfer_names.h"
 #include "sim/volume/parts.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {

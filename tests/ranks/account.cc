@@ -10,10 +10,10 @@
 
 #include "calibrate/trial/states/whole_states.h"
 #include "calibrate/trial/trial.h"
+#include "sim/block/transfer_names.h"
 #include "sim/layout/short_name.h"
 #include "sim/operators/operators.h"
 #include "sim/schedule/traits.h"
-#include "sim/volume/transfer_names.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright::calibrate {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
+#include "sim/block/transfer_names.h"
 #include "sim/json/records.h"
-#include "sim/volume/transfer_names.h"
 #include "tests/ranks/account.h"
 
 namespace meshwright::calibrate {

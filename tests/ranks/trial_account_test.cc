@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "calibrate/trial/trial.h"
+#include "sim/block/transfer_names.h"
 #include "sim/layout/short_name.h"
 #include "sim/memory/host_traffic.h"
 #include "sim/step/terms.h"
-#include "sim/volume/transfer_names.h"
 #include "sim/volume/volume.h"
 #include "tests/ranks/account.h"
 #include "tests/ranks/some_layouts.h"

@@ -10,7 +10,7 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "reports/records/listings.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::app {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "calibrate/trial/ranks/context.h"
 #include "calibrate/trial/states/parameters.h"
-#include "sim/volume/transfer_names.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright::calibrate {
 
@@ -25,7 +25,7 @@ void input_gradient(const TrialContext& context, std::int64_t rows, ConstNumbers
 void weight_gradient(const TrialContext& context, std::int64_t rows, ConstNumbers dy,
                      ConstNumbers x, const Parameter& w, std::string_view gather = {});
 
-// Names of a linear's collectives in the ledger (sim/volume/transfer_names.h).
+// Names of a linear's collectives in the ledger (sim/block/transfer_names.h).
 struct LinearNames {
   std::string_view forward, backward, weight_gradient;
 };

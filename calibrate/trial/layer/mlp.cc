@@ -42,8 +42,6 @@ void activate_backward(const TrialContext& context, const float* dy, const float
                          bias == nullptr ? nullptr : bias->gradient, rows, cols);
 }
 
-std::int64_t mlp_inputs(const Model& model) { return is_gated(model.activation) ? 2 : 1; }
-
 Mlp::Mlp(const TrialContext& context, ParameterStore& store, const std::string& name,
          std::int64_t ffn_hidden_size, bool bias, const transfer_names::BlockNames& names)
     : context_(context),

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "calibrate/trial/layer/linear.h"
+#include "sim/block/part.h"
 
 namespace meshwright::calibrate {
 
@@ -19,8 +20,6 @@ void activate(const TrialContext& context, const float* x, const float* bias, Nu
               std::int64_t rows, std::int64_t cols);
 void activate_backward(const TrialContext& context, const float* dy, const float* x,
                        const Parameter* bias, Numbers dx, std::int64_t rows, std::int64_t cols);
-// Matrices that fc1 has side by side: gate and up, or one.
-std::int64_t mlp_inputs(const Model& model);
 
 class Mlp {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/ranks/context_exchange.h"
 
-#include "sim/volume/transfer_names.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {

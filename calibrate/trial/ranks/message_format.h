@@ -33,7 +33,7 @@ struct MessageFormats {
 // All fp32 where the job's products are fp32 or tf32.
 MessageFormats message_formats(const Job& job);
 
-// Format of the ledger's transfer of this name (sim/volume/transfer_names.h). An unknown name has
+// Format of the ledger's transfer of this name (sim/block/transfer_names.h). An unknown name has
 // the format of activations.
 Precision format_of(std::string_view transfer, const MessageFormats& formats);
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/volume/transfer_names.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {

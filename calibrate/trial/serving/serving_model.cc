@@ -6,8 +6,8 @@
 
 #include "calibrate/trial/layer/rotary_table.h"
 #include "sim/base/error.h"
+#include "sim/block/transfer_names.h"
 #include "sim/serving/weights.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {

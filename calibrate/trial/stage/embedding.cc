@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "sim/model/parameters.h"
-#include "sim/volume/transfer_names.h"
+#include "sim/block/parameters.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright::calibrate {
 

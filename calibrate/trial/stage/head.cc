@@ -5,7 +5,7 @@
 
 #include "calibrate/trial/layer/product.h"
 #include "calibrate/trial/stage/embedding.h"
-#include "sim/volume/transfer_names.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright::calibrate {
 LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore& store,

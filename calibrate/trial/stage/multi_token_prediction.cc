@@ -5,8 +5,8 @@
 
 #include <utility>
 
+#include "sim/block/transfer_names.h"
 #include "sim/operators/operators.h"
-#include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/block/transfer_names.h"
 #include "sim/schedule/traits.h"
-#include "sim/volume/transfer_names.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright::calibrate {

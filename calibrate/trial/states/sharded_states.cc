@@ -6,8 +6,8 @@
 
 #include "calibrate/trial/states/optimizer_step.h"
 #include "calibrate/trial/states/whole_states.h"
+#include "sim/block/transfer_names.h"
 #include "sim/memory/model_state.h"
-#include "sim/volume/transfer_names.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright::calibrate {

@@ -3,7 +3,7 @@
 
 #include "calibrate/trial/states/optimizer_step.h"
 #include "calibrate/trial/states/sharded_states.h"
-#include "sim/volume/transfer_names.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {

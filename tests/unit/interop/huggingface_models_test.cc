@@ -23,9 +23,9 @@
 
 #include "interop/huggingface.h"
 #include "interop/huggingface_families.h"
+#include "sim/block/parameters.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
-#include "sim/model/parameters.h"
 #include "sim/record/json.h"
 #include "tests/paths.h"
 

@@ -9,7 +9,7 @@
 #include "interop/serving/serving_command.h"
 #include "interop/serving/serving_options.h"
 #include "sim/base/text.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 namespace meshwright::interop {
 namespace {

@@ -16,9 +16,9 @@
 #include "interop/shell/shell_arithmetic.h"
 #include "interop/write_launch/launch.h"
 #include "sim/base/text.h"
+#include "sim/block/parameters.h"
 #include "sim/json/records.h"
 #include "sim/json/serving_records.h"
-#include "sim/model/parameters.h"
 #include "tests/unit/cases.h"
 
 namespace meshwright::interop {

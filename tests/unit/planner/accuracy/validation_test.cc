@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {

@@ -7,7 +7,7 @@
 #include "planner/questions/rule_of_thumb.h"
 #include "planner/questions/what_if_parameter.h"
 #include "sim/base/error.h"
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <map>
 
+#include "sim/block/parameters.h"
 #include "sim/json/records.h"
-#include "sim/model/parameters.h"
 #include "tests/paths.h"
 
 namespace meshwright {

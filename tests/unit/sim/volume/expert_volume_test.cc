@@ -2,7 +2,7 @@
 // Expert groups of the ledger: tokens to experts and back, and the experts' own gradients.
 #include <gtest/gtest.h>
 
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {

@@ -2,8 +2,8 @@
 // Pipeline, data and context groups of the ledger.
 #include <gtest/gtest.h>
 
+#include "sim/block/parameters.h"
 #include "sim/memory/stage_parameters.h"
-#include "sim/model/parameters.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/volume/transfer_names.h"
+#include "sim/block/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -7,6 +7,8 @@
 
 namespace meshwright::transfer_names {
 
+inline constexpr std::string_view kHiddenFormula = "b*s*h*w/c";
+
 // A column-parallel linear followed by a row-parallel one.
 struct BlockNames {
   // Without sequence parallelism.
@@ -107,6 +109,8 @@ inline constexpr BlockNames kLatentKeyValue{"",
 inline constexpr std::string_view kRotaryKeyGather = "rotary key all-gather";
 inline constexpr std::string_view kRotaryKeyGradientScatter = "rotary key gradient reduce-scatter";
 inline constexpr std::string_view kRotaryKeyGradientAllReduce = "rotary key gradient all-reduce";
+inline constexpr BlockNames kRotaryKey{
+    "", kRotaryKeyGradientAllReduce, kRotaryKeyGather, "", "", kRotaryKeyGradientScatter, ""};
 
 // Keys and values between context ranks, or heads.
 inline constexpr std::string_view kKeyRing = "key-value ring send";

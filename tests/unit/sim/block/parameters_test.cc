@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/model/parameters.h"
+#include "sim/block/parameters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layer: its token mixer, its MLP or experts, and its norms.
+#pragma once
+
+#include "sim/block/part.h"
+
+namespace meshwright {
+
+// LayerParts of one layer, forward order; its norms are the last part.
+LayerParts layer_parts(const Model& model, LayerKind kind);
+// The projection 2h -> h of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, 2.2), with the
+// norms of the hidden state, of the next token's embedding and of the output.
+LayerPart mtp_projection(const Model& model);
+
+}  // namespace meshwright
