@@ -15,8 +15,6 @@ struct ModelTypeReader {
   std::string_view not_modelled{};
 };
 
-constexpr std::string_view kSharedExpertGate =
-    "the shared expert's gate is in neither memory nor time: hidden_size numbers a layer";
 constexpr std::string_view kIndexer =
     "the indexer's weights are counted, the time of its products is not; attention is predicted as "
     "attention to all positions";
@@ -34,12 +32,16 @@ constexpr std::array kFamilies{
     ModelTypeReader{"qwen2_5_vl_text", huggingface::read_qwen2},
     ModelTypeReader{"qwen3", huggingface::read_qwen3},
     ModelTypeReader{"qwen3_vl_text", huggingface::read_qwen3},
+    ModelTypeReader{"qwen3_5_text", huggingface::read_qwen3_5},
+    ModelTypeReader{"qwen3_5_moe_text", huggingface::read_qwen3_next},
+    ModelTypeReader{"qwen3_next", huggingface::read_qwen3_next},
     ModelTypeReader{"phi3", huggingface::read_phi3},
     ModelTypeReader{"gemma", huggingface::read_gemma},
     ModelTypeReader{"gemma2", huggingface::read_gemma2},
     ModelTypeReader{"gemma3_text", huggingface::read_gemma3},
     ModelTypeReader{"olmo2", huggingface::read_olmo2},
     ModelTypeReader{"olmo3", huggingface::read_olmo3},
+    ModelTypeReader{"olmo_hybrid", huggingface::read_olmo_hybrid},
     ModelTypeReader{
         "apertus", huggingface::read_apertus,
         "the time of xIELU's few products more than a GELU's is not counted: its bytes are"},
@@ -59,7 +61,7 @@ constexpr std::array kFamilies{
     ModelTypeReader{"stablelm", huggingface::read_stablelm},
     ModelTypeReader{"mixtral", huggingface::read_mixtral},
     ModelTypeReader{"granitemoe", huggingface::read_mixtral},
-    ModelTypeReader{"qwen2_moe", huggingface::read_qwen2_moe, kSharedExpertGate},
+    ModelTypeReader{"qwen2_moe", huggingface::read_qwen2_moe},
     ModelTypeReader{"qwen3_moe", huggingface::read_qwen3_moe},
     ModelTypeReader{"qwen3_vl_moe_text", huggingface::read_qwen3_moe},
     ModelTypeReader{"bailing_moe", huggingface::read_bailing_moe},
@@ -99,6 +101,7 @@ constexpr IntRange kSize{1, 100'000'000};
 
 constexpr std::string_view kFull = "full_attention";
 constexpr std::string_view kSliding = "sliding_attention";
+constexpr std::string_view kLinear = "linear_attention";
 
 std::vector<std::string> layer_types(ObjectReader& config, int num_layers) {
   const Json& given = config.required_array("layer_types");
@@ -210,6 +213,36 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
 int read_sliding_window(ObjectReader& config, int default_value) {
   if (!config.has("sliding_window")) return config.is_null("sliding_window") ? 0 : default_value;
   return config.required_int("sliding_window");
+}
+
+void read_delta_nets(ObjectReader& config, Model& model, DeltaNet net) {
+  const auto read = [&](int& size, const char* key) {
+    size = config.optional_int(key, size, {1, 100'000});
+  };
+  read(net.linear_num_key_heads, "linear_num_key_heads");
+  read(net.linear_num_value_heads, "linear_num_value_heads");
+  read(net.linear_key_head_dim, "linear_key_head_dim");
+  read(net.linear_value_head_dim, "linear_value_head_dim");
+  read(net.linear_conv_kernel_dim, "linear_conv_kernel_dim");
+  if (net.linear_num_value_heads % net.linear_num_key_heads != 0) {
+    config.fail("linear_num_value_heads",
+                fmt::format("must be a multiple of linear_num_key_heads {} (got {})",
+                            net.linear_num_key_heads, net.linear_num_value_heads));
+  }
+  net.linear_attention_freq = config.optional_int("full_attention_interval", 4, {2, 100'000});
+  model.linear_attention = net;
+  if (!config.has("layer_types")) return;
+  const std::vector<std::string> types = layer_types(config, model.num_layers);
+  const auto full = std::find(types.begin(), types.end(), kFull);
+  const auto before = static_cast<int>(full - types.begin());
+  model.linear_attention->linear_attention_freq = before + 1;
+  for (int i = 0; i < model.num_layers; ++i) {
+    const std::string& type = types[static_cast<std::size_t>(i)];
+    if (before > 0 && type == (layer_kind(model, i).linear_attention ? kLinear : kFull)) continue;
+    config.fail("layer_types",
+                fmt::format("must repeat n - 1 times \"{}\" and then \"{}\"; entry {} is \"{}\"",
+                            kLinear, kFull, i, type));
+  }
 }
 
 void read_layer_types(ObjectReader& config, Model& model) {

@@ -40,6 +40,9 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
                            std::string_view default_value, bool gated);
 // sliding_window: the class's default when the key is absent; null means none.
 int read_sliding_window(ObjectReader& config, int default_value);
+// linear_* sizes, `net` holding the class's defaults, and which layers are linear attention:
+// layer_types or full_attention_interval.
+void read_delta_nets(ObjectReader& config, Model& model, DeltaNet net);
 // layer_types, where given: sets sliding_window_interval, or clears sliding_window.
 void read_layer_types(ObjectReader& config, Model& model);
 // Fails when a switch is on (or off) that changes the model into one that Model cannot express.
@@ -63,6 +66,7 @@ void read_gemma2(ObjectReader& config, Model& model);
 void read_gemma3(ObjectReader& config, Model& model);
 void read_olmo2(ObjectReader& config, Model& model);
 void read_olmo3(ObjectReader& config, Model& model);
+void read_olmo_hybrid(ObjectReader& config, Model& model);
 void read_apertus(ObjectReader& config, Model& model);
 void read_arcee(ObjectReader& config, Model& model);
 void read_ernie4_5(ObjectReader& config, Model& model);
@@ -78,6 +82,10 @@ void read_ministral(ObjectReader& config, Model& model);
 void read_seed_oss(ObjectReader& config, Model& model);
 void read_smollm3(ObjectReader& config, Model& model);
 void read_stablelm(ObjectReader& config, Model& model);
+
+// Three gated delta nets, then attention with an output gate.
+void read_qwen3_5(ObjectReader& config, Model& model);
+void read_qwen3_next(ObjectReader& config, Model& model);
 
 void read_mixtral(ObjectReader& config, Model& model);
 void read_qwen3_moe(ObjectReader& config, Model& model);

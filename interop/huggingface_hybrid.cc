@@ -28,11 +28,6 @@ struct HybridFamily {
 
 std::int64_t all(ObjectReader& /*config*/, std::int64_t layers) { return layers; }
 
-// Every n-th layer is full attention.
-std::int64_t but_every(ObjectReader& config, std::int64_t layers) {
-  return layers - layers / config.optional_int("full_attention_interval", 4, {1, 100'000});
-}
-
 std::int64_t kimi_delta_layers(ObjectReader& config, std::int64_t /*layers*/) {
   ObjectReader linear = config.required_object("linear_attn_config");
   return static_cast<std::int64_t>(linear.required_array("kda_layers").size());
@@ -71,15 +66,10 @@ std::int64_t window_layers(ObjectReader& config, std::int64_t layers) {
   return std::count(kinds.begin(), kinds.end(), 1);
 }
 
-constexpr std::string_view kDeltaNets = "gated delta nets (linear attention)";
 constexpr std::string_view kMamba = "Mamba-2 layers (state spaces)";
 constexpr std::string_view kAttention = "attention";
 
 constexpr std::array kHybrids{
-    HybridFamily{"qwen3_next", "linear_attention", kDeltaNets, but_every, kAttention},
-    HybridFamily{"qwen3_5_text", "linear_attention", kDeltaNets, but_every, kAttention},
-    HybridFamily{"qwen3_5_moe_text", "linear_attention", kDeltaNets, but_every, kAttention},
-    HybridFamily{"olmo_hybrid", "linear_attention", kDeltaNets, but_every, kAttention},
     HybridFamily{"kimi_linear", "linear_attention", "Kimi delta attention (linear attention)",
                  kimi_delta_layers, "latent attention"},
     HybridFamily{"minimax", "linear_attention", "lightning attention (linear attention)",

@@ -15,7 +15,9 @@ constexpr std::string_view kOutputBias =
 void read_llama_common(ObjectReader& config, Model& model, bool tied, std::string_view activation) {
   read_shape(config, model);
   read_grouped_heads(config, model);
-  model.ffn_hidden_size = config.required_int("intermediate_size");
+  const int width = model.ffn_hidden_size;
+  model.ffn_hidden_size = width > 0 ? optional_size(config, {"intermediate_size"}, width)
+                                    : config.required_int("intermediate_size");
   model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 0);
   model.activation = read_activation(config, {"hidden_activation", "hidden_act"}, activation, true);
   model.normalization = Normalization::rms_norm;
@@ -61,6 +63,17 @@ void read_qwen3(ObjectReader& config, Model& model) {
   refuse_unless(config, "attention_bias", false, false, kOutputBias);
   model.add_qkv_bias = false;
   model.qk_layernorm = true;
+}
+
+void read_qwen3_5(ObjectReader& config, Model& model) {
+  read_qwen3(config, model);
+  if (!config.has("head_dim")) model.kv_channels = 256;
+  model.attention_output_gate = config.optional_bool("attn_output_gate", true);
+  read_delta_nets(config, model,
+                  {.linear_num_key_heads = 16,
+                   .linear_num_value_heads = 32,
+                   .linear_key_head_dim = 128,
+                   .linear_value_head_dim = 128});
 }
 
 void read_phi3(ObjectReader& config, Model& model) {
@@ -122,6 +135,18 @@ void read_olmo3(ObjectReader& config, Model& model) {
   model.sliding_window = read_sliding_window(config, 4096);
   model.sliding_window_interval = 4;
   read_layer_types(config, model);
+}
+
+// Keys of a delta net are three quarters as wide as heads of attention, values twice as wide as
+// keys.
+void read_olmo_hybrid(ObjectReader& config, Model& model) {
+  read_olmo2(config, model);
+  const int heads = model.num_attention_heads, width = std::max(1, model.kv_channels * 3 / 4);
+  read_delta_nets(config, model,
+                  {.linear_num_key_heads = heads,
+                   .linear_num_value_heads = heads,
+                   .linear_key_head_dim = width,
+                   .linear_value_head_dim = 2 * width});
 }
 
 // A plain MLP with a squared ReLU.

@@ -41,6 +41,13 @@ MixtureOfExperts read_sparse_step(ObjectReader& config) {
   return moe;
 }
 
+void read_gated_shared_expert(ObjectReader& config, Model& model) {
+  MixtureOfExperts& moe = *model.moe;
+  moe.moe_shared_expert_intermediate_size =
+      config.required_int("shared_expert_intermediate_size", {0, 1'000'000});
+  moe.moe_shared_expert_gate = moe.moe_shared_expert_intermediate_size > 0;
+}
+
 // A size, or a list of the same size for each layer.
 int same_for_all(ObjectReader& config, std::string_view key, int default_value) {
   if (default_value > 0 && !config.has(key)) return default_value;
@@ -109,12 +116,19 @@ void read_qwen3_moe(ObjectReader& config, Model& model) {
   model.moe = read_sparse_step(config);
 }
 
+// Its text alone: the first layers of mlp_only_layers are dense, and as wide as intermediate_size.
+void read_qwen3_next(ObjectReader& config, Model& model) {
+  model.ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
+  read_qwen3_5(config, model);
+  model.moe = read_sparse_step(config);
+  read_gated_shared_expert(config, model);
+}
+
 // Qwen1.5-MoE and Qwen2-MoE: a shared expert with a gate of its own.
 void read_qwen2_moe(ObjectReader& config, Model& model) {
   read_qwen2(config, model);
   model.moe = read_sparse_step(config);
-  model.moe->moe_shared_expert_intermediate_size =
-      config.required_int("shared_expert_intermediate_size", {0, 1'000'000});
+  read_gated_shared_expert(config, model);
 }
 
 // Ling: biases of the router balance it where moe_router_enable_expert_bias says so.

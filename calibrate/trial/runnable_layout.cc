@@ -254,6 +254,9 @@ std::string unsupported_model(const Model& m) {
     return "norms over all heads' queries and keys";
   }
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
+  if (m.linear_attention) return "gated delta nets";
+  if (m.attention_output_gate) return "a gate on attention's output";
+  if (m.moe && m.moe->moe_shared_expert_gate) return "a gate on the shared expert";
   if (m.activation == Activation::xielu) return "the xIELU activation";
   if (m.attention_sinks && m.mla) return "attention sinks of latent attention";
   // Megatron-LM asks for rotary ones or none (training/arguments.py, --mtp-num-layers).

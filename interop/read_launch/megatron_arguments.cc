@@ -58,10 +58,12 @@ constexpr Group kGroups[] = {
     {kMany, kNow,
      "cp-comm-type hierarchical-context-parallel-sizes rampup-batch-size recompute-modules"},
     {kOn, kLater,
-     "fine-grained-activation-offloading"},
+     "attention-output-gate fine-grained-activation-offloading moe-shared-expert-gate"},
     {kOne, kLater,
      "activation-func-clamp-value experimental-attention-variant hybrid-layer-pattern "
-     "linear-attention-freq linear-attention-type mamba-num-layers moe-flex-dispatcher-backend "
+     "linear-attention-freq linear-attention-type linear-conv-kernel-dim linear-key-head-dim "
+     "linear-num-key-heads linear-num-value-heads linear-value-head-dim mamba-num-layers "
+     "moe-flex-dispatcher-backend "
      "softmax-type window-attn-skip-freq"},
     {kMany, kLater,
      "cuda-graph-modules offload-modules"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of Megatron-LM that no record here can say: linear attention, Mamba, layers of unequal
-// sizes. A verdict on full attention in their place would be false.
+// Layers of Megatron-LM that no record here can say: other linear attention than gated delta nets,
+// Mamba, layers of unequal sizes. A verdict on full attention in their place would be false.
 #include <algorithm>
 
 #include "interop/read_launch/layer_pattern.h"
@@ -47,10 +47,8 @@ void refuse_linear_attention(LaunchReading& r) {
                      OptionEffect::attention);
     return;
   }
-  if (word == "none" || word == "null") return;
-  const std::string kind = word == "gated_delta_net" ? "gated delta nets (linear attention)"
-                                                     : "linear attention (" + word + ")";
-  fail_at(*said, said_of_layers(linear, layers, kind), kHint);
+  if (word == "none" || word == "null" || word == "gated_delta_net") return;
+  fail_at(*said, said_of_layers(linear, layers, "linear attention (" + word + ")"), kHint);
 }
 
 // "M-M*-E": Mamba, an MLP, attention, experts.

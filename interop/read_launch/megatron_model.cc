@@ -197,11 +197,59 @@ void read_expert_model(LaunchReading& r, Model& m) {
   r.number(moe.moe_expert_capacity_factor, "moe_expert_capacity_factor",
            "moe_expert_capacity_factor", {-1.0, 1e6});
   moe.moe_expert_capacity_factor = std::max(0.0, moe.moe_expert_capacity_factor);
+  r.flag(moe.moe_shared_expert_gate, "moe_shared_expert_gate", "moe_shared_expert_gate");
   r.flag(moe.moe_router_bias, "moe_router_bias", "moe_router_enable_expert_bias");
   moe.moe_expert_bias = m.add_bias_linear;  // router.py, experts.py
   moe.moe_router_bias = moe.moe_router_bias || m.add_bias_linear;
   read_expert_layers(r, m, moe);
   m.moe = moe;
+}
+
+// Of n layers one is softmax attention, or a list in which 1 is a delta net
+// (transformer_config.py, linear_attention_freq).
+int layers_of_a_turn(LaunchReading& r, const Model& m, const std::string& file) {
+  const Value* value = r.find("linear_attention_freq");
+  if (value == nullptr) {
+    throw InputError(file, "", "needs --linear-attention-freq beside gated_delta_net");
+  }
+  const std::string text = word_of(*value);
+  const auto pattern = layer_pattern(text);
+  if (!pattern) return integer_of(*value, {2, 100'000});
+  const auto full = std::find(pattern->begin(), pattern->end(), 0);
+  const auto turn = static_cast<int>(full - pattern->begin()) + 1;
+  bool regular = turn > 1 && pattern->size() == static_cast<std::size_t>(m.num_layers);
+  for (std::size_t i = 0; regular && i < pattern->size(); ++i) {
+    regular = ((*pattern)[i] == 0) == ((static_cast<int>(i) + 1) % turn == 0);
+  }
+  if (!regular) fail_at(*value, "is no regular pattern: n - 1 delta nets, then full attention");
+  return turn;
+}
+
+void read_linear_attention(LaunchReading& r, Model& m, const std::string& file) {
+  r.flag(m.attention_output_gate, "attention_output_gate", "attention_output_gate");
+  const Value* variant = r.find("linear_attention_type");
+  if (variant == nullptr) variant = r.find("experimental_attention_variant");
+  if (variant == nullptr || word_of(*variant) != "gated_delta_net") return;
+  r.note("linear_attention", "gated_delta_net", *variant);
+  DeltaNet net;
+  net.linear_attention_freq = layers_of_a_turn(r, m, file);
+  net.linear_num_key_heads = 16;
+  net.linear_num_value_heads = 32;
+  net.linear_key_head_dim = net.linear_value_head_dim = 128;
+  r.integer(net.linear_num_key_heads, "linear_num_key_heads", "linear_num_key_heads", kModelSizes);
+  r.integer(net.linear_num_value_heads, "linear_num_value_heads", "linear_num_value_heads",
+            kModelSizes);
+  r.integer(net.linear_key_head_dim, "linear_key_head_dim", "linear_key_head_dim", {1, 100'000});
+  r.integer(net.linear_value_head_dim, "linear_value_head_dim", "linear_value_head_dim",
+            {1, 100'000});
+  r.integer(net.linear_conv_kernel_dim, "linear_conv_kernel_dim", "linear_conv_kernel_dim",
+            {1, 1'000});
+  if (net.linear_num_value_heads % net.linear_num_key_heads != 0) {
+    fail_at(*variant,
+            fmt::format("has {} value heads, which must be a multiple of the {} key heads",
+                        net.linear_num_value_heads, net.linear_num_key_heads));
+  }
+  m.linear_attention = net;
 }
 
 int vocabulary_of_tokenizer(LaunchReading& r) {
@@ -269,6 +317,7 @@ void read_megatron_model(LaunchReading& r, const LaunchHints& hints, const std::
   r.values().pass_over("glu_linear_offset");  // an addition inside a fused kernel
   r.number(m.activation_func_clamp_value, "activation_func_clamp_value",
            "activation_func_clamp_value", {0.0, 1e6});
+  read_linear_attention(r, m, file);
   read_expert_model(r, m);
   r.integer(m.mtp_num_layers, "mtp_num_layers", "mtp_num_layers", {0, 1000});
   read_vocabulary(r, m, hints, file);

@@ -52,6 +52,7 @@ void add_experts(Arguments& arguments, const Model& model, const Layout& layout)
                    moe.moe_router_num_groups);
   arguments.set_if(moe.moe_router_num_groups > 0, "--moe-router-group-topk",
                    moe.moe_router_group_topk);
+  arguments.flag_if(moe.moe_shared_expert_gate, "--moe-shared-expert-gate");
   add_megatron_dispatcher(arguments, layout);
   arguments.flag("--moe-grouped-gemm");
   arguments.set_if(moe.moe_expert_capacity_factor > 0.0, "--moe-expert-capacity-factor",
@@ -65,6 +66,16 @@ void add_latent_attention(Arguments& arguments, const LatentAttention& mla) {
   arguments.set("--qk-head-dim", mla.qk_head_dim);
   arguments.set("--qk-pos-emb-head-dim", mla.qk_pos_emb_head_dim);
   arguments.set("--v-head-dim", mla.v_head_dim);
+}
+
+void add_linear_attention(Arguments& arguments, const DeltaNet& net) {
+  arguments.set("--experimental-attention-variant", "gated_delta_net");
+  arguments.set("--linear-attention-freq", net.linear_attention_freq);
+  arguments.set("--linear-num-key-heads", net.linear_num_key_heads);
+  arguments.set("--linear-num-value-heads", net.linear_num_value_heads);
+  arguments.set("--linear-key-head-dim", net.linear_key_head_dim);
+  arguments.set("--linear-value-head-dim", net.linear_value_head_dim);
+  arguments.set("--linear-conv-kernel-dim", net.linear_conv_kernel_dim);
 }
 
 }  // namespace
@@ -103,6 +114,8 @@ Arguments megatron_model_arguments(const Training& t) {
   a.set_if(m.position_embedding == PositionEmbedding::none, "--position-embedding-type", "none");
   a.set("--make-vocab-size-divisible-by", t.scenario.job.make_vocab_size_divisible_by);
   if (m.mla) add_latent_attention(a, *m.mla);
+  if (m.linear_attention) add_linear_attention(a, *m.linear_attention);
+  a.flag_if(m.attention_output_gate, "--attention-output-gate");
   if (m.moe) add_experts(a, m, t.layout);
   a.set_if(m.mtp_num_layers > 0, "--mtp-num-layers", m.mtp_num_layers);
   return a;

@@ -66,8 +66,9 @@ void append_latent(LayerParts& parts, const Model& model) {
 
 LayerPart query_key_value(const Model& model) {
   const std::int64_t query = query_size(model), key = key_size(model);
+  const std::int64_t gate = model.attention_output_gate ? query : 0;
   LayerPart part = attention_input(kQkvLinear, Module::attention_linear, Split::columns,
-                                   model.hidden_size, query + 2 * key);
+                                   model.hidden_size, query + gate + 2 * key);
   part.group_outputs = 2 * key;
   part.groups = model.num_query_groups;
   if (model.add_bias_linear || model.add_qkv_bias) part.cut_numbers = part.outputs;

@@ -2,6 +2,7 @@
 #include "sim/block/layer.h"
 
 #include "sim/block/attention.h"
+#include "sim/block/delta_net.h"
 #include "sim/block/mlp.h"
 
 namespace meshwright {
@@ -20,7 +21,7 @@ int layer_norms(const Model& model) {
 }  // namespace
 
 LayerParts layer_parts(const Model& model, LayerKind kind) {
-  LayerParts parts = attention_parts(model);
+  LayerParts parts = kind.linear_attention ? delta_net_parts(model) : attention_parts(model);
   for (const LayerPart& part :
        kind.mixture_of_experts ? expert_parts(model) : dense_mlp_parts(model)) {
     parts.push_back(part);

@@ -88,7 +88,11 @@ LayerParts expert_parts(const Model& model) {
   const auto [fc1, fc2] = routed_experts(model);
   if (model.moe->moe_shared_expert_intermediate_size == 0) return {router_part(model), fc1, fc2};
   const auto [shared_fc1, shared_fc2] = shared_expert_mlp(model);
-  return {router_part(model), fc1, fc2, shared_fc1, shared_fc2};
+  LayerParts parts{router_part(model), fc1, fc2, shared_fc1, shared_fc2};
+  if (model.moe->moe_shared_expert_gate) {
+    parts.push_back({.module = Module::shared_expert, .inputs = model.hidden_size, .outputs = 1});
+  }
+  return parts;
 }
 
 }  // namespace meshwright

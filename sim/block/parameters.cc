@@ -61,9 +61,12 @@ LayerParameters mtp_layer_parameters(const Model& model) {
 }
 
 bool is_countable(const Model& model) {
-  double layer = countable_numbers(layer_parts(model, {}));
-  if (model.moe) {
-    layer = std::max(layer, countable_numbers(layer_parts(model, {.mixture_of_experts = true})));
+  double layer = 0.0;
+  for (const bool experts : {false, model.moe.has_value()}) {
+    for (const bool linear : {false, model.linear_attention.has_value()}) {
+      const LayerKind kind{.mixture_of_experts = experts, .linear_attention = linear};
+      layer = std::max(layer, countable_numbers(layer_parts(model, kind)));
+    }
   }
   const double rows = 2.0 * model.vocab_size + model.max_position_embeddings;
   const double layers = static_cast<double>(model.num_layers) + model.mtp_num_layers;

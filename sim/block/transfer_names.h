@@ -123,6 +123,9 @@ inline constexpr std::string_view kHeadsExchange = "query-key-value-output all-t
 inline constexpr std::string_view kHeadsExchangeGradient =
     "query-key-value-output gradient all-to-all";
 
+inline constexpr std::string_view kDeltaNetExchange = "delta net all-to-all";
+inline constexpr std::string_view kDeltaNetExchangeGradient = "delta net gradient all-to-all";
+
 inline constexpr std::string_view kSharedGroupsAllGather =
     "query-key-value all-gather of shared groups";
 inline constexpr std::string_view kSharedGroupsReduceScatter =

@@ -69,6 +69,8 @@ const Record<MixtureOfExperts>& experts_record() {
         "Tokens that an expert takes at most, over the mean; 0: no token is dropped.");
     r.row<&M::moe_expert_bias>("The experts' linears have biases (gpt-oss).");
     r.row<&M::moe_router_bias>("The router has one bias an expert.");
+    r.row<&M::moe_shared_expert_gate>("A product with one column weighs the shared expert.");
+    r.omitted_at_default();
     r.row<&M::moe_router_num_groups>(kSizeOrNone,
                                      "Groups of experts for group-limited routing; 0: none.");
     r.row<&M::moe_router_group_topk>(kSizeOrNone, "Groups from which a token chooses its experts.");
@@ -98,10 +100,36 @@ const Record<LatentAttention>& latent_attention_record() {
   });
 }
 
+const Record<DeltaNet>& delta_net_record() {
+  return described([](Record<DeltaNet>& r) {
+    using D = DeltaNet;
+    r.about("Linear attention by the gated delta rule (Qwen3-Next).");
+    r.row<&D::linear_attention_freq>(
+        IntRange{2, 100'000}, "Of n layers, n - 1 are delta nets and one is softmax attention.");
+    r.row<&D::linear_num_key_heads>(kSize, "Heads of queries and keys.");
+    r.required();
+    r.row<&D::linear_num_value_heads>(kSize, "Heads of values: a multiple of the key heads.");
+    r.required();
+    r.row<&D::linear_key_head_dim>(IntRange{1, 100'000}, "Width of a query's or key's head.");
+    r.required();
+    r.row<&D::linear_value_head_dim>(IntRange{1, 100'000}, "Width of a value's head.");
+    r.required();
+    r.row<&D::linear_conv_kernel_dim>(IntRange{1, 1'000}, "Positions of the causal convolution.");
+    r.check([](const DeltaNet& net, ObjectReader& reader) {
+      if (net.linear_num_value_heads % net.linear_num_key_heads == 0) return;
+      reader.fail("linear_num_value_heads",
+                  fmt::format("must be a multiple of linear_num_key_heads {} (got {})",
+                              net.linear_num_key_heads, net.linear_num_value_heads));
+    });
+  });
+}
+
 void check_attention(const Model& model, ObjectReader& reader) {
   const int heads = model.num_attention_heads;
   if (heads == 0) {
-    if (reader.has("mla")) reader.fail("mla", "needs num_attention_heads, 1 or more");
+    for (const char* key : {"mla", "linear_attention"}) {
+      if (reader.has(key)) reader.fail(key, "needs num_attention_heads, 1 or more");
+    }
     check_at_most(reader, "num_query_groups", model.num_query_groups, {0, 0});
     check_at_most(reader, "kv_channels", model.kv_channels, {0, 0});
     return;
@@ -192,6 +220,9 @@ Record<Model> make_model_record() {
   r.row<&M::parallel_shared_layer_norm>(
       "With parallel_attention_mlp: both read it through one norm (Falcon-7B).");
   r.row<&M::attention_sinks>("Each head has one learned logit more (gpt-oss).");
+  r.row<&M::attention_output_gate>(
+      "A gate as wide as the queries weighs attention's output (Qwen3-Next).");
+  r.omitted_at_default();
   r.row<&M::rotary_mscale>(NumberRange{0.0, 1e3, true},
                            "Attention factor of rotated queries and keys (YaRN).");
   r.omitted_at_default();
@@ -206,6 +237,7 @@ Record<Model> make_model_record() {
   r.row<&M::moe>(experts_record);
   r.check(check_layers_of_experts);
   r.row<&M::mla>(latent_attention_record);
+  r.row<&M::linear_attention>(delta_net_record);
   return r;
 }
 

@@ -53,6 +53,8 @@ const Record<SequenceCache>& sequence_cache_record() {
     r.row<&S::full_token>("A token in layers with whole contexts.");
     r.row<&S::window_token>("A token in layers with a window.");
     r.row<&S::window>("window_tokens", "Tokens of a window; 0: none.");
+    r.row<&S::state>("State of a sequence in layers with linear attention.");
+    r.omitted_at_default();
     r.row<&S::block_size>("Tokens of a block.");
     r.all_required();
   });

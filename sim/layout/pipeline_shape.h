@@ -10,12 +10,15 @@
 
 namespace meshwright {
 
-inline constexpr int kLayerKinds = 4;
+// By the MLP, and in each by the token mixer: whole attention, a window, linear attention.
+inline constexpr int kTokenMixers = 3;
+inline constexpr int kLayerKinds = 2 * kTokenMixers;
 constexpr std::size_t kind_index(LayerKind kind) {
-  return (kind.mixture_of_experts ? 2U : 0U) + (kind.sliding_window ? 1U : 0U);
+  const std::size_t mixer = kind.linear_attention ? 2U : kind.sliding_window ? 1U : 0U;
+  return (kind.mixture_of_experts ? kTokenMixers : 0U) + mixer;
 }
 constexpr LayerKind layer_kind_of(std::size_t index) {
-  return {(index & 2U) != 0, (index & 1U) != 0};
+  return {index >= kTokenMixers, index % kTokenMixers == 1, index % kTokenMixers == 2};
 }
 
 // Inputs of a chunk's cost, except its place in the model.

@@ -16,10 +16,7 @@ Bytes saved_bytes(const std::vector<Operator>& operators) {
   return sum;
 }
 
-bool is_row_parallel(const Operator& op) {
-  return op.name == "attention.projection" || op.name == "mlp.fc2" ||
-         op.name == "shared_expert.fc2";
-}
+bool is_row_parallel(const Operator& op) { return op.split == Split::rows && !op.of_expert; }
 
 // A linear's input and its output's gradient, as the product that waits takes them: in fp8 and fp4
 // where it works in these. Under sequence parallelism a column-parallel linear's input is held as a

@@ -37,6 +37,7 @@ LayerSizes sizes_of(const Operators& operators, const Layout& layout, double wid
     (mlp ? sizes.kept_mlp : sizes.kept_other) += kept;
     add_mlp_sizes(sizes, op, width);
     if (op.name == "attention.core") sizes.heads = op.forward_bytes;
+    if (op.name == "delta_net.convolution") sizes.heads = op.forward_bytes;
     if (op.name == "attention.split_heads") sizes.heads = op.forward_bytes * 0.5;
     if (op.name == "attention.scores") {
       sizes.scores = bytes(2.0 * static_cast<double>(op.batch) * static_cast<double>(op.m) *

@@ -9,11 +9,24 @@ LayerKind layer_kind(const Model& model, int index) {
     const int since_first = index - model.moe->num_first_dense_layers;
     kind.mixture_of_experts = since_first >= 0 && since_first % model.moe->moe_layer_interval == 0;
   }
-  if (model.sliding_window > 0) {
+  if (model.linear_attention) {
+    kind.linear_attention = (index + 1) % model.linear_attention->linear_attention_freq != 0;
+  }
+  if (model.sliding_window > 0 && !kind.linear_attention) {
     const int interval = model.sliding_window_interval;
     kind.sliding_window = interval == 1 || (index + 1) % interval != 0;
   }
   return kind;
+}
+
+std::int64_t linear_key_size(const Model& model) {
+  const DeltaNet& net = *model.linear_attention;
+  return std::int64_t{net.linear_num_key_heads} * net.linear_key_head_dim;
+}
+
+std::int64_t linear_value_size(const Model& model) {
+  const DeltaNet& net = *model.linear_attention;
+  return std::int64_t{net.linear_num_value_heads} * net.linear_value_head_dim;
 }
 
 std::int64_t query_size(const Model& model) {

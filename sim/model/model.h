@@ -45,6 +45,7 @@ struct MixtureOfExperts {
   double moe_expert_capacity_factor = 0.0;      // 0: dropless
   bool moe_expert_bias = false;                 // biases in the experts' linears (gpt-oss)
   bool moe_router_bias = false;                 // one number an expert, trained or balanced
+  bool moe_shared_expert_gate = false;          // a product h -> 1 weighs the shared expert
   // A token's experts lie in so many of the groups that experts are dealt into (DeepSeek-V2 and V3,
   // Megatron-LM group_limited_topk); 0: anywhere.
   int moe_router_num_groups = 0;
@@ -64,6 +65,18 @@ struct LatentAttention {
   int dsa_indexer_n_heads = 0;
   int dsa_indexer_head_dim = 0;
   bool operator==(const LatentAttention&) const = default;
+};
+
+// Linear attention by the gated delta rule (Gated DeltaNet, arXiv 2412.06464; Qwen3-Next): each
+// head keeps a state of key width x value width for a sequence, whatever its length.
+struct DeltaNet {
+  int linear_attention_freq = 4;  // of n layers, n - 1 are delta nets and one is softmax attention
+  int linear_num_key_heads = 0;
+  int linear_num_value_heads = 0;
+  int linear_key_head_dim = 0;
+  int linear_value_head_dim = 0;
+  int linear_conv_kernel_dim = 4;  // positions of the causal convolution over q, k and v
+  bool operator==(const DeltaNet&) const = default;
 };
 
 struct Model {
@@ -89,6 +102,7 @@ struct Model {
   bool parallel_attention_mlp = false;  // both read the layer's input (NeoX, Falcon)
   bool parallel_shared_layer_norm = false;  // ... through one norm (Falcon-7B; not NeoX)
   bool attention_sinks = false;             // one learned logit a head (gpt-oss)
+  bool attention_output_gate = false;       // a sigmoid of h -> q columns weighs it (Qwen3-Next)
   double rotary_mscale = 1.0;  // factor on rotated queries and keys (YaRN's attention factor)
   double activation_func_clamp_value = 0.0;  // the gate is clamped before it is activated; 0: not
   bool tied_embeddings = true;               // the head uses the embedding's matrix
@@ -99,6 +113,7 @@ struct Model {
 
   std::optional<MixtureOfExperts> moe;
   std::optional<LatentAttention> mla;
+  std::optional<DeltaNet> linear_attention;
 
   bool operator==(const Model&) const = default;
 };
@@ -107,12 +122,16 @@ struct Model {
 struct LayerKind {
   bool mixture_of_experts = false;
   bool sliding_window = false;
+  bool linear_attention = false;
   bool operator==(const LayerKind&) const = default;
 };
 
 // The kind of layer `index`, 0 <= index < num_layers.
 LayerKind layer_kind(const Model& model, int index);
 
+// Columns of a delta net's queries, or keys, and of its values.
+std::int64_t linear_key_size(const Model& model);
+std::int64_t linear_value_size(const Model& model);
 // Width of the query projection's output: heads x head width (MLA: heads x (qk + rope)).
 std::int64_t query_size(const Model& model);
 // Width of the key projection's output, all groups.

@@ -64,6 +64,10 @@ void append_query_key_value(Operators& ops, const Model& model, const HeadShape&
   // gathered (Megatron-LM core/transformer/attention.py).
   append_linear(ops, linear_operator(query_key_value(model), shape.rows, shape), Feed::norm, shape);
   ops.back().saved = bytes(qkv_elements(heads, shape) * shape.attention);
+  if (model.attention_output_gate) {
+    ops.back().saved +=
+        bytes(static_cast<double>(shape.rows * heads.heads * heads.key_width) * shape.width);
+  }
 }
 
 // Down projections are whole on each tensor rank and work on its share of the sequence.
@@ -307,6 +311,12 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     append_unfused_attention(ops, model, numerics, tokens, layout, heads, shape);
   }
   const std::int64_t width = heads.heads * heads.value_width;
+  if (model.attention_output_gate) {
+    const auto gated = static_cast<double>(shape.rows * width);
+    ops.push_back(memory_operator("attention.output_gate", Module::attention_linear,
+                                  kernel::kActivation, gated, 3, 5, shape));
+    ops.back().saved = bytes(gated * shape.width);
+  }
   append_linear(ops, linear_operator(attention_projection(model), shape.rows, shape), Feed::other,
                 shape);
   // Transformer Engine's all-to-all attention keeps the output twice: by heads for its own

@@ -40,9 +40,7 @@ double kept_share(const JointColumns& columns, int products) {
   return kept / all;
 }
 
-bool ends_in_reduce_scatter(const Operator& op) {
-  return op.name == "attention.projection" || op.name.ends_with("fc2");
-}
+bool ends_in_reduce_scatter(const Operator& op) { return op.split == Split::rows; }
 
 void mark_product(Operator& op, double kept, bool reduce_scatter, const RankShape& shape) {
   op.saved_by_op = op.saved * kept;

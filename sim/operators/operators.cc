@@ -163,7 +163,11 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
                                   shape.sequence_rows, model.hidden_size, shape));
       ops.back().saved *= shape.operand / shape.width;
     }
-    append_attention(ops, model, kind, numerics, tokens, layout);
+    if (kind.linear_attention) {
+      append_delta_net(ops, model, tokens, layout, shape);
+    } else {
+      append_attention(ops, model, kind, numerics, tokens, layout);
+    }
     if (model.post_layer_norms) {
       ops.push_back(norm_operator("post_attention_norm", Module::norm, model, shape.sequence_rows,
                                   model.hidden_size, shape));

@@ -33,7 +33,8 @@ inline constexpr std::string_view kRotary = "rotary";
 inline constexpr std::string_view kEmbedding = "embedding";
 inline constexpr std::string_view kCrossEntropy = "cross_entropy";
 inline constexpr std::string_view kAdam = "adam";
-inline constexpr std::string_view kQuantize = "quantize";  // to fp8, by rows and by columns
+inline constexpr std::string_view kQuantize = "quantize";     // to fp8, by rows and by columns
+inline constexpr std::string_view kDeltaRule = "delta_rule";  // a scan over chunks of a sequence
 inline constexpr std::string_view kTranspose =
     "transpose";  // heads to and from batch, token permutation
 }  // namespace kernel
@@ -152,6 +153,9 @@ bool mtp_is_recomputed(const Layout& layout);
 // Number of a stage's layers that are recomputed whole.
 int fully_recomputed_layers(const Layout& layout, int stage_layers);
 
+// FLOPs of the gated delta rule for one token of all heads of a layer, in chunks of 64 tokens:
+// products with the state, products of a chunk's tokens with each other, two triangular solves.
+double delta_rule_flops(const Model& model);
 // FLOPs that the model needs for one step of the whole batch, forward and backward, no recompute
 // (Megatron-LM num_floating_point_operations): causal attention counted half, or in full
 // (PaLM, Narayanan 2021).

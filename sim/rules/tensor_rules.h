@@ -68,6 +68,24 @@ inline constexpr RuleRow kTensorRules[]{
                "num_query_groups {} is neither a multiple nor a divisor of tensor_parallel_size {}",
                in.model.num_query_groups, in.layout.tensor_parallel_size);
          }},
+    {.name = "linear_attention_heads_divide",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       if (!in.model.linear_attention) return std::nullopt;
+       return must_divide(in.model.linear_attention->linear_num_key_heads,
+                          in.layout.tensor_parallel_size * in.layout.context_parallel_size);
+     },
+     .requirement = "linear_num_key_heads must be a multiple of tensor x context size.",
+     .reason = "A scan runs over whole sequences of whole heads: tensor ranks and context ranks "
+               "share the heads (Megatron-LM transformer_config.py).",
+     .remedy = "Use sizes whose product divides the key heads of the linear attention.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format(
+               "linear_num_key_heads {} is not divisible by tensor_parallel_size {} x "
+               "context_parallel_size {}",
+               whole(m.available), in.layout.tensor_parallel_size, in.layout.context_parallel_size);
+         }},
     {.name = "ffn_divides_by_tensor_size",
      .part = RulePart::sizes,
      .check = [](const RuleInput& in) -> CheckResult {

@@ -23,9 +23,11 @@ double cache_capacity(const ServingReplica& replica) {
 
 double window_equivalent_tokens(const ServingReplica& replica) {
   const SequenceCache& sequence = replica.memory.sequence;
-  if (sequence.window <= 0.0 || sequence.full_token.value() <= 0.0) return 0.0;
+  if (sequence.full_token.value() <= 0.0) return 0.0;
+  const double states = sequence.state / sequence.full_token;
+  if (sequence.window <= 0.0) return states;
   const double kept = in_blocks(sequence.window, sequence.block_size) + sequence.block_size;
-  return sequence.window_token * kept / sequence.full_token;
+  return sequence.window_token * kept / sequence.full_token + states;
 }
 
 }  // namespace meshwright

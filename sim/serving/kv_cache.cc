@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/block/delta_net.h"
+
 namespace meshwright {
 namespace {
 
@@ -24,7 +26,8 @@ CachedLayers cached_layers(const Model& m, int pipeline_parallel_size) {
   const int layers = (m.num_layers + pipeline_parallel_size - 1) / pipeline_parallel_size;
   CachedLayers found;
   for (int i = m.num_layers - layers; i < m.num_layers; ++i) {
-    (layer_kind(m, i).sliding_window ? found.window : found.full) += 1;
+    const LayerKind kind = layer_kind(m, i);
+    (kind.linear_attention ? found.linear : kind.sliding_window ? found.window : found.full) += 1;
   }
   return found;
 }
@@ -39,8 +42,17 @@ Bytes kv_layer_bytes(const Model& m, KvCacheFormat format) {
   return bytes(2.0 * m.num_query_groups * m.kv_channels * kv_number_bytes(format));
 }
 
+Bytes state_layer_bytes(const Model& m) {
+  if (!m.linear_attention) return {};
+  constexpr double kFp32 = 4.0, k16Bits = 2.0;
+  const double convolution = static_cast<double>(m.linear_attention->linear_conv_kernel_dim) *
+                             static_cast<double>(delta_net_channels(m));
+  return bytes(static_cast<double>(delta_net_state(m)) * kFp32 + convolution * k16Bits);
+}
+
 Bytes kv_token_bytes(const Model& m, KvCacheFormat format) {
-  return kv_layer_bytes(m, format) * m.num_layers;
+  const CachedLayers layers = cached_layers(m, 1);
+  return kv_layer_bytes(m, format) * (layers.full + layers.window);
 }
 
 double kv_replication(const Model& m, const ReplicaLayout& l) {
@@ -57,7 +69,7 @@ Bytes kv_rank_layer_bytes(const Model& m, const ReplicaOptions& options) {
 
 Bytes SequenceCache::bytes_of(double tokens) const {
   const double whole = in_blocks(tokens, block_size);
-  Bytes sum = full_token * whole;
+  Bytes sum = state + full_token * whole;
   if (window > 0) {
     sum += window_token * std::min(whole, in_blocks(window, block_size) + block_size);
   }
@@ -67,9 +79,9 @@ Bytes SequenceCache::bytes_of(double tokens) const {
 SequenceCache sequence_cache(const Model& m, const ReplicaOptions& options, int block_size) {
   const CachedLayers layers = cached_layers(m, options.layout.pipeline_parallel_size);
   const Bytes layer = kv_rank_layer_bytes(m, options);
-  SequenceCache cache{layer * layers.full, layer * layers.window,
-                      layers.window > 0 ? static_cast<double>(m.sliding_window) : 0.0, block_size};
-  return cache;
+  const Bytes states = state_layer_bytes(m) * (layers.linear / options.layout.tensor_parallel_size);
+  return {layer * layers.full, layer * layers.window,
+          layers.window > 0 ? static_cast<double>(m.sliding_window) : 0.0, block_size, states};
 }
 
 }  // namespace meshwright

@@ -5,6 +5,8 @@
 //   MLA       (r + rope) * c a layer, whole on each tensor rank; fp8_ds_mla 656 B
 //   window    a layer with a window keeps W tokens and one block
 //   indexer   128 + 4 B a layer more (DeepSeek-V3.2, fp8 with an fp32 scale)
+//   delta net heads * dk * dv states in fp32 and k positions of its convolution in 16 bits, a
+//             sequence and layer, divided by tp; nothing a token
 // Decode context parallelism spreads the tokens of a sequence over dcp of the tensor ranks.
 // Sources: vLLM v1/kv_cache_interface.py; SGLang mem_cache/memory_pool.py.
 #pragma once
@@ -17,14 +19,16 @@ namespace meshwright {
 // Whether the cache of such a model is known: it attends, and each layer holds keys and values.
 bool has_kv_layout(const Model& model);
 
-// Layers of one stage that hold whole contexts, and that hold a window.
+// Layers of one stage that hold whole contexts, that hold a window, and that hold a state.
 struct CachedLayers {
-  double full = 0, window = 0;
+  double full = 0, window = 0, linear = 0;
 };
 CachedLayers cached_layers(const Model& model, int pipeline_parallel_size);
 
 // Bytes of one token in one layer, all ranks together, nothing repeated.
 Bytes kv_layer_bytes(const Model& model, KvCacheFormat format);
+// Bytes of one sequence in one delta net, all ranks together.
+Bytes state_layer_bytes(const Model& model);
 // Bytes of one token in all layers of the model without repetition: the table of published models.
 Bytes kv_token_bytes(const Model& model, KvCacheFormat format);
 // Bytes of one token in one layer on one rank of the replica.
@@ -38,12 +42,13 @@ constexpr double in_blocks(double tokens, int block_size) {
   return static_cast<double>(blocks) * block_size;
 }
 
-// What sequences of one rank cost, for the search: bytes = full * blocks(tokens) + window *
+// What sequences of one rank cost, for the search: bytes = state + full * blocks(tokens) + window *
 // min(blocks(tokens), W + block).
 struct SequenceCache {
   Bytes full_token{}, window_token{};  // of the rank's layers
   double window = 0;                   // tokens; 0: no layer has one
   int block_size = 16;
+  Bytes state{};  // of the rank's delta nets, once a sequence
   [[nodiscard]] Bytes bytes_of(double tokens) const;
   void widen(double factor) {
     full_token *= factor;

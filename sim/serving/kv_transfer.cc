@@ -9,16 +9,17 @@
 namespace meshwright {
 
 Bytes kv_rank_bytes(const Model& model, const ReplicaOptions& options, double tokens) {
-  const double layers =
-      std::ceil(static_cast<double>(model.num_layers) / options.layout.pipeline_parallel_size);
-  return kv_rank_layer_bytes(model, options) * (layers * tokens);
+  const CachedLayers layers = cached_layers(model, options.layout.pipeline_parallel_size);
+  return kv_rank_layer_bytes(model, options) * ((layers.full + layers.window) * tokens) +
+         state_layer_bytes(model) * (layers.linear / options.layout.tensor_parallel_size);
 }
 
 KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOptions& prefill,
                        const ReplicaOptions& decode, const Link& link, double tokens,
                        double decode_groups) {
   KvTransfer found;
-  found.all = kv_token_bytes(model, decode.kv_cache) * tokens;
+  found.all = kv_token_bytes(model, decode.kv_cache) * tokens +
+              state_layer_bytes(model) * cached_layers(model, 1).linear;
   // A latent cache is whole on every tensor rank: each of the prefill ranks sends a part of it.
   const Bytes received = kv_rank_bytes(model, decode, tokens);
   const Bytes sent = found.all / static_cast<double>(num_gpus(prefill.layout));

@@ -60,10 +60,11 @@ double ReplicaMemory::requests_of(double tokens) const {
 double ReplicaMemory::longest_request() const {
   const int block = sequence.block_size;
   const Bytes every = sequence.full_token + sequence.window_token;
-  double tokens = every.value() > 0.0 ? kv_cache / every : 0.0;
+  const Bytes beside_states = std::max(bytes(0), kv_cache - sequence.state);
+  double tokens = every.value() > 0.0 ? beside_states / every : 0.0;
   const double kept = in_blocks(sequence.window, block) + block;
   if (sequence.window > 0 && tokens > kept) {
-    const Bytes left = kv_cache - sequence.window_token * kept;
+    const Bytes left = beside_states - sequence.window_token * kept;
     tokens = sequence.full_token.value() > 0.0 ? left / sequence.full_token : 1e9;
   }
   return std::floor(tokens / block) * block;
@@ -104,9 +105,10 @@ ReplicaMemory replica_memory(const Model& m, const Device& device, const Engine&
   if (options.kv_cache == KvCacheFormat::bf16) found.sequence.widen(wider);
   found.kv_cache = std::max(bytes(0), (room.budget - room.beside) * room.share);
   found.unused = std::max(bytes(0), device.memory - weights - others - found.kv_cache);
-  // With windows, engines print how many requests of the longest context fit, times its length.
+  // With windows or states, engines print how many requests of the longest context fit, times its
+  // length.
   const double longest = std::max(1, options.max_model_len);
-  if (found.sequence.window > 0) {
+  if (found.sequence.window > 0 || found.sequence.state > bytes(0)) {
     found.kv_tokens = found.requests_of(longest) * longest;
   } else {
     const Bytes token = found.sequence.full_token;

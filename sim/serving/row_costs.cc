@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "sim/block/attention.h"
 #include "sim/collective/collective.h"
 #include "sim/kernel_time/host.h"
 #include "sim/kernel_time/slowest.h"
@@ -40,9 +41,9 @@ struct RowCompiler {
 
   // Key-value heads are repeated where there are fewer than tensor ranks.
   [[nodiscard]] std::int64_t columns(const Operator& op) const {
-    const bool repeats = op.name == "attention.qkv" && tp > model.num_query_groups;
-    if (!repeats) return op.n;
-    return query_size(model) / tp + 2 * std::int64_t{model.kv_channels};
+    if (op.name != "attention.qkv" || tp <= model.num_query_groups) return op.n;
+    const LayerPart part = query_key_value(model);
+    return (part.outputs - part.group_outputs) / tp + part.group_outputs / part.groups;
   }
 
   void add_layer(RowCosts& sum, LayerKind kind, std::int64_t rows, double times_run) const {
@@ -66,7 +67,7 @@ struct RowCompiler {
       // Residual sums run inside the norms behind them, but on cores; permutations inside the
       // experts' kernels.
       const bool summed = op.module == Module::residual && !on_cores();
-      const bool fused = summed || op.module == Module::router;
+      const bool fused = summed || op.module == Module::router || op.kernel == kernel::kDeltaRule;
       if (op.kind != OperatorKind::memory_bound || fused) continue;
       sum.small_kernels =
           sum.small_kernels + times(kernel_cost(op.kernel, op.forward_bytes, device()), times_run);
@@ -167,11 +168,12 @@ struct RowCompiler {
   [[nodiscard]] RowCosts at(double exact, const KindCounts& layers) const {
     const auto rows = static_cast<std::int64_t>(std::ceil(exact));
     RowCosts sum;
-    const LayerKind dense{}, expert{.mixture_of_experts = true};
     if (on_cores()) sum.small_kernels = outside_layers(exact);
-    if (layers[0] > 0) add_layer(sum, dense, rows, layers[0]);
-    if (layers[1] > 0) add_layer(sum, expert, rows, layers[1]);
-    sum.experts = times(experts(exact), layers[1]);
+    for (const LayerKind kind : kServedKinds) {
+      const double count = layers.of(kind);
+      if (count > 0) add_layer(sum, kind, rows, count);
+    }
+    sum.experts = times(experts(exact), layers.experts());
     if (on_cores() && tp > 1) {
       // Ranks of cores wait for the slowest of them at each all-reduce, as in training.
       const Cost computed = sum.linears + sum.small_kernels + sum.experts;
@@ -181,11 +183,11 @@ struct RowCompiler {
     const PassPart draft = draft_pass(model, options, exact);
     if (draft.rows > 0) {
       RowCosts one;
-      add_layer(one, {.mixture_of_experts = draft.layers[1] > 0}, rows, 1.0);
+      add_layer(one, {.mixture_of_experts = draft.layers.experts() > 0}, rows, 1.0);
       const std::int64_t h = model.hidden_size;
       sum.draft = one.linears + one.small_kernels +
                   linear_cost({1, rows, h, 2 * h}, WeightScheme{}, device()) +
-                  times(experts(exact), draft.layers[1]) + sum.head;
+                  times(experts(exact), draft.layers.experts()) + sum.head;
       add_transfers(draft, [&](StepTerm) -> Cost& { return sum.draft; });
     }
     // One message: step_time() has as many as there are borders.

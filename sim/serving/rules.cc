@@ -65,8 +65,9 @@ constexpr ServingRuleRow kServingRules[]{
        return RuleMissed{1, 0};
      },
      .requirement = "The model must attend, and its layers must hold keys and values.",
-     .reason = "Bytes of the cache follow from heads or latent ranks; those of layers with linear "
-               "attention or state-space layers are not known here.",
+     .reason =
+         "Bytes of the cache follow from heads or latent ranks; those of state-space layers are "
+         "not known here.",
      .remedy = "Use a model whose file has num_attention_heads, num_query_groups and kv_channels.",
      .sentence =
          [](const RuleIn& in, const RuleMissed&) {
@@ -102,6 +103,22 @@ constexpr ServingRuleRow kServingRules[]{
          [](const RuleIn&, const RuleMissed& m) {
            return fmt::format("{} attention heads are not divisible by tensor size {}",
                               as_whole(m.available), as_whole(m.needed));
+         }},
+    {.name = "linear_attention_heads_divide",
+     .check = [](const RuleIn& in) -> RuleResult {
+       if (!in.model.linear_attention) return std::nullopt;
+       return share_is_whole(in.model.linear_attention->linear_num_key_heads,
+                             in.options.layout.tensor_parallel_size);
+     },
+     .requirement = "linear_num_key_heads must be a multiple of tensor_parallel_size.",
+     .reason = "Each rank keeps the states of whole heads (vLLM model_executor/layers/mamba, "
+               "gated_delta_net_state_shape).",
+     .remedy = "Use a tensor size that divides the key heads of the linear attention.",
+     .sentence =
+         [](const RuleIn&, const RuleMissed& m) {
+           return fmt::format(
+               "{} key heads of linear attention are not divisible by tensor size {}",
+               as_whole(m.available), as_whole(m.needed));
          }},
     {.name = "kv_heads_divide_or_repeat",
      .check = [](const RuleIn& in) -> RuleResult {

@@ -11,7 +11,7 @@ namespace meshwright {
 namespace {
 
 Seconds decode_attention_seconds(const ReplicaCost& cost, const EngineStep& step,
-                                 double layers_full, double layers_window) {
+                                 double layers_full, double layers_window, double layers_linear) {
   const double sequences = step.decode_sequences;
   const double passes = 1.0 + cost.drafts;
   const auto layer = [&](double keys_each) {
@@ -30,6 +30,13 @@ Seconds decode_attention_seconds(const ReplicaCost& cost, const EngineStep& step
   Seconds sum;
   if (layers_full > 0) sum += layer(sparse) * layers_full;
   if (layers_window > 0) sum += layer(std::min(mean, cost.window)) * layers_window;
+  if (layers_linear > 0) {
+    const Bytes moved = cost.decode_state * (sequences * passes);
+    const auto& rate = cost.decode_rate;
+    sum += (rate.latency + rate.sequence_latency * sequences +
+            moved / (cost.memory_bandwidth * rate.bandwidth_fraction)) *
+           layers_linear;
+  }
   return sum;
 }
 
@@ -51,6 +58,9 @@ Seconds prefill_attention_seconds(const ReplicaCost& cost, const EngineStep& ste
   if (cost.full_layers > 0) sum += layer(step.prefill_pairs) * cost.full_layers;
   if (cost.window_layers > 0) {
     sum += layer(std::min(step.prefill_pairs, cost.window * tokens)) * cost.window_layers;
+  }
+  if (cost.linear_layers > 0) {
+    sum += (rate.latency + cost.prefill_scan * tokens) * cost.linear_layers;
   }
   return sum;
 }
@@ -119,14 +129,14 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
   at(StepTerm::exchange) = seconds(cost.exchange.at(here));
   at(StepTerm::head) = seconds(cost.head.at(sampled));
   if (step.decode_sequences > 0) {
-    at(StepTerm::decode_attention) =
-        decode_attention_seconds(cost, step, cost.full_layers, cost.window_layers);
+    at(StepTerm::decode_attention) = decode_attention_seconds(
+        cost, step, cost.full_layers, cost.window_layers, cost.linear_layers);
     if (cost.context_ranks > 1) {
       at(StepTerm::context_exchange) = seconds(cost.context_exchange.at(decodes));
     }
     if (cost.drafts > 0) {
       at(StepTerm::drafts) = (seconds(cost.draft.at(step.decode_sequences)) +
-                              decode_attention_seconds(cost, step, 1.0, 0.0)) *
+                              decode_attention_seconds(cost, step, 1.0, 0.0, 0.0)) *
                              static_cast<double>(cost.drafts);
     }
   }

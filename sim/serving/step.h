@@ -106,6 +106,9 @@ struct ReplicaCost {
   Flops prefill_pair{};  // of one query and one key in one layer of a rank
   double heads = 1;      // of a rank
   double full_layers = 0, window_layers = 0, window = 0;
+  double linear_layers = 0;      // delta nets
+  Bytes decode_state{};          // that one sequence's states in one layer move
+  Seconds prefill_scan{};        // of one prompt token in one layer
   Bytes index_key{};             // of one token in one layer, as a sparse indexer reads it
   double indexed_keys = 0;       // that attention reads behind it; 0: all
   FlopsPerSecond device_peak{};  // 16-bit

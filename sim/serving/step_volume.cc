@@ -39,7 +39,7 @@ struct PassLedger {
   }
 
   void layer_outputs() {
-    const auto [dense, expert] = pass.layers;
+    const double dense = pass.layers.dense(), expert = pass.layers.experts();
     if (model.parallel_attention_mlp) return all_reduce("layer output all-reduce", dense + expert);
     all_reduce(transfer_names::kAttention.output_all_reduce, dense + expert);
     all_reduce(transfer_names::kMlp.output_all_reduce, dense);
@@ -58,7 +58,7 @@ struct PassLedger {
     dispatch.group = combine.group = Group::expert;
     dispatch.collective = combine.collective = Collective::all_to_all;
     dispatch.group_size = combine.group_size = ranks;
-    dispatch.times_per_step = combine.times_per_step = pass.layers[1];
+    dispatch.times_per_step = combine.times_per_step = pass.layers.experts();
     dispatch.name = transfer_names::kTokenDispatch;
     combine.name = transfer_names::kTokenCombine;
     double copies = 0.0, dispatched = kDispatchedNumber;
@@ -110,7 +110,7 @@ struct PassLedger {
                     .group = Group::context,
                     .collective = Collective::all_gather,
                     .group_size = dcp,
-                    .times_per_step = pass.layers[0] + pass.layers[1],
+                    .times_per_step = pass.layers.softmax(),
                     .payload = bytes(pass.decodes * heads * query * number),
                     .formula = "B*heads*dcp/tp*d*w"};
     add(StepTerm::context_exchange, gather);
@@ -153,7 +153,7 @@ std::vector<ServingTransfer> volume_of(const Model& model, const ServingCluster&
 KindCounts kind_counts(const Model& model, StageLayers layers) {
   KindCounts count{};
   for (int i = layers.first; i < layers.first + layers.count; ++i) {
-    count[layer_kind(model, i).mixture_of_experts ? 1 : 0] += 1;
+    count.of(layer_kind(model, i)) += 1;
   }
   return count;
 }

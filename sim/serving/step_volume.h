@@ -31,7 +31,22 @@ struct ServingTransfer {
 };
 
 // Layers of a model: dense ones, and those with experts.
-using KindCounts = std::array<double, 2>;
+struct KindCounts {
+  std::array<double, 4> layers{};  // dense, with experts; the same with linear attention
+  double& of(LayerKind kind) { return layers[index(kind)]; }
+  [[nodiscard]] double of(LayerKind kind) const { return layers[index(kind)]; }
+  [[nodiscard]] double dense() const { return layers[0] + layers[2]; }
+  [[nodiscard]] double experts() const { return layers[1] + layers[3]; }
+  [[nodiscard]] double softmax() const { return layers[0] + layers[1]; }
+
+ private:
+  static std::size_t index(LayerKind kind) {
+    return (kind.linear_attention ? 2U : 0U) + (kind.mixture_of_experts ? 1U : 0U);
+  }
+};
+inline constexpr std::array kServedKinds{
+    LayerKind{}, LayerKind{.mixture_of_experts = true}, LayerKind{.linear_attention = true},
+    LayerKind{.mixture_of_experts = true, .linear_attention = true}};
 KindCounts kind_counts(const Model& model, StageLayers layers);
 
 // One pass over some layers.

@@ -17,7 +17,9 @@ struct Block {
   Operators column, row;
 };
 constexpr std::array kBlocks{
-    Block{transfer_names::kAttention, {"attention.qkv"}, {"attention.projection"}},
+    Block{transfer_names::kAttention,
+          {"attention.qkv", "delta_net.input"},
+          {"attention.projection", "delta_net.projection"}},
     Block{transfer_names::kMlp, {"mlp.fc1"}, {"mlp.fc2"}},
     Block{transfer_names::kParallel,
           {"attention.qkv", "mlp.fc1"},

@@ -3,6 +3,7 @@
 // not change them: the ring passes every key and value around.
 #include <algorithm>
 
+#include "sim/block/delta_net.h"
 #include "sim/block/transfer_names.h"
 #include "sim/volume/parts.h"
 
@@ -68,6 +69,22 @@ class ContextLedger {
     call(kKeyGradientScatter, Collective::reduce_scatter, Phase::backward, calls_.forward);
   }
 
+  // A scan needs whole sequences: all that the input linear put out goes against heads, and the
+  // outputs back (Megatron-LM core/ssm/gated_delta_net, tensor_a2a_cp2hp).
+  void delta_nets(ContextCalls calls) {
+    if (!scope_.model.linear_attention) return;
+    const double width = static_cast<double>(delta_net_input(scope_.model).outputs +
+                                             linear_value_size(scope_.model)) /
+                         scope_.layout.tensor_parallel_size;
+    const auto call = [&](std::string_view name, Phase phase, double times) {
+      add(name, Collective::all_to_all, phase, scope_.layout.context_parallel_size, times,
+          scope_.activation(width), false, "b*s*(2*k+3*v+2*heads)*w/(c*t)");
+    };
+    call(kDeltaNetExchange, Phase::forward, calls.forward);
+    call(kDeltaNetExchange, Phase::recompute, calls.recompute);
+    call(kDeltaNetExchangeGradient, Phase::backward, calls.forward);
+  }
+
   // Ulysses: sequence pieces against heads before the attention, and back after it.
   void all_to_all(int size) {
     const Bytes payload = scope_.activation(widths_.query_output + widths_.key_value);
@@ -106,8 +123,9 @@ void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitC
   if (layout.context_parallel_size == 1 || scope.model.num_attention_heads == 0) return;
   // The exchange is inside the core attention, so recomputing that repeats it.
   const bool core_again = recomputes_module(layout, kRecomputeCoreAttention);
-  const double layers = calls.layers.total();
-  ContextLedger context(ledger, scope, {layers, core_again ? layers : calls.recomputed.total()});
+  const double layers = calls.layers.softmax();
+  ContextLedger context(ledger, scope, {layers, core_again ? layers : calls.recomputed.softmax()});
+  context.delta_nets({calls.layers.linear, calls.recomputed.linear});
   const int size = layout.context_parallel_size;
   const int inner = layout.hierarchical_context_parallel_size;
   switch (layout.cp_comm_type) {

@@ -39,7 +39,9 @@ struct VolumeScope {
 struct LayerCounts {
   double dense = 0;
   double expert = 0;
+  double linear = 0;  // of both, those with linear attention
   [[nodiscard]] double total() const { return dense + expert; }
+  [[nodiscard]] double softmax() const { return total() - linear; }
 };
 
 struct UnitCounts {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens once a step beside the gradients' own reduction: parameters that several ranks hold,
 // and scalars (Megatron-LM core/distributed/finalize_model_grads.py, core/optimizer/clip_grads.py).
+#include "sim/block/delta_net.h"
 #include "sim/block/parameters.h"
 #include "sim/block/transfer_names.h"
 #include "sim/memory/model_state.h"
@@ -38,11 +39,19 @@ double replicated_parameters(const Model& model, const Stage& stage) {
 // q_layernorm, k_layernorm).
 double head_norm_parameters(const Model& model, const Stage& stage) {
   const bool by_head = model.qk_layernorm && !model.qk_layernorm_all_heads && !model.mla;
-  if (!by_head || model.num_attention_heads == 0) return 0.0;
-  const double weights = model.normalization == Normalization::rms_norm ? 1.0 : 2.0;
-  double layers = stage.num_layers();
-  for (const Chunk& chunk : stage.chunks) layers += chunk.mtp ? model.mtp_num_layers : 0;
-  return layers * 2.0 * model.kv_channels * weights;
+  const double attention = by_head && model.num_attention_heads > 0
+                               ? 2.0 * static_cast<double>(norm_numbers(model, model.kv_channels))
+                               : 0.0;
+  const auto of_layer = [&](int layer) {
+    if (!layer_kind(model, layer).linear_attention) return attention;
+    return static_cast<double>(delta_net_input(model).whole_numbers);
+  };
+  double sum = 0.0;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) sum += of_layer(chunk.first_layer + i);
+    if (chunk.mtp) sum += model.mtp_num_layers * of_layer(model.num_layers - 1);
+  }
+  return sum;
 }
 
 // The first stage and another hold the embedding: tied to the head, or used by multi-token

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/block/attention.h"
+#include "sim/block/delta_net.h"
 #include "sim/block/mlp.h"
 #include "sim/operators/operators.h"
 #include "sim/volume/parts.h"
@@ -203,7 +204,7 @@ void add_adapter_transfers(TensorLedger& tensor, const VolumeScope& scope, Times
 void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   TensorLedger tensor(ledger, scope);
   const Model& model = scope.model;
-  const Times attention{calls.layers.total(), calls.recomputed.total()};
+  const Times attention{calls.layers.softmax(), calls.recomputed.softmax()};
   const Times mlp{calls.layers.dense, calls.recomputed.dense};
   const Times expert{calls.layers.expert, calls.recomputed.expert};
   if (model.parallel_attention_mlp && model.num_attention_heads > 0) {
@@ -219,6 +220,9 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
     tensor.parts(attention_parts(model), expert);
   } else {
     tensor.parts(attention_parts(model), attention);
+    if (model.linear_attention) {
+      tensor.parts(delta_net_parts(model), {calls.layers.linear, calls.recomputed.linear});
+    }
     tensor.parts(dense_mlp_parts(model), mlp);
   }
   add_adapter_transfers(tensor, scope, attention, mlp);

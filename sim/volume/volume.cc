@@ -16,6 +16,7 @@ UnitCounts unit_counts(const Model& model, const Layout& layout, const Chunk& ch
   UnitCounts calls;
   const auto count = [](LayerCounts& counts, LayerKind kind, double layers) {
     (kind.mixture_of_experts ? counts.expert : counts.dense) += layers;
+    if (kind.linear_attention) counts.linear += layers;
   };
   for (int i = 0; i < chunk.num_layers; ++i) {
     const LayerKind kind = layer_kind(model, chunk.first_layer + i);

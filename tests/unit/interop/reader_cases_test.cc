@@ -274,7 +274,10 @@ std::string layers_of(const Model& model) {
   std::string layers;
   for (int i = 0; i < model.num_layers; ++i) {
     const LayerKind kind = layer_kind(model, i);
-    layers += kind.mixture_of_experts ? 'x' : kind.sliding_window ? 'w' : '-';
+    layers += kind.linear_attention     ? 'l'
+              : kind.mixture_of_experts ? 'x'
+              : kind.sliding_window     ? 'w'
+                                        : '-';
   }
   return layers;
 }

@@ -67,6 +67,9 @@ TEST(ServingRules, RefuseWhatEnginesRefuse) {
   EXPECT_TRUE(
       breaks(refusal(odd, sizes({.tensor_parallel_size = 4})), "kv_heads_divide_or_repeat"));
   EXPECT_EQ(refusal(dense, sizes({.tensor_parallel_size = 16})), "");  // heads are repeated
+  EXPECT_TRUE(
+      breaks(refusal(shipped_model("qwen3.5-397b-a17b"), sizes({.tensor_parallel_size = 32})),
+             "linear_attention_heads_divide"));  // 16 key heads
   EXPECT_TRUE(breaks(refusal(dense, sizes({.data_parallel_size = 2})), "data_ranks_need_experts"));
   EXPECT_TRUE(breaks(refusal(dense, sizes({.tensor_parallel_size = 2, .expert_parallel_size = 2})),
                      "experts_need_experts"));

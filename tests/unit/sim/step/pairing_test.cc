@@ -44,9 +44,10 @@ TEST(Pairing, GivesEachTransferTheProductNextToIt) {
   EXPECT_EQ(gather, (Pairing{{"mlp.fc1"}, LinearPass::forward, Interleaving::ring, 8}));
   const Pairing scatter =
       pairing_of(named("attention output reduce-scatter", Phase::recompute, 8), {});
-  EXPECT_EQ(
-      scatter,
-      (Pairing{{"attention.projection"}, LinearPass::forward, Interleaving::drain, kDrainPieces}));
+  EXPECT_EQ(scatter, (Pairing{{"attention.projection", "delta_net.projection"},
+                              LinearPass::forward,
+                              Interleaving::drain,
+                              kDrainPieces}));
   const Pairing reduce =
       pairing_of(named("MLP input gradient reduce-scatter", Phase::backward, 8), {});
   EXPECT_EQ(reduce, (Pairing{{"mlp.fc1"}, LinearPass::weight_gradient}));
