@@ -36,19 +36,16 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
   const double facts = cluster.framework.data_parallel.optimizer_bytes;
   const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_traffic(job)));
-  if (!layout.optimizer_offload && uses_fsdp(layout)) {
-    // Gradients are dropped before a step, not set to zero.
-    return adam_cost(traffic, cluster);
-  }
-  if (!layout.optimizer_offload) {
-    // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer).
-    const Bytes zeroed =
-        bytes((parameters.dense + parameters.expert) * bytes_per_element(job.gradient_precision));
-    return adam_cost(traffic + zeroed, cluster);
-  }
+  // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer); FSDP
+  // drops them.
+  const Bytes zeroed = bytes(uses_fsdp(layout) ? 0.0
+                                               : (parameters.dense + parameters.expert) *
+                                                     bytes_per_element(job.gradient_precision));
+  if (!layout.optimizer_offload) return adam_cost(traffic + zeroed, cluster);
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.
-  return {traffic / only_device(cluster).host_link, kHostLinkSpread, Provenance::assumed};
+  const Cost host{traffic / only_device(cluster).host_link, kHostLinkSpread, Provenance::assumed};
+  return zeroed > bytes(0) ? host + adam_cost(zeroed, cluster) : host;
 }
 
 }  // namespace meshwright
