@@ -26,18 +26,10 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // way, and such layouts cost operations.
 constexpr double kWorthRare = 0.99;
 
-// Times that no layout of some parallel sizes is shorter than, with rare settings or without.
-// kNever: none is as fast as the slowest of the top list.
-struct RareBounds {
-  // By pipeline setting of a search without rare settings: the least time there of what fits, and
-  // of what memory alone refuses. Something on the host makes no layout faster; it makes it fit.
-  std::vector<double> host;
-  // By micro-batch size and schedule: any other division of the layers.
-  std::map<std::pair<int, PipelineSchedule>, double> uneven;
-};
-std::pair<int, PipelineSchedule> division_of(const Layout& setting) {
-  return {setting.micro_batch_size, setting.schedule};
-}
+// By pipeline setting of some parallel sizes, in a search without rare settings: the least time
+// there of what fits, and of what memory alone refuses. Something on the host makes no layout
+// faster; it makes it fit. kNever: none is as fast as the slowest of the top list.
+using HostBounds = std::vector<double>;
 
 void lower(std::atomic<double>& shared, Seconds mine) {
   double now = shared.load(std::memory_order_relaxed);
@@ -59,8 +51,8 @@ struct SharedSearch {
   std::atomic<double> slowest_of_top{kNever};
   std::atomic<double> best{kNever};  // step so far
   // By parallel sizes: its own, and those of a search without rare settings.
-  std::vector<RareBounds> found{};
-  const std::vector<RareBounds>* rare = nullptr;
+  std::vector<HostBounds> found{};
+  const std::vector<HostBounds>* known_bounds = nullptr;
   SearchWork work{options};
 };
 
@@ -75,8 +67,7 @@ class SizesSearch {
         costs_(table, sizes),
         devices_(devices_of(table.cluster())),
         found_(search.found[number]),
-        rare_(search.rare == nullptr ? nullptr : &(*search.rare)[number]) {
-    if (rare_ != nullptr) found_.uneven = rare_->uneven;
+        known_(search.known_bounds == nullptr ? nullptr : &(*search.known_bounds)[number]) {
     if (!search.unproven) devices_.lacks |= devices_.unproven;
   }
 
@@ -86,8 +77,6 @@ class SizesSearch {
   [[nodiscard]] std::vector<Layout> settings_to_price() const;
   void price_pipeline_setting(const Layout& setting);
   [[nodiscard]] bool keeps_all(const Layout& layout) const;
-  [[nodiscard]] double least_balanced(const Layout& setting) const;
-  void note_balanced(const StageSetting& stage);
   [[nodiscard]] bool any_faster(const Layout& setting);
   void price_stage_setting(StageSetting& stage);
   void want_room(StageSetting& stage, const std::vector<DataSetting>& data);
@@ -113,11 +102,11 @@ class SizesSearch {
   std::vector<std::pair<int, Violation>> illegal_;
   std::vector<Candidate> candidates_;
   std::int64_t stages_with_illegal_data_ = 0;
-  RareBounds& found_;
-  const RareBounds* rare_;
-  // Of the pipeline setting at hand.
-  double bound_ = kNever;
-  bool notes_ = false;  // the first of its division: the work of the others is the same
+  HostBounds& found_;
+  const HostBounds* known_;  // none in a search without rare settings
+  // By micro-batch size and schedule, the work of any division of the layers.
+  std::map<std::pair<int, PipelineSchedule>, double> balanced_;
+  double bound_ = kNever;  // of the pipeline setting at hand
 };
 
 void SizesSearch::run() {
@@ -145,26 +134,21 @@ void SizesSearch::run() {
 std::vector<Layout> SizesSearch::settings_to_price() const {
   std::vector<Layout> settings =
       pipeline_settings(table_.model(), table_.job(), search_.options.space, sizes_);
-  if (rare_ == nullptr) return settings;
+  if (known_ == nullptr) return settings;
   const double best = search_.slowest_of_top.load(std::memory_order_relaxed);
   std::vector<Layout> left;
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    const double least = i < rare_->host.size() ? rare_->host[i] : least_balanced(settings[i]);
+    const double least = i < known_->size() ? (*known_)[i] : 0.0;
     if (least <= best && least < kNever) left.push_back(settings[i]);
   }
   return left;
 }
 
 void SizesSearch::price_pipeline_setting(const Layout& setting) {
-  found_.host.push_back(kNever);
-  notes_ = !found_.uneven.contains(division_of(setting));
+  found_.push_back(kNever);
   bound_ = search_.slowest_of_top.load(std::memory_order_relaxed);
   candidates_.clear();
   const bool skips = search_.options.branch_and_bound && !search_.front;
-  if (skips && least_balanced(setting) > bound_) {
-    search_.work.look_at(1);
-    return;
-  }
   costs_.begin_pipeline_setting();
   if (skips && !any_faster(setting)) return;
   stage_settings(search_.options.space, setting, stage_layouts_);
@@ -199,21 +183,19 @@ bool SizesSearch::keeps_all(const Layout& layout) const {
          !offloads_activations(layout);
 }
 
-double SizesSearch::least_balanced(const Layout& setting) const {
-  const auto found = found_.uneven.find(division_of(setting));
-  return found == found_.uneven.end() ? 0.0 : found->second;
-}
-
-void SizesSearch::note_balanced(const StageSetting& stage) {
-  double& least = found_.uneven.try_emplace(division_of(stage.layout), kNever).first->second;
-  least = std::min(least, costs_.balanced_work(stage).value());
-}
-
 // Tells whether a stage setting of the pipeline setting may be faster than the best so far.
 bool SizesSearch::any_faster(const Layout& setting) {
+  const auto [balanced, is_new] =
+      balanced_.try_emplace({setting.micro_batch_size, setting.schedule}, 0.0);
+  if (balanced->second > bound_) {
+    search_.work.look_at(1);
+    return false;
+  }
   stage_settings(search_.keeping, setting, stage_layouts_);
   search_.work.look_at(stage_layouts_.size());
+  bool notes = is_new && known_ != nullptr;  // work of others with this micro-batch is the same
   bool looked = false, faster = false;
+  double work = kNever;
   for (const Layout& layout : stage_layouts_) {
     if (!keeps_all(layout)) continue;
     looked = true;
@@ -222,18 +204,23 @@ bool SizesSearch::any_faster(const Layout& setting) {
       continue;
     }
     StageSetting& stage = costs_.stage_of(layout);
-    if (notes_) note_balanced(stage);
+    if (known_ != nullptr && costs_.least_memory(stage) > search_.limit) {
+      notes = false;  // with other layers it may fit
+      continue;
+    }
+    if (notes) work = std::min(work, costs_.balanced_work(stage).value());
     faster = faster || costs_.least_step(stage).value() <= bound_;
-    if (faster && !notes_) return true;
+    if (faster && !notes) return true;
   }
+  if (notes && work < kNever) balanced->second = work;
   return faster || !looked;
 }
 
 // Memory refuses pairs of a stage setting: with something on the host they may fit.
 void SizesSearch::want_room(StageSetting& stage, const std::vector<DataSetting>& data) {
   if (!search_.host || !keeps_all(stage.layout)) return;
-  if (least_balanced(stage.layout) > bound_) return;
-  double& least = found_.host.back();
+  if (costs_.least_memory(stage) > search_.limit) return;
+  double& least = found_.back();
   const double cheap = costs_.least_step(stage).value();
   if (cheap > bound_ || cheap >= least) return;
   if (cheap > search_.best.load(std::memory_order_relaxed) * kWorthRare) {
@@ -296,7 +283,6 @@ void SizesSearch::price_stage_setting(StageSetting& stage) {
   result_.statistics.legal += expressible;
   if (expressible == 0) return;
   costs_.weigh(stage);
-  if (search_.front && notes_ && keeps_all(stage.layout)) note_balanced(stage);
   const DataSettings& data = costs_.data_of(stage);
   if (search_.options.branch_and_bound) {
     // Every pair holds at least the least and at most the most of each stage.
@@ -371,7 +357,7 @@ void SizesSearch::keep_top() {
   const auto limit = result_.top.limit();
   for (const Candidate& candidate : without_near_duplicates(candidates_, limit)) {
     result_.top.add(candidate);
-    found_.host.back() = std::min(found_.host.back(), candidate.step_time.value());
+    found_.back() = std::min(found_.back(), candidate.step_time.value());
   }
   const TopList& top = result_.top;
   if (!top.empty()) lower(search_.best, top.items().front().step_time);
@@ -437,7 +423,7 @@ enum class Rare { none, host_and_uneven };
 // rare settings, read with them.
 SearchResult search_all(const Scenario& scenario, SearchOptions options, Bytes limit, bool front,
                         Seconds fastest, const KnownLayouts& known, Rare rare,
-                        std::vector<RareBounds>* bounds) {
+                        std::vector<HostBounds>* bounds) {
   const bool unproven = !options.space[&Layout::moe_token_dispatcher_type].empty();
   const bool all_settings = rare == Rare::host_and_uneven;
   options.space =
@@ -457,7 +443,7 @@ SearchResult search_all(const Scenario& scenario, SearchOptions options, Bytes l
   std::vector<SearchResult> parts(all_sizes.size(), start);
   SharedSearch search{options, limit, front, known.limit, unproven, host, std::move(keeping)};
   search.found.resize(all_sizes.size());
-  if (all_settings) search.rare = bounds;
+  if (all_settings) search.known_bounds = bounds;
   lower(search.slowest_of_top, fastest);
   lower(search.best, fastest);
   const std::shared_ptr<SharedTables> tables = tables_of(options, scenario);
@@ -483,7 +469,7 @@ std::optional<Candidate> first_of(const SearchResult& result) {
 // The fastest with rare settings, if it takes `most` at most.
 std::optional<Candidate> fastest_with_rare(const Scenario& scenario, SearchOptions options,
                                            Bytes limit, Seconds most, const KnownLayouts& known,
-                                           std::vector<RareBounds>& bounds) {
+                                           std::vector<HostBounds>& bounds) {
   options.top = 1;
   return first_of(
       search_all(scenario, options, limit, false, most, known, Rare::host_and_uneven, &bounds));
@@ -507,7 +493,7 @@ std::string note_on(const Layout& layout, bool none_without) {
 SearchResult search_layouts(const Scenario& scenario, const SearchOptions& options, Bytes limit,
                             const KnownLayouts& known) {
   const Seconds fastest = known.front.empty() ? kAnyTime : known.front.front().step_time;
-  std::vector<RareBounds> bounds;
+  std::vector<HostBounds> bounds;
   SearchResult result =
       search_all(scenario, options, limit, true, fastest, known, Rare::none, &bounds);
   const auto usual = first_of(result);
@@ -531,7 +517,7 @@ std::optional<Candidate> fastest_layout(const Scenario& scenario, const SearchOp
                                         Bytes limit, Seconds known) {
   SearchOptions options = asked;
   options.top = 1;
-  std::vector<RareBounds> bounds;
+  std::vector<HostBounds> bounds;
   const auto usual =
       first_of(search_all(scenario, options, limit, false, known, {}, Rare::none, &bounds));
   // `known` may be the time of one with rare settings.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -138,6 +139,7 @@ struct SettingsCost::Impl {
   const std::vector<int>* legal = nullptr;
   bool shards_gradients = false;  // ZeRO-2 or 3, FSDP: communicates for every micro-batch
   Cache<DataKey, DataSettings> data;
+  Cache<DataKey, Bytes> least_memory;
 
   Moving moving_of(const Layout& layout);
   struct Stages {
@@ -145,6 +147,7 @@ struct SettingsCost::Impl {
     PipelinePart& part;  // without its times
   };
   Stages stages_of(const StageSetting& stage, Seconds offload);
+  DataKey data_key(const StageSetting& setting) const;
   DataSettings priced(const Layout& stage_layout) const;
   DataSetting priced(const Layout& layout, const DataSettings& before) const;
 };
@@ -286,17 +289,34 @@ Seconds SettingsCost::balanced_work(const StageSetting& stage) {
   return work / (1.0 - std::pow(1.0 - 1.0 / m, p));
 }
 
-const DataSettings& SettingsCost::data_of(const StageSetting& stage) {
-  Impl& in = *impl_;
-  Layout read = stage.layout;
+DataKey SettingsCost::Impl::data_key(const StageSetting& setting) const {
+  Layout read = setting.layout;
   // They read only whether the schedule lets two stages hold each layer, and the micro-batch only
   // with ZeRO-2 and 3.
   if (!traits(read.schedule).mirrored()) read.schedule = kDefaultSchedule;
-  if (!in.shards_gradients) read.micro_batch_size = Layout{}.micro_batch_size;
-  const auto [data, is_new] =
-      in.data.try_emplace(DataKey{decltype(DataKey::read)(read), stage.shape_class});
-  if (is_new) data->second = in.priced(stage.layout);
+  if (!shards_gradients) read.micro_batch_size = Layout{}.micro_batch_size;
+  return {decltype(DataKey::read)(read), setting.shape_class};
+}
+
+const DataSettings& SettingsCost::data_of(const StageSetting& stage) {
+  const auto [data, is_new] = impl_->data.try_emplace(impl_->data_key(stage));
+  if (is_new) data->second = impl_->priced(stage.layout);
   return data->second;
+}
+
+Bytes SettingsCost::least_memory(const StageSetting& stage) {
+  const auto [least, is_new] = impl_->least_memory.try_emplace(impl_->data_key(stage));
+  if (!is_new) return least->second;
+  least->second = bytes(std::numeric_limits<double>::infinity());
+  const std::vector<MovingPeak> none(stage.shape->runs.size());
+  for (const int index : *impl_->legal) {
+    const Layout& data = (*impl_->layouts)[static_cast<std::size_t>(index)];
+    Layout layout = with_data_setting(stage.layout, data);
+    layout.optimizer_offload = true;
+    const std::vector<FixedMemory> fixed = fixed_memory(impl_->table, layout, *stage.shape);
+    least->second = std::min(least->second, peak_memory(fixed, none, impl_->reserve).bytes);
+  }
+  return least->second;
 }
 
 }  // namespace meshwright::planner

@@ -53,6 +53,8 @@ class SettingsCost {
   // The same for any division of the layers.
   Seconds balanced_work(const StageSetting& stage);
   const DataSettings& data_of(const StageSetting& stage);
+  // Bytes that no layout with this stage setting is below, wherever its states and inputs are.
+  Bytes least_memory(const StageSetting& stage);
   [[nodiscard]] Bytes reserve() const;
 
  private:
