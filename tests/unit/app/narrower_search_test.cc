@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // No restriction of the searched axes makes the best answer more than 1 % faster, for every shipped
-// model on every shipped cluster: one pair of 61 with every change, all in the night.
+// model on every shipped cluster: one pair of 11 with every change, all in the night.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ constexpr std::array kRestrictions{
 
 TEST(NarrowerSearch, IsNeverFaster) {
   const bool all = std::getenv("MESHWRIGHT_NIGHTLY") != nullptr;
-  constexpr std::size_t kOneOf = 61, kOfEach = 2;  // prime: models meet other clusters
+  constexpr std::size_t kOneOf = 11, kOfEach = 2;  // prime: models meet other clusters
   // Something on the host, or uneven stages, count from 1 % on.
   constexpr double kLeast = 0.99 - 1e-9;
   std::size_t pair = 0;
@@ -106,7 +106,7 @@ TEST(NarrowerSearch, IsNeverFaster) {
     }
   }
   fmt::print("{} compared, {} of the best on the host, {} uneven\n", compared, on_host, uneven);
-  EXPECT_GT(compared, 30);
+  EXPECT_GT(compared, 200);
   EXPECT_GT(on_host, 0);
   EXPECT_GT(uneven, 0);
 }
