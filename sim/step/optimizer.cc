@@ -10,8 +10,10 @@ namespace {
 
 // Bytes that one optimizer step touches a parameter of the rank's share: it reads gradient, weight
 // and moments and writes weight and moments in their formats, and the 16-bit copy. Remainders are
-// read and written with the 16-bit weight.
-double optimizer_traffic(const Job& job) {
+// read and written with the 16-bit weight; an optimizer on the host keeps none (Megatron-LM
+// optimizer/__init__.py: HybridDeviceOptimizer updates fp32 weights).
+double optimizer_traffic(Job job, bool on_host) {
+  if (on_host) job.store_param_remainders = false;
   const double stored = weight_bytes(job.precision);
   const double master = master_bytes(job);
   const double own = master > 0.0 ? master : stored;
@@ -35,7 +37,8 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
   const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
   const double facts = cluster.framework.data_parallel.optimizer_bytes;
-  const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_traffic(job)));
+  const Bytes traffic = bytes(
+      (dense + expert) * (facts > 0 ? facts : optimizer_traffic(job, layout.optimizer_offload)));
   // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer); FSDP
   // drops them.
   const Bytes zeroed = bytes(uses_fsdp(layout) ? 0.0
