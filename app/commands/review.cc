@@ -169,6 +169,14 @@ void write_files(const ReviewOptions& options, const LaunchedRun& run,
     } else {
       const auto written = write_launch(run, launches.front().files, options.launch_out);
       if (written.size() > 1) say("written: {}\n", fmt::join(written, ", "));
+      constexpr const char* kVariable = "NVTE_CPU_OFFLOAD_V1";  // Megatron-LM asserts it
+      const std::string& text = launches.front().files.text;
+      const bool offloads = text.find("--offload-modules") != std::string::npos;
+      if (offloads && text.find(kVariable) == std::string::npos) {
+        say("{}: set {}=1 in its environment; offload of modules needs it from Transformer Engine "
+            "2.10 on.\n",
+            options.launch_out, kVariable);
+      }
     }
   }
   if (!options.measurements_out.empty()) {

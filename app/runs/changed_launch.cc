@@ -67,7 +67,12 @@ std::string why_not(const LaunchedRun& said, const LaunchedRun& run, const Layou
   if (!others.empty()) {
     return fmt::format("the launch has no word for {} {}", others.front().name, others.front().b);
   }
-  if (!(said.scenario.job == run.scenario.job)) return "the change would reach beyond the layout";
+  Job job = said.scenario.job;
+  // Megatron-LM's option for remainders stands beside offload, and says nothing of that optimizer.
+  if (layout.optimizer_offload) {
+    job.store_param_remainders = run.scenario.job.store_param_remainders;
+  }
+  if (!(job == run.scenario.job)) return "the change would reach beyond the layout";
   if (!(said.launch.model == run.launch.model)) return "the change would reach the model";
   return "";
 }

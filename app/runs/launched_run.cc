@@ -113,6 +113,9 @@ void set_shards(Layout& layout, const interop::LaunchRecord& launch, const std::
       layout.data_parallel_size > launch.gpus_per_node) {
     layout.zero_shard_size = launch.gpus_per_node;
   }
+  // Megatron-LM asks for a distributed optimizer beside offload, also where one rank has it all.
+  const bool alone = gradient_group_size(layout) == 1;
+  if (alone && layout.optimizer_offload && layout.zero_stage == 1) layout.zero_stage = 0;
   if (launch.replicas <= 1 || layout.zero_stage == 0) return;
   const int ranks = gradient_group_size(layout);
   if (ranks % launch.replicas != 0) {

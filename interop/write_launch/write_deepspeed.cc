@@ -43,6 +43,7 @@ std::string deepspeed_layout_refusal(const Training& t) {
     return "its recompute is of whole layers, all of them";
   }
   if (offloads_activations(l)) return "it offloads activations of all layers or none";
+  if (l.optimizer_offload && l.zero_stage == 0) return "it offloads the optimizer of ZeRO only";
   if (uses_fsdp(l)) return "it shards by ZeRO, not by FSDP";
   if (l.zero_shard_size > 0 && l.zero_stage != 3) return "only stage 3 has copies of shards (MiCS)";
   if (t.scenario.job.precision == Precision::fp4 || t.scenario.job.precision == Precision::tf32) {

@@ -61,8 +61,13 @@ std::string named_modules(ModuleSet<Module> modules, const Names& names) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+// Offload wants a distributed optimizer, also on a single data rank (optimizer_config.py).
+bool distributes_optimizer(const Layout& l) {
+  return l.zero_stage > 0 || (l.optimizer_offload && gradient_group_size(l) == 1);
+}
+
 void add_sharding(Arguments& a, const Layout& l) {
-  a.flag_if(l.zero_stage > 0, "--use-distributed-optimizer");
+  a.flag_if(distributes_optimizer(l), "--use-distributed-optimizer");
   if (l.zero_stage > 1) {
     a.flag("--use-megatron-fsdp");
     a.set("--data-parallel-sharding-strategy",

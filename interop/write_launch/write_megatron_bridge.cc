@@ -68,6 +68,7 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
              true);
   }
   add_megatron_bridge_recompute(o, l);
+  o.set_if(l.cpu_offloading_num_layers > 0, "model.cpu_offloading", true);
   o.set_if(l.cpu_offloading_num_layers > 0, "model.cpu_offloading_num_layers",
            l.cpu_offloading_num_layers);
   o.set("comm_overlap.tp_comm_overlap", l.tp_comm_overlap);
@@ -75,6 +76,7 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
   o.set("ddp.use_distributed_optimizer", l.zero_stage > 0);
   o.set("optimizer.use_distributed_optimizer", l.zero_stage > 0);
   o.set_if(l.optimizer_offload, "optimizer.optimizer_cpu_offload", true);
+  o.set_if(l.optimizer_offload, "optimizer.optimizer_offload_fraction", "1.0");  // unsaid: 0
   // comm_overlap overrules ddp where both are.
   for (const char* section : {"ddp.", "comm_overlap."}) {
     o.set(std::string(section) + "overlap_grad_reduce", l.overlap_grad_reduce);

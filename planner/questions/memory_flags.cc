@@ -78,23 +78,4 @@ std::optional<RedFlag> memory_nearly_full(const Scenario& s, const Estimate& win
       used - memory * kNearlyFull};
 }
 
-std::optional<RedFlag> recompute_without_offload(const Scenario& s, const Estimate& winner,
-                                                 const std::optional<Timed>& offloaded) {
-  const Layout& l = winner.layout;
-  const bool linked = only_device(s.cluster).host_link > bytes_per_second(0);
-  const bool whole = l.recompute_granularity == RecomputeGranularity::full;
-  if (!whole || !linked || l.optimizer_offload || offloads_activations(l)) return std::nullopt;
-  const Seconds spent = winner.terms[static_cast<std::size_t>(TermKind::recompute)].cost.time;
-  std::string text = fmt::format(
-      "Full recompute costs {} s ({}) of the step. Offload to the host was not searched. ",
-      number_text(spent.value(), 3), percent_text(spent / winner.step_time));
-  if (offloaded) {
-    text += fmt::format("The best layout of the same sizes with offload is {}. {}",
-                        brief_name(offloaded->layout), step_text(*offloaded, winner));
-  } else {
-    text += "No layout of the same sizes runs with offload.";
-  }
-  return RedFlag{RedFlagId::recompute_without_offload, text, spent};
-}
-
 }  // namespace meshwright::planner

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "planner/search/search_layouts.h"
 #include "planner/search/space.h"
 #include "sim/base/text.h"
 
@@ -74,6 +75,7 @@ std::vector<OutsideAxis> outside_space(const Scenario& s, const SearchSpace& spa
                                        const Layout& layout) {
   std::vector<OutsideAxis> outside;
   const Layout defaults = default_layout(s.cluster);
+  const SearchSpace wide = with_host(space, s);
   narrow(size_candidates(s, space), SearchLevel::parallel_sizes, layout, outside);
   const ParallelSizes own{layout.tensor_parallel_size,
                           layout.pipeline_parallel_size,
@@ -86,8 +88,8 @@ std::vector<OutsideAxis> outside_space(const Scenario& s, const SearchSpace& spa
   Layout base = with_level(with_level(defaults, layout, SearchLevel::parallel_sizes), layout,
                            SearchLevel::pipeline);
   const std::vector<Layout> alike =
-      narrow(stage_settings(space, base), SearchLevel::stage, layout, outside);
-  narrow(data_settings(space, base), SearchLevel::data, layout, outside);
+      narrow(stage_settings(wide, base), SearchLevel::stage, layout, outside);
+  narrow(data_settings(wide, base), SearchLevel::data, layout, outside);
   narrow(alike, SearchLevel::not_searched, layout, outside);
   return outside;
 }

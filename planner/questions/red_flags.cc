@@ -65,34 +65,6 @@ std::optional<Timed> best_inside(const Plan& plan, const SearchOptions& options,
   return std::nullopt;
 }
 
-// Where nothing fits on the devices alone.
-std::optional<ScalePoint> on_host(const Plan& plan, const SearchOptions& options, int gpus) {
-  const Scaling one =
-      scaling(plan, options, {.gpus = {gpus}, .objective = Objective::step_time, .limits = {}});
-  if (!one.points.front().layout) return std::nullopt;
-  return one.points.front();
-}
-
-// The best of the winner's sizes with something on the host.
-std::optional<Timed> best_with_offload(const Plan& plan, const SearchOptions& options,
-                                       const Layout& winner) {
-  SearchOptions same = options;
-  same.space = with_offload(options.space, plan.model);
-  same.space[&Layout::tensor_parallel_size] = {winner.tensor_parallel_size};
-  same.space[&Layout::pipeline_parallel_size] = {winner.pipeline_parallel_size};
-  same.space[&Layout::context_parallel_size] = {winner.context_parallel_size};
-  same.space[&Layout::expert_parallel_size] = {winner.expert_parallel_size};
-  same.space[&Layout::micro_batch_size] = {winner.micro_batch_size};
-  const auto refusal = options.target.refusal;
-  same.target.refusal = [&refusal](const Layout& l) -> std::string {
-    if (!l.optimizer_offload && !offloads_activations(l)) return "nothing on the host";
-    return refusal ? refusal(l) : "";
-  };
-  const auto found = fastest_layout(plan, same, usable_memory(plan, options));
-  if (!found) return std::nullopt;
-  return Timed{found->layout, found->step_time, found->peak_memory};
-}
-
 // A quarter of the GPUs, or the fewest that the user asked for.
 std::optional<ScalePoint> on_fewer(const Plan& plan, const SearchOptions& options,
                                    const Scaling& known) {
@@ -110,7 +82,7 @@ std::optional<ScalePoint> on_fewer(const Plan& plan, const SearchOptions& option
   const auto same = best_of(fewer, {smaller}, options.memory_headroom);
   auto found = fastest_layout(fewer, options, usable, same ? same->step_time : kAnyTime);
   if (!found && same) found = fastest_layout(fewer, options, usable);  // the user's sizes
-  if (!found) return on_host(plan, options, quarter);
+  if (!found) return std::nullopt;
   const Estimate estimate = std::get<Estimate>(meshwright::estimate(fewer, found->layout));
   ScalePoint point;
   point.gpus = quarter;
@@ -337,10 +309,6 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
   add(batch_flag(s, winner));
   add(memory_half_empty(s, winner));
   add(memory_nearly_full(s, winner));
-  if (winner.layout.recompute_granularity == RecomputeGranularity::full &&
-      !names_offload(search.space)) {
-    add(recompute_without_offload(s, winner, best_with_offload(plan, search, winner.layout)));
-  }
   if (const auto fewer = on_fewer(plan, search, scaling))
     add(low_utilization(winner, *fewer, only_device(plan.cluster).kind));
   add(one_layer_chunks(s, winner));

@@ -31,7 +31,6 @@ enum class RedFlagId {
   tensor_beyond_rule,
   context_for_memory,
   memory_nearly_full,
-  recompute_without_offload,
 };
 inline constexpr std::array kRedFlagNames{
     EnumName{RedFlagId::tensor_beyond_domain, "tensor_beyond_domain"},
@@ -45,8 +44,7 @@ inline constexpr std::array kRedFlagNames{
     EnumName{RedFlagId::tensor_on_slow_link, "tensor_on_slow_link"},
     EnumName{RedFlagId::tensor_beyond_rule, "tensor_beyond_rule"},
     EnumName{RedFlagId::context_for_memory, "context_for_memory"},
-    EnumName{RedFlagId::memory_nearly_full, "memory_nearly_full"},
-    EnumName{RedFlagId::recompute_without_offload, "recompute_without_offload"}};
+    EnumName{RedFlagId::memory_nearly_full, "memory_nearly_full"}};
 constexpr std::string_view name_of(RedFlagId v) { return name_in(kRedFlagNames, v); }
 
 struct RedFlag {
@@ -99,11 +97,6 @@ std::optional<RedFlag> tensor_beyond_rule(const Estimate& winner, const RuleOfTh
 std::optional<RedFlag> context_for_memory(const Scenario& scenario, const Estimate& winner);
 // More than 90 % of the memory is used. Effect: the bytes above.
 std::optional<RedFlag> memory_nearly_full(const Scenario& scenario, const Estimate& winner);
-// Layers run again whole, and the space has no offload, on a device with a link to its host.
-// Effect: the seconds that recompute takes. `offloaded`: the best layout of the same sizes that
-// keeps something on the host.
-std::optional<RedFlag> recompute_without_offload(const Scenario& scenario, const Estimate& winner,
-                                                 const std::optional<Timed>& offloaded);
 
 // All of the winner's, the largest effect first. `scaling`: counts that were compared anyway.
 // `rule`: of GPUs.

@@ -38,7 +38,11 @@ std::vector<StageSplit> stage_splits(const Model& model, const SearchSpace& spac
   const StageSplit even;
   if (sizes.defaults.pipeline_engine == PipelineEngine::nanotron)
     return {even};  // it splits by cost itself
-  if (layers_of_stage(model, even, sizes.pipeline) > 0) return {even};
+  if (layers_of_stage(model, even, sizes.pipeline) > 0) {
+    const bool shorter = sizes.uneven && sizes.pipeline > 1 && sizes.pipeline_layouts.empty();
+    if (!shorter) return {even};
+    return {even, short_ends(model.num_layers, sizes.pipeline)};
+  }
   const StageSplit counted{.account_for_embedding_in_pipeline_split = true,
                            .account_for_loss_in_pipeline_split = true};
   const bool counts = model.vocab_size > 0 && layers_of_stage(model, counted, sizes.pipeline) > 1;
@@ -104,8 +108,8 @@ void add_listed(std::vector<Piped>& found, const SearchSpace& space, int stages,
 
 }  // namespace
 
-DefaultLists::DefaultLists(const Scenario& scenario, const SearchSpace& space)
-    : scenario_(scenario) {
+DefaultLists::DefaultLists(const Scenario& scenario, const SearchSpace& space, bool everywhere)
+    : scenario_(scenario), everywhere_(everywhere) {
   for (const PipelineSchedule schedule : space[&Layout::schedule]) {
     folds_ = folds_ || traits(schedule).folded();
   }
@@ -119,9 +123,19 @@ std::vector<PipelineLayout> DefaultLists::of(int stages) {
   if (named_ || stages == 1 || 2 * scenario_.model.num_layers <= 3 * stages) return {};
   const int even = layers_of_stage(scenario_.model, {}, stages);
   const bool halves = even % 2 == 0 || !folds_;
-  if (halves && has_usual_chunks(scenario_.model, stages)) return {};
+  const bool usual = !halves || !has_usual_chunks(scenario_.model, stages);
+  if (!usual && !everywhere_) return {};
   if (!weights_) weights_ = time_weights(scenario_);
-  return balanced_layouts(scenario_.model, *weights_, stages, even > 0 ? 2 : 1);
+  const auto lists = [&](int fewest_chunks) {
+    return balanced_layouts(scenario_.model, *weights_, stages, fewest_chunks);
+  };
+  std::vector<PipelineLayout> found;
+  if (usual) found = lists(even > 0 ? 2 : 1);
+  if (!everywhere_) return found;
+  for (const PipelineLayout list : lists(1)) {
+    if (std::find(found.begin(), found.end(), list) == found.end()) found.push_back(list);
+  }
+  return found;
 }
 
 std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,

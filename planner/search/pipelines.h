@@ -28,11 +28,13 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,
 // The lists of layers that a space without any is given, by pipeline size.
 class DefaultLists {
  public:
-  DefaultLists(const Scenario& scenario, const SearchSpace& space);
+  // `everywhere`: also for sizes that the layers divide by.
+  DefaultLists(const Scenario& scenario, const SearchSpace& space, bool everywhere);
   std::vector<PipelineLayout> of(int stages);
 
  private:
   const Scenario& scenario_;
+  bool everywhere_ = false;
   bool named_ = false;
   bool folds_ = false;  // a schedule that halves each stage is asked for
   std::optional<PartWeights> weights_;

@@ -79,45 +79,10 @@ std::string target_note(const Plan& plan) {
                      plan.target, reasons);
 }
 
-// Optimizer states and modules are tried with and without offload, so the space is this many times
-// as large.
-constexpr std::int64_t kHostChoices = 4;
-
-// Where nothing fits on the devices alone, and nobody named what goes to the host, the host is
-// tried.
-SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes limit) {
-  SearchResult result = search_layouts(plan, options, limit);
-  const bool linked = only_device(plan.cluster).host_link > bytes_per_second(0);
-  if (!result.top.empty() || names_offload(options.space) || !linked) return result;
-  SearchOptions wider = options;
-  wider.space = with_offload(options.space, plan.model);
-  wider.most_work *= kHostChoices;
-  SearchResult found = search_layouts(plan, wider, limit);
-  if (found.top.empty()) return result;
-  plan.notes.emplace_back(
-      "No layout fits in device memory alone. Layouts with optimizer states or "
-      "activations on the host were also searched.");
-  return found;
-}
-
 }  // namespace
 
 Bytes usable_memory(const Scenario& scenario, const SearchOptions& options) {
   return only_device(scenario.cluster).memory * (1.0 - options.memory_headroom);
-}
-
-bool names_offload(const SearchSpace& space) {
-  return !space[&Layout::optimizer_offload].empty() || !space[&Layout::offload_modules].empty() ||
-         !space[&Layout::cpu_offloading_num_layers].empty();
-}
-
-SearchSpace with_offload(SearchSpace space, const Model& model) {
-  const unsigned attention =
-      kOffloadQkvLinear | kOffloadCoreAttention | kOffloadAttentionProjection;
-  const unsigned experts = model.moe ? kOffloadExpertFc1 | kOffloadMoeActivation : 0U;
-  space[&Layout::optimizer_offload] = {false, true};
-  space[&Layout::offload_modules] = {{}, {static_cast<std::uint8_t>(attention | experts)}};
-  return space;
 }
 
 FoundLayouts find_layouts(const Scenario& scenario, const SearchOptions& options) {
@@ -130,7 +95,8 @@ FoundLayouts find_layouts(const Scenario& scenario, const SearchOptions& options
   Plan& plan = found.plan;
   static_cast<Scenario&>(plan) = scenario;
   const Bytes limit = usable_memory(scenario, options);
-  const SearchResult result = search_with_host(plan, options, limit);
+  const SearchResult result = search_layouts(scenario, options, limit);
+  plan.notes = result.notes;
   plan.statistics = result.statistics;
   plan.target = options.target.name;
   plan.not_expressible = result.not_expressible;

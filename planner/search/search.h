@@ -99,12 +99,6 @@ struct SearchOptions {
 // Memory of a device for a layout of this search.
 Bytes usable_memory(const Scenario& scenario, const SearchOptions& options);
 
-// Tells whether the space says what goes to the host. Where it does not, offload is the last
-// resort.
-bool names_offload(const SearchSpace& space);
-// With and without the host: optimizer states, and the inputs of attention and experts.
-SearchSpace with_offload(SearchSpace space, const Model& model);
-
 // A layout that a search kept, without its estimate.
 struct FoundLayout {
   Candidate candidate;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/search/settings_cost.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -90,6 +93,21 @@ Layout layout_of(const ParallelSizes& sizes) {
   return layout;
 }
 
+// Interleaved chunks: a stage works on each micro-batch, and waits until the first one has come
+// through, and the last one gone back through, the first chunks of the stages before.
+Seconds busiest_path(const PipelinePart& part, const PipelineShape& shape, double micro_batches) {
+  Seconds before, longest;
+  for (std::size_t r = 0; r < shape.runs.size(); ++r) {
+    const StageRun& run = shape.runs[r];
+    const ChunkCost& chunk = part.chunks[static_cast<std::size_t>(run.chunks.front().kind)];
+    const Seconds first = chunk.forward_time() + chunk.backward_time();
+    longest =
+        std::max(longest, before + first * (run.count - 1) + part.stages[r].work() * micro_batches);
+    before += first * run.count;
+  }
+  return longest;
+}
+
 struct Shape {
   PipelineShape shape;
   int shape_class = 0;
@@ -121,13 +139,15 @@ struct SettingsCost::Impl {
   const std::vector<int>* legal = nullptr;
   bool shards_gradients = false;  // ZeRO-2 or 3, FSDP: communicates for every micro-batch
   Cache<DataKey, DataSettings> data;
+  Cache<DataKey, Bytes> least_memory;
 
   Moving moving_of(const Layout& layout);
   struct Stages {
     PipelineInput input;
     PipelinePart& part;  // without its times
   };
-  Stages stages_of(const StageSetting& stage);
+  Stages stages_of(const StageSetting& stage, Seconds offload);
+  DataKey data_key(const StageSetting& setting) const;
   DataSettings priced(const Layout& stage_layout) const;
   DataSetting priced(const Layout& layout, const DataSettings& before) const;
 };
@@ -219,11 +239,12 @@ void SettingsCost::weigh(StageSetting& stage) {
   in.offload_time = moving->second.offload;
 }
 
-SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& setting) {
+SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& setting,
+                                                         Seconds offload) {
   const Layout& layout = setting.layout;
   const auto [send, new_send] = sends.try_emplace(SendKey(layout));
   if (new_send) send->second = send_cost(table.scenario(), layout);
-  const auto input = pipeline_input(table.job(), layout, send->second, offload_time);
+  const auto input = pipeline_input(table.job(), layout, send->second, offload);
   const auto [part, new_part] =
       parts.try_emplace(StagesKey{decltype(StagesKey::read)(layout), input.recomputed_layers});
   if (new_part) {
@@ -235,28 +256,67 @@ SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& set
 }
 
 void SettingsCost::price(StageSetting& stage) {
-  const Impl::Stages stages = impl_->stages_of(stage);
+  const Impl::Stages stages = impl_->stages_of(stage, impl_->offload_time);
   fill_times(stages.part, stages.input, *stage.shape, impl_->table.cluster());
   stage.pipeline = &stages.part;
 }
 
-Seconds SettingsCost::busiest_work(const StageSetting& stage) {
-  const Impl::Stages stages = impl_->stages_of(stage);
-  const auto slowest = static_cast<std::size_t>(stages.part.slowest);
-  return stages.part.stages[slowest].work() * stages.input.micro_batches;
+Seconds SettingsCost::least_step(StageSetting& stage) {
+  if (stage.pipeline != nullptr) return stage.pipeline->least_step();
+  const Impl::Stages stages = impl_->stages_of(stage, seconds(0));
+  PipelinePart& part = stages.part;
+  if (!stage.shape->uneven_chunks.empty()) {
+    return busiest_path(part, *stage.shape, stages.input.micro_batches);
+  }
+  fill_times(part, stages.input, *stage.shape, impl_->table.cluster());
+  if (!offloads_activations(stage.layout)) stage.pipeline = &part;
+  return part.least_step();
 }
 
-const DataSettings& SettingsCost::data_of(const StageSetting& stage) {
-  Impl& in = *impl_;
-  Layout read = stage.layout;
+Seconds SettingsCost::balanced_work(const StageSetting& stage) {
+  const Impl::Stages stages = impl_->stages_of(stage, seconds(0));
+  Seconds work;
+  for (std::size_t run = 0; run < stage.shape->runs.size(); ++run) {
+    const StageCost& cost = stages.part.stages[run];
+    work += (cost.forward_time + cost.backward_time) * stage.shape->runs[run].count;
+  }
+  const double m = stages.input.micro_batches;
+  const double p = stage.shape->num_stages;
+  const ScheduleTraits& t = traits(stage.layout.schedule);
+  if (t.most_chunks > 1 || t.splits_backward) return work * (m / p);
+  // Stage i takes m w_i, and waits for one micro-batch on the stages before: least where all end
+  // together, w_i = T / m (1 - 1 / m)^i.
+  return work / (1.0 - std::pow(1.0 - 1.0 / m, p));
+}
+
+DataKey SettingsCost::Impl::data_key(const StageSetting& setting) const {
+  Layout read = setting.layout;
   // They read only whether the schedule lets two stages hold each layer, and the micro-batch only
   // with ZeRO-2 and 3.
   if (!traits(read.schedule).mirrored()) read.schedule = kDefaultSchedule;
-  if (!in.shards_gradients) read.micro_batch_size = Layout{}.micro_batch_size;
-  const auto [data, is_new] =
-      in.data.try_emplace(DataKey{decltype(DataKey::read)(read), stage.shape_class});
-  if (is_new) data->second = in.priced(stage.layout);
+  if (!shards_gradients) read.micro_batch_size = Layout{}.micro_batch_size;
+  return {decltype(DataKey::read)(read), setting.shape_class};
+}
+
+const DataSettings& SettingsCost::data_of(const StageSetting& stage) {
+  const auto [data, is_new] = impl_->data.try_emplace(impl_->data_key(stage));
+  if (is_new) data->second = impl_->priced(stage.layout);
   return data->second;
+}
+
+Bytes SettingsCost::least_memory(const StageSetting& stage) {
+  const auto [least, is_new] = impl_->least_memory.try_emplace(impl_->data_key(stage));
+  if (!is_new) return least->second;
+  least->second = bytes(std::numeric_limits<double>::infinity());
+  const std::vector<MovingPeak> none(stage.shape->runs.size());
+  for (const int index : *impl_->legal) {
+    const Layout& data = (*impl_->layouts)[static_cast<std::size_t>(index)];
+    Layout layout = with_data_setting(stage.layout, data);
+    layout.optimizer_offload = true;
+    const std::vector<FixedMemory> fixed = fixed_memory(impl_->table, layout, *stage.shape);
+    least->second = std::min(least->second, peak_memory(fixed, none, impl_->reserve).bytes);
+  }
+  return least->second;
 }
 
 }  // namespace meshwright::planner

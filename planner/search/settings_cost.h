@@ -47,9 +47,14 @@ class SettingsCost {
   void weigh(StageSetting& stage);
   // After weigh().
   void price(StageSetting& stage);
-  // The busiest stage's work of all micro-batches, which no step is shorter than.
-  Seconds busiest_work(const StageSetting& stage);
+  // Time that no step with this stage setting is shorter than, wherever its states and inputs are:
+  // without the data-parallel side; where that is dear, the busiest stage's part of it.
+  Seconds least_step(StageSetting& stage);
+  // The same for any division of the layers.
+  Seconds balanced_work(const StageSetting& stage);
   const DataSettings& data_of(const StageSetting& stage);
+  // Bytes that no layout with this stage setting is below, wherever its states and inputs are.
+  Bytes least_memory(const StageSetting& stage);
   [[nodiscard]] Bytes reserve() const;
 
  private:

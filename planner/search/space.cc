@@ -171,7 +171,8 @@ Layout with_default_overlaps(const StatedLayout& stated, const FeatureLimits& li
   return layout;
 }
 
-std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const SearchSpace& space) {
+std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const SearchSpace& space,
+                                             bool uneven) {
   for_each_field([&](const auto& field) { check_values(field, space[field.member]); });
   const std::int64_t gpus = scenario.cluster.num_gpus();
   const std::vector<int> tensor = or_default(
@@ -189,7 +190,7 @@ std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const Sea
   const std::vector<RankOrder> orders =
       values_or(space[&Layout::rank_order], {Layout{}.rank_order});
   const Layout defaults = default_layout(scenario.cluster);
-  DefaultLists default_lists(scenario, space);
+  DefaultLists default_lists(scenario, space, uneven);
   std::vector<std::vector<PipelineLayout>> lists;
   for (const int p : pipeline) lists.push_back(default_lists.of(p));
   std::vector<ParallelSizes> all_sizes;
@@ -201,7 +202,8 @@ std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const Sea
         const std::int64_t ranks = std::int64_t{t} * p;
         if (ranks > gpus || ranks * c > gpus || gpus % (ranks * c) != 0) continue;
         add_parallel_sizes(
-            all_sizes, {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, defaults, lists[i]},
+            all_sizes,
+            {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, defaults, lists[i], uneven},
             expert, orders);
       }
     }

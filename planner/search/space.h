@@ -9,15 +9,16 @@
 // interleaved. Virtual: divisors of a stage's layers. Split: even; where the layers do not divide,
 // embedding and loss counted as layers if that divides, else a few lists of layers
 // (balanced_layouts.h), or shorter first and last stages where lists are not wanted. Such lists
-// also where a stage's layers divide into no 2 to 8 chunks. Context: 1; from 8,192 positions on
+// also where a stage's layers divide into no 2 to 8 chunks, and everywhere if one makes the fastest
+// layout 1 % faster (search_layouts.h). Context: 1; from 8,192 positions on
 // powers of two that leave a rank 4,096. Expert: divisors of the experts; expert tensor: as tensor,
 // and 1. Micro-batch: 1 to 8 and powers of two that divide a data rank's share of the batch.
 // Sequence parallel: both. Recompute: none, selective (space_defaults.h), full (1, 2, 4 or all
-// layers of a stage). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap: as
+// layers of a chunk). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap: as
 // Megatron-LM would run the layout (set_overlaps); of tensor-parallel communication both where it
 // is legal, of experts' tokens both where the framework has it (space_defaults.h).
-// Scatter-gather: off. Offload: off; where nothing fits, of the optimizer and of modules on and off
-// (search.cc). Rank order: tp-cp-ep-dp-pp.
+// Scatter-gather: off. Offload: off; of the optimizer and of modules on and off where that makes
+// the fastest layout 1 % faster (search_layouts.h). Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
 #include <string>
@@ -37,10 +38,13 @@ struct ParallelSizes {
   Layout defaults{};  // the framework's
   // For the pipeline size, where the space names neither lists nor splits.
   std::vector<PipelineLayout> pipeline_layouts{};
+  bool uneven = false;  // also shorter ends where the layers divide and there are no lists
 };
 
 // Throws InputError when the space holds a value that its field cannot have.
-std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const SearchSpace& space);
+// `uneven`: with uneven stages also where the layers divide.
+std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const SearchSpace& space,
+                                             bool uneven = false);
 
 // Every pipeline setting of some parallel sizes; switches have their defaults.
 std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,

@@ -191,8 +191,8 @@ inline constexpr std::tuple kRows{
         .read(shape)
         .axis(SearchLevel::pipeline, "--pipeline-layout",
               "Layers of each stage and chunk in Megatron-LM's letters, for example "
-              "\"Et*4|(t*4|)*14tmL\"; several lists are separated by blanks. Default: if the "
-              "layers do not divide, a few lists balanced by time or memory"),
+              "\"Et*4|(t*4|)*14tmL\"; several lists are separated by blanks. Default: even stages; "
+              "if layers do not divide or it is faster, a few lists balanced by time or memory"),
     field(&L::virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size", "vpp")
         .about("Model chunks of a stage.")
         .read(shape)
@@ -462,7 +462,7 @@ inline constexpr std::tuple kRows{
         .about("Optimizer state and step are on the host.")
         .read(data)
         .axis(SearchLevel::data, "--optimizer-offload",
-              "Offload optimizer states to the host. Default: false"),
+              "Offload optimizer states to the host. Default: false, and true if it is faster"),
     field(&L::cpu_offloading_num_layers, "cpu_offloading_num_layers", "offload")
         .about("Layers of a stage whose activations go to the host.")
         .among(kOrNone)
@@ -475,7 +475,7 @@ inline constexpr std::tuple kRows{
         .read(unit_bytes, memory)
         .axis(SearchLevel::stage, "--offload-modules",
               "Sets of modules whose inputs are offloaded to the host, for example "
-              "none,expert_fc1+moe_act. Default: none"),
+              "none,expert_fc1+moe_act. Default: none, and a few if they are faster"),
     field(&L::rank_order, "rank_order", "order")
         .about("Order of the axes over ranks, innermost first, such as tp-cp-ep-dp-pp.")
         .among({kLauncherRankOrderNames})

@@ -10,8 +10,10 @@ namespace {
 
 // Bytes that one optimizer step touches a parameter of the rank's share: it reads gradient, weight
 // and moments and writes weight and moments in their formats, and the 16-bit copy. Remainders are
-// read and written with the 16-bit weight.
-double optimizer_traffic(const Job& job) {
+// read and written with the 16-bit weight; an optimizer on the host keeps none (Megatron-LM
+// optimizer/__init__.py: HybridDeviceOptimizer updates fp32 weights).
+double optimizer_traffic(Job job, bool on_host) {
+  if (on_host) job.store_param_remainders = false;
   const double stored = weight_bytes(job.precision);
   const double master = master_bytes(job);
   const double own = master > 0.0 ? master : stored;
@@ -35,20 +37,18 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
   const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
   const double facts = cluster.framework.data_parallel.optimizer_bytes;
-  const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_traffic(job)));
-  if (!layout.optimizer_offload && uses_fsdp(layout)) {
-    // Gradients are dropped before a step, not set to zero.
-    return adam_cost(traffic, cluster);
-  }
-  if (!layout.optimizer_offload) {
-    // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer).
-    const Bytes zeroed =
-        bytes((parameters.dense + parameters.expert) * bytes_per_element(job.gradient_precision));
-    return adam_cost(traffic + zeroed, cluster);
-  }
+  const Bytes traffic = bytes(
+      (dense + expert) * (facts > 0 ? facts : optimizer_traffic(job, layout.optimizer_offload)));
+  // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer); FSDP
+  // drops them.
+  const Bytes zeroed = bytes(uses_fsdp(layout) ? 0.0
+                                               : (parameters.dense + parameters.expert) *
+                                                     bytes_per_element(job.gradient_precision));
+  if (!layout.optimizer_offload) return adam_cost(traffic + zeroed, cluster);
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.
-  return {traffic / only_device(cluster).host_link, kHostLinkSpread, Provenance::assumed};
+  const Cost host{traffic / only_device(cluster).host_link, kHostLinkSpread, Provenance::assumed};
+  return zeroed > bytes(0) ? host + adam_cost(zeroed, cluster) : host;
 }
 
 }  // namespace meshwright

@@ -670,7 +670,7 @@ export type RobustPick = {
 };
 
 export type RedFlag = {
-  id: "tensor_beyond_domain" | "expert_beyond_domain" | "few_micro_batches" | "memory_half_empty" | "low_utilization" | "small_batch" | "one_layer_chunks" | "assumed_input" | "tensor_on_slow_link" | "tensor_beyond_rule" | "context_for_memory" | "memory_nearly_full" | "recompute_without_offload";
+  id: "tensor_beyond_domain" | "expert_beyond_domain" | "few_micro_batches" | "memory_half_empty" | "low_utilization" | "small_batch" | "one_layer_chunks" | "assumed_input" | "tensor_on_slow_link" | "tensor_beyond_rule" | "context_for_memory" | "memory_nearly_full";
   sentence: string;
   effect_seconds: number | null;
   effect_bytes: number | null;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written for a launcher is read back as the same layout, over a grid.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "interop/read_launch/megatron.h"
@@ -12,6 +13,9 @@
 
 namespace meshwright::interop {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
 
 struct Configured : Scenario {
   [[nodiscard]] Training training(const Layout& layout) const { return {*this, layout}; }
@@ -269,6 +273,24 @@ TEST(LaunchRoundTrip, DeepSpeed) {
       EXPECT_EQ(record.job.global_batch_size, 256);
     }
   }
+}
+
+// A switch alone offloads nothing, or ends the launch.
+TEST(LaunchRoundTrip, OffloadOfTheOptimizerStandsWithWhatItAsksFor) {
+  const Configured run = llama_on_64();
+  Layout one_rank;
+  one_rank.tensor_parallel_size = 8;
+  one_rank.pipeline_parallel_size = 8;
+  one_rank.optimizer_offload = true;
+  EXPECT_THAT(megatron_lm(run.training(one_rank)).text,
+              AllOf(HasSubstr("--use-distributed-optimizer"), HasSubstr("--optimizer-cpu-offload"),
+                    HasSubstr("--use-precision-aware-optimizer")));
+  EXPECT_THAT(megatron_bridge(run.training(one_rank)).text,
+              HasSubstr("optimizer_offload_fraction: 1.0"));
+  Layout replicas;
+  replicas.data_parallel_size = 64;
+  replicas.optimizer_offload = true;
+  EXPECT_EQ(deepspeed(run.training(replicas)).refusal, "it offloads the optimizer of ZeRO only");
 }
 
 TEST(LaunchRoundTrip, AnUnknownTargetIsRefused) {

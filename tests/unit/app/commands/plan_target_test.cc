@@ -66,6 +66,23 @@ TEST(PlanTarget, TheWinnersFileIsTheWinner) {
   EXPECT_TRUE(reviewed["better"].empty()) << reviewed["better"].dump(1);
 }
 
+TEST(PlanTarget, TheFileOfAWinnerWithOffloadIsTheWinner) {
+  const std::string file = testing::TempDir() + "winner.sh";
+  const ProgramResult plan =
+      run_program(split_words("plan --model llama-3-8b --cluster rtx-4090-8 --ranking-only "
+                              "--target Megatron-LM --format json --launch-out " +
+                              file));
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const auto winner = Json::parse(plan.out)["ranked"][0];
+  ASSERT_EQ(winner["layout"]["optimizer_offload"], true);
+  const ProgramResult review =
+      run_program(split_words("review --cluster rtx-4090-8 --json --from " + file));
+  ASSERT_EQ(review.exit_code, 0) << review.err;
+  const auto reviewed = Json::parse(review.out);
+  EXPECT_EQ(reviewed["layout"], winner["layout"]);
+  EXPECT_TRUE(reviewed["better"].empty()) << reviewed["better"].dump(1);
+}
+
 TEST(PlanTarget, AReportOfItSearchesTheSame) {
   const std::string file = testing::TempDir() + "target_plan.json";
   const std::string page = testing::TempDir() + "target.html";

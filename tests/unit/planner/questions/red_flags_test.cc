@@ -234,42 +234,6 @@ TEST(RedFlags, MemoryAboveNinetyPercentIsWhatLiesAbove) {
   EXPECT_FALSE(memory_nearly_full(scenario(), e));
 }
 
-// The recompute term is what offload could save at most.
-TEST(RedFlags, FullRecomputeWithoutOffloadCostsItsOwnTerm) {
-  const Scenario s = scenario();
-  Layout layout = sizes(1, 4, 4);
-  layout.recompute_granularity = RecomputeGranularity::full;
-  layout.recompute_num_layers = 1;
-  const Estimate e = estimate_of(s, layout);
-  const double spent = e.terms[static_cast<std::size_t>(TermKind::recompute)].cost.time.value();
-  const auto flag = recompute_without_offload(s, e, std::nullopt);
-  ASSERT_TRUE(flag);
-  EXPECT_GT(spent, 0.0);
-  EXPECT_DOUBLE_EQ(seconds_of(*flag), spent);
-  const Timed faster{layout, e.step_time * 0.9, gibibytes(70)};
-  EXPECT_THAT(recompute_without_offload(s, e, faster)->sentence, HasSubstr("10 % shorter"));
-  Scenario unlinked = s;
-  unlinked.cluster.device.host_link = bytes_per_second(0);
-  EXPECT_FALSE(recompute_without_offload(unlinked, e, std::nullopt));
-  EXPECT_FALSE(recompute_without_offload(s, estimate_of(s, sizes(1, 4, 4)), std::nullopt));
-}
-
-// A space that names offload has looked at it.
-TEST(RedFlags, AFullRecomputeWinnerIsAskedAboutTheHost) {
-  SearchOptions options;
-  options.space[&Layout::recompute_granularity] = {RecomputeGranularity::full};
-  const Plan plan = search({small_model(), small_cluster(2, 8), small_job()}, options);
-  const auto raised = [&](const SearchOptions& asked) {
-    const std::vector<RedFlag> flags = red_flags(plan, asked, {});
-    return std::any_of(flags.begin(), flags.end(), [](const RedFlag& flag) {
-      return flag.id == RedFlagId::recompute_without_offload;
-    });
-  };
-  EXPECT_TRUE(raised(options));
-  options.space[&Layout::optimizer_offload] = {false, true};
-  EXPECT_FALSE(raised(options));
-}
-
 TEST(RedFlags, OfAPlanComeLargestFirst) {
   SearchOptions options;
   const Plan plan = search({small_model(), small_cluster(8, 80), small_job()}, options);

@@ -29,20 +29,20 @@ SearchOptions options_of(int top) {
   return options;
 }
 
-// Every layout of the default space, estimated one by one; near-duplicates dropped in each pipeline
+// Every layout of the space, estimated one by one; near-duplicates dropped in each pipeline
 // setting.
-std::vector<Candidate> brute_force(const Model& model, const Cluster& cluster,
+std::vector<Candidate> brute_force(const Scenario& s, const SearchSpace& asked, bool uneven,
                                    SearchStatistics& statistics) {
   std::vector<Candidate> all;
-  const SearchSpace space = with_recompute_modules({}, model, small_job());
-  for (const ParallelSizes& sizes : parallel_sizes_of({model, cluster, small_job()}, {})) {
-    for (const Layout& setting : pipeline_settings(model, small_job(), {}, sizes)) {
+  statistics = {};
+  const SearchSpace space = with_recompute_modules(asked, s.model, s.job);
+  for (const ParallelSizes& sizes : parallel_sizes_of(s, asked, uneven)) {
+    for (const Layout& setting : pipeline_settings(s.model, s.job, asked, sizes)) {
       std::vector<Candidate> fitting;
       for (const Layout& layout : layouts_of(space, setting)) {
-        const Outcome outcome = estimate({model, cluster, small_job()}, layout);
+        const Outcome outcome = estimate(s, layout);
         ++statistics.enumerated;
-        const bool legal =
-            !check_layout(model, small_job(), layout, devices_of(cluster)).has_value();
+        const bool legal = !check_layout(s.model, s.job, layout, devices_of(s.cluster)).has_value();
         statistics.legal += legal ? 1 : 0;
         const auto* found = std::get_if<Estimate>(&outcome);
         if (found == nullptr) continue;
@@ -66,9 +66,14 @@ TEST_P(SearchBesideBruteForce, FindsTheSameFastestLayoutsAndParetoSet) {
   const Cluster cluster = small_cluster(2, GetParam().gib);
   Model model = small_model();
   model.num_layers = GetParam().num_layers;
-  SearchStatistics statistics;
-  const std::vector<Candidate> all = brute_force(model, cluster, statistics);
-  const Plan plan = search({model, cluster, small_job()}, options_of(7));
+  const Scenario s{model, cluster, small_job()};
+  SearchStatistics statistics, of_wide;
+  const std::vector<Candidate> usual = brute_force(s, {}, false, statistics);
+  // A layout with rare settings that is 1 % faster than all others brings these among the fastest.
+  const std::vector<Candidate> wide = brute_force(s, with_host({}, s), true, of_wide);
+  const bool rare = wide.front().step_time <= usual.front().step_time * 0.99;
+  const std::vector<Candidate>& all = rare ? wide : usual;
+  const Plan plan = search(s, options_of(7));
 
   EXPECT_EQ(plan.statistics.enumerated, statistics.enumerated);
   EXPECT_EQ(plan.statistics.legal, statistics.legal);
@@ -81,11 +86,11 @@ TEST_P(SearchBesideBruteForce, FindsTheSameFastestLayoutsAndParetoSet) {
   for (const std::size_t i : plan.pareto) {
     const Candidate mine{plan.ranked[i].layout, plan.ranked[i].step_time,
                          plan.ranked[i].peak_memory()};
-    EXPECT_TRUE(std::none_of(all.begin(), all.end(),
+    EXPECT_TRUE(std::none_of(usual.begin(), usual.end(),
                              [&](const Candidate& other) { return dominates(other, mine); }))
         << short_name(mine.layout) << " is dominated";
   }
-  for (const Candidate& c : all) {
+  for (const Candidate& c : usual) {
     const bool covered = std::any_of(plan.pareto.begin(), plan.pareto.end(), [&](std::size_t i) {
       return plan.ranked[i].step_time <= c.step_time &&
              plan.ranked[i].peak_memory() <= c.peak_memory;
