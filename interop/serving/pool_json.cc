@@ -72,7 +72,8 @@ void PoolReading::transfer(const Value& value) {
   if (const Value* found = json.find("kv_connector")) connector = word_of(*found);
   if (connector.starts_with("Offloading") || connector.starts_with("LMCache") ||
       connector.starts_with("Multi")) {
-    return refuse(value, "the cache lies in memory of the host, too", OptionEffect::memory);
+    refuse(value, "the cache lies in memory of the host, too", OptionEffect::time);
+    if (role == "kv_both") return;
   }
   if (role == "kv_producer") pool_.role = PoolRole::prefill;
   if (role == "kv_consumer") pool_.role = PoolRole::decode;

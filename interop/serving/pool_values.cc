@@ -136,6 +136,9 @@ void PoolReading::limits(OptionUse use, const Value& value) {
   } else if (use == Use::block_size) {
     field = "block_size";
     target = &o.block_size;
+  } else if (use == Use::max_cache_tokens) {
+    field = "max_cache_tokens";
+    target = &o.max_cache_tokens;
   }
   *target = count;
   note(field, std::to_string(count), value);
