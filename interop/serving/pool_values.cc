@@ -64,6 +64,7 @@ void PoolReading::sizes(OptionUse use, const Value& value) {
   const char* field = "tensor_parallel_size";
   if (use == Use::tensor) {
     tensor_ = count;
+    has_tensor_size_ = true;
   } else if (use == Use::pipeline) {
     field = "pipeline_parallel_size";
     pool_.options.layout.pipeline_parallel_size = count;
