@@ -195,17 +195,19 @@ class ManifestReading {
     if (const Value* nodes = first_of(part, format.nodes)) {
       pool.nodes = integer_of(*nodes, {1, 10'000});
     }
-    OperatedContainer by = operated(format, part, pool);
-    bool found = false;
-    const std::vector<std::string> patterns = split_words(format.containers);
-    if (patterns.empty()) return ContainerReading(part, "", inputs_).read(pool, by, launch_);
-    for (const std::string& pattern : patterns) {
+    const OperatedContainer by = operated(format, part, pool);
+    bool found = false, has_container = false;
+    for (const std::string& pattern : split_words(format.containers)) {
       for (const std::string& container : matches(part, pattern)) {
+        has_container = true;
         found |= ContainerReading(part, container, inputs_).read(pool, by, launch_);
       }
       if (found) break;
     }
-    return found;
+    // The operator's own container, whose fields are the deployment's.
+    const bool is_operated = format.containers.empty() || !by.model.empty();
+    if (has_container || !is_operated) return found;
+    return ContainerReading(part, "", inputs_).read(pool, by, launch_);
   }
   // KServe serves other software, too; llm-d's parts may be off; KAITO also trains.
   bool serves(const ServingFormat& format, Values& part) {
