@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 
 #include "app/commands/commands.h"
 #include "app/commands/serving/serve_commands.h"
@@ -358,8 +359,11 @@ void write(const std::vector<ServingReviewFile>& files, const OutputOptions& out
   } else {
     write_output(output, all, text);
   }
+  std::set<std::string> said;
   for (const ServingReviewFile& file : files) {
-    for (const std::string& note : file.notes) say("note: {}\n", note);
+    for (const std::string& note : file.notes) {
+      if (said.insert(note).second) say("note: {}\n", note);
+    }
   }
 }
 
