@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads how a service is started: a script or command of vLLM, SGLang or TensorRT-LLM, or a
-// Kubernetes manifest (Deployment, StatefulSet, LeaderWorkerSet, llm-d values, Dynamo graph).
+// Reads how a service is started: a script or command of vLLM, SGLang or TensorRT-LLM, a docker
+// compose file, or one of the formats of serving_formats.h.
 #pragma once
 
 #include <string>
