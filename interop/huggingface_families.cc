@@ -73,6 +73,7 @@ constexpr std::array kFamilies{
     ModelTypeReader{"minimax_m2", huggingface::read_minimax_m2},
     ModelTypeReader{"olmoe", huggingface::read_olmoe},
     ModelTypeReader{"deepseek_v2", huggingface::read_deepseek_v2},
+    ModelTypeReader{"mistral4", huggingface::read_deepseek_v2},
     ModelTypeReader{"deepseek_v3", huggingface::read_deepseek_v3},
     ModelTypeReader{"deepseek_v32", huggingface::read_deepseek_v32, kIndexer},
     ModelTypeReader{"kimi_k2", huggingface::read_deepseek_v3},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "app/files/config_synonym.h"
 #include "app/files/files.h"
@@ -15,15 +16,15 @@ namespace {
 
 // Words that a publisher adds to a checkpoint's name and that leave its shape as it is.
 bool is_checkpoint_variant(std::string rest) {
-  constexpr std::array kWords{"instruct", "chat",     "base",    "it",    "hf",   "fp8",
-                              "fp4",      "nvfp4",    "mxfp4",   "awq",   "gptq", "int4",
-                              "int8",     "w4a16",    "dynamic", "block", "0528", "2507",
-                              "0905",     "thinking", "v2",      "bf16"};
+  static const std::vector<std::string> words = split_words(
+      "instruct chat base it pt hf fp8 fp4 nvfp4 mxfp4 mxfp8 awq gptq int4 int8 w4a16 "
+      "w8a8 w4afp8 nvfp4a16 dynamic block 4bit 8bit bnb marlin gguf 0528 0324 2507 0905 "
+      "2501 2407 thinking v2 bf16 quantized.w4a16 quantized.w8a8 autoround");
   while (!rest.empty()) {
     if (rest.front() != '-') return false;
     rest.erase(0, 1);
     const std::string word = rest.substr(0, rest.find('-'));
-    if (std::find(kWords.begin(), kWords.end(), word) == kWords.end()) return false;
+    if (std::find(words.begin(), words.end(), word) == words.end()) return false;
     rest.erase(0, word.size());
   }
   return true;
@@ -51,7 +52,8 @@ std::string checkpoint_name(std::string name) {
 }
 
 std::string model_of_checkpoint(const std::string& named) {
-  const std::string wanted = checkpoint_name(named);
+  std::string wanted = checkpoint_name(named);
+  if (wanted.starts_with("meta-")) wanted.erase(0, 5);
   for (const std::string& name : config_names("models")) {
     if (name == wanted) return name;
   }
@@ -90,14 +92,15 @@ std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool e
   const std::string name = checkpoint_name(checkpoint);
   if (contains(name, "bf16")) return WeightFormat::bf16;
   if (contains(name, "mxfp4")) return WeightFormat::mxfp4;
+  if (contains(name, "mxfp8")) return WeightFormat::mxfp8;
+  if (contains(name, "w4a") || contains(name, "int4")) return WeightFormat::int4;
   if (contains(name, "fp4")) return WeightFormat::nvfp4;
   // llm-compressor's "FP8-dynamic" has a scale a row.
   const bool blocks = experts && !contains(name, "dynamic");
   if (contains(name, "fp8")) return blocks ? WeightFormat::fp8_block : WeightFormat::fp8;
-  for (const char* part : {"awq", "gptq", "int4", "w4a16"}) {
-    if (contains(name, part)) return WeightFormat::int4;
-  }
-  return std::nullopt;
+  const bool wider = contains(name, "int8") || contains(name, "8bit") || contains(name, "8-bit");
+  const bool four = contains(name, "awq") || contains(name, "gptq");
+  return four && !wider ? std::optional(WeightFormat::int4) : std::nullopt;
 }
 
 bool says_unknown_format(const std::string& checkpoint) {
@@ -109,7 +112,20 @@ bool says_unknown_format(const std::string& checkpoint) {
 
 int positions_in_name(const std::string& checkpoint) {
   const std::string name = checkpoint_name(checkpoint);
-  return contains(name, "-2507") || contains(name, "-0905") ? 262'144 : 0;
+  struct Positions {
+    std::string_view begins, holds;
+    int count;
+  };
+  constexpr std::array kPositions{
+      Positions{"", "-2507", 262'144},           Positions{"", "-0905", 262'144},
+      Positions{"qwen3-coder-30b", "", 262'144}, Positions{"qwen2.5-", "instruct", 32'768},
+      Positions{"qwq-32b", "", 40'960},          Positions{"glm-4.6", "", 202'752},
+      Positions{"glm-4.7", "", 202'752},         Positions{"minimax-m2.7", "", 204'800}};
+  const auto* const found =
+      std::find_if(kPositions.begin(), kPositions.end(), [&](const Positions& one) {
+        return name.starts_with(one.begins) && contains(name, one.holds);
+      });
+  return found == kPositions.end() ? 0 : found->count;
 }
 
 }  // namespace meshwright::app

@@ -20,8 +20,8 @@ std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool e
 // Tells whether the name says a format that is none of these: "-bnb-4bit", "-w8a8".
 bool says_unknown_format(const std::string& checkpoint);
 
-// Positions that a later release of a shipped model has, by its name: 262,144 of "Qwen3-8B-2507"
-// and "Kimi-K2-Instruct-0905". 0: the model's.
+// Positions that another release of a shipped model has, by its name: 262,144 of "Qwen3-8B-2507",
+// 32,768 of "Qwen2.5-7B-Instruct". 0: the model's.
 int positions_in_name(const std::string& checkpoint);
 
 // The name by which an engine loads a typed model: a name of Hugging Face as it is, the folder of a

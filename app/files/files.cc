@@ -221,8 +221,8 @@ ServedModel read_model(const std::string& path, ModelUse use, reports::Origin* o
   if (!foreign) {
     if (file != path) {  // shipped
       read.weights = format_in_name(checkpoint, read.model.moe.has_value());
-      int& positions = read.model.max_position_embeddings;
-      positions = std::max(positions, positions_in_name(checkpoint));
+      const int positions = positions_in_name(checkpoint);
+      if (positions > 0) read.model.max_position_embeddings = positions;
     }
     read.weights_from = read.weights ? "name" : "";
     if (!read.weights) read.weights = checkpoint_weights_from_json(json, file);

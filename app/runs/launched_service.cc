@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "app/files/checkpoint_names.h"
 #include "app/files/config_synonym.h"
@@ -17,6 +18,7 @@
 #include "interop/shell/shell_cause.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/serving/weights.h"
 
 namespace meshwright::app {
 namespace {
@@ -77,10 +79,11 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
   auto found =
       served.weights ? served.weights : format_in_name(launch.model, served.model.moe.has_value());
   std::string from = served.weights ? served.weights_from : "name";
-  // A shipped model states its format where it is published quantized.
-  if (!found && !says_unknown_format(launch.model) && !shipped_model_of(launch.model).empty()) {
+  // A shipped model states its format where it is published quantized, and names of others do.
+  if (!found && served.weights_from.empty() && !says_unknown_format(launch.model)) {
     found = WeightFormat::bf16;
-    from = "published checkpoint";
+    from = shipped_model_of(launch.model).empty() ? "no other format in the name"
+                                                  : "published checkpoint";
   }
   if (!found) {
     throw InputError("--weights", "",
@@ -102,6 +105,27 @@ std::string engine_of(interop::ServingLaunch& launch, const std::string& stated)
              ? "the newest that is shipped: the launch does not say its version"
              : fmt::format("the shipped version nearest to {}", launch.engine_version));
   return found;
+}
+
+// KAITO's choice (pkg/model/interface.go): a copy on each GPU if the checkpoint is below half of
+// one's memory, else tensor ranks on the GPUs of a node and a stage on each node.
+void share_gpus(interop::ServingLaunch& launch, const ServingScenario& s) {
+  for (interop::LaunchedPool& pool : launch.pools) {
+    if (pool.operator_gpus == 0) continue;
+    ReplicaOptions whole = pool.options;
+    whole.weights = s.options.weights;
+    whole.layout = {};
+    const bool small =
+        replica_weights(s.model, whole).total() < only_device(s.cluster).memory * 0.5;
+    ReplicaLayout& layout = pool.options.layout;
+    const bool copies = small && pool.nodes <= 1;
+    if (pool.data_by_operator && copies) layout.data_parallel_size = pool.operator_gpus;
+    if (pool.tensor_by_operator && !copies) layout.tensor_parallel_size = pool.operator_gpus;
+    if (!copies && pool.nodes > 1) layout.pipeline_parallel_size = pool.nodes;
+    pool.tensor_by_operator = pool.data_by_operator = false;
+    assume(launch, "layout", short_name(layout), "KAITO shares out the GPUs so");
+    check_gpus(launch);
+  }
 }
 
 planner::ServingPool pool_of(const interop::LaunchedPool& launched, const ServingScenario& s) {
@@ -149,9 +173,10 @@ bool starts_service(const std::string& file) {
          interop::names_serving_engine(read_text_file(file));
 }
 
-interop::ServingLaunch read_service(const std::string& file,
-                                    const std::vector<std::string>& variables,
-                                    const std::string& arguments, reports::Origin& origin) {
+std::vector<interop::ServingLaunch> read_services(const std::string& file,
+                                                  const std::vector<std::string>& variables,
+                                                  const std::string& arguments,
+                                                  reports::Origin& origin) {
   interop::ShellInputs inputs;
   for (const std::string& text : variables) {
     const std::size_t equals = text.find('=');
@@ -167,7 +192,19 @@ interop::ServingLaunch read_service(const std::string& file,
     if (!fs::is_regular_file(beside, none)) return std::nullopt;
     return read_text_input("launch's file", beside.string(), &origin);
   };
-  return interop::read_serving(read_text_input("launch", file, &origin), file, inputs);
+  std::vector<interop::ServingLaunch> services(1);
+  services.front() = interop::read_serving(read_text_input("launch", file, &origin), file, inputs);
+  const std::vector<interop::ServingLaunch> more = std::exchange(services.front().more, {});
+  services.insert(services.end(), more.begin(), more.end());
+  return services;
+}
+
+interop::ServingLaunch read_service(const std::string& file, reports::Origin& origin) {
+  std::vector<interop::ServingLaunch> services = read_services(file, {}, "", origin);
+  if (services.size() == 1) return std::move(services.front());
+  throw InputError(file, "",
+                   fmt::format("starts {} services, and one is asked for", services.size()),
+                   "give a file with one of them");
 }
 
 LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedServiceOptions& o,
@@ -195,6 +232,7 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
            "host times of the nearest shipped version that schedules so");
   }
   s.options.weights = usual_scheme(weights_of(l, o.weights, served), s.model);
+  share_gpus(l, s);
   if (!l.kv_cache_said) assume(l, "kv_cache", "bf16", "the launch does not say it: the model's");
   for (const interop::LaunchedPool& launched : l.pools) {
     int& positions = s.model.max_position_embeddings;
@@ -207,7 +245,7 @@ LaunchedService launched_service(interop::ServingLaunch launch, const LaunchedSe
   }
   for (const interop::LaunchedPool& launched : l.pools) {
     planner::ServingPool pool = pool_of(launched, s);
-    if (launched.role == interop::PoolRole::prefill) {
+    if (launched.role == interop::PoolRole::prefill && l.pools.size() > 1) {
       service.deployment.prefill = pool;
     } else {
       service.deployment.pool = pool;

@@ -33,9 +33,13 @@ struct LaunchedService {
 // Tells whether a regular file starts an inference engine. A pipe does not: it can be read once.
 bool starts_service(const std::string& file);
 
-interop::ServingLaunch read_service(const std::string& file,
-                                    const std::vector<std::string>& variables,
-                                    const std::string& arguments, reports::Origin& origin);
+// All services that a file starts.
+std::vector<interop::ServingLaunch> read_services(const std::string& file,
+                                                  const std::vector<std::string>& variables,
+                                                  const std::string& arguments,
+                                                  reports::Origin& origin);
+// Throws InputError: the file starts several.
+interop::ServingLaunch read_service(const std::string& file, reports::Origin& origin);
 
 // What was assumed goes into the launch. Throws InputError.
 LaunchedService launched_service(interop::ServingLaunch launch,

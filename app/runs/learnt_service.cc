@@ -80,7 +80,7 @@ interop::CsvTable rows_about(const interop::CsvTable& table, const ServingScenar
 planner::MeasuredServices points_of_launch(const ServiceLearningOptions& o,
                                            const interop::CsvTable& table,
                                            reports::Origin& origin) {
-  interop::ServingLaunch launch = read_service(o.launch, {}, "", origin);
+  interop::ServingLaunch launch = read_service(o.launch, origin);
   LaunchedServiceOptions named;
   named.from = o.launch;
   named.model = o.model;

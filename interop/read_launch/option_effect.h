@@ -19,6 +19,7 @@ enum class OptionEffect : std::uint8_t {
   // Each of these changes the answer.
   sizes,
   memory,
+  more_memory,  // takes memory, and nothing else
   precision,
   attention,
   optimizer,
@@ -30,14 +31,20 @@ enum class OptionEffect : std::uint8_t {
   batch,
   model
 };
-inline constexpr std::array kOptionEffectNames{
-    EnumName{OptionEffect::none, "none"},           EnumName{OptionEffect::unknown, "unknown"},
-    EnumName{OptionEffect::sizes, "sizes"},         EnumName{OptionEffect::memory, "memory"},
-    EnumName{OptionEffect::precision, "precision"}, EnumName{OptionEffect::attention, "attention"},
-    EnumName{OptionEffect::optimizer, "optimizer"}, EnumName{OptionEffect::schedule, "schedule"},
-    EnumName{OptionEffect::cost, "cost"},           EnumName{OptionEffect::time, "time"},
-    EnumName{OptionEffect::layout, "layout"},       EnumName{OptionEffect::batch, "batch"},
-    EnumName{OptionEffect::model, "model"}};
+inline constexpr std::array kOptionEffectNames{EnumName{OptionEffect::none, "none"},
+                                               EnumName{OptionEffect::unknown, "unknown"},
+                                               EnumName{OptionEffect::sizes, "sizes"},
+                                               EnumName{OptionEffect::memory, "memory"},
+                                               EnumName{OptionEffect::more_memory, "more_memory"},
+                                               EnumName{OptionEffect::precision, "precision"},
+                                               EnumName{OptionEffect::attention, "attention"},
+                                               EnumName{OptionEffect::optimizer, "optimizer"},
+                                               EnumName{OptionEffect::schedule, "schedule"},
+                                               EnumName{OptionEffect::cost, "cost"},
+                                               EnumName{OptionEffect::time, "time"},
+                                               EnumName{OptionEffect::layout, "layout"},
+                                               EnumName{OptionEffect::batch, "batch"},
+                                               EnumName{OptionEffect::model, "model"}};
 constexpr std::string_view name_of(OptionEffect v) { return name_in(kOptionEffectNames, v); }
 
 constexpr bool changes_answer(OptionEffect effect) { return effect > OptionEffect::unknown; }

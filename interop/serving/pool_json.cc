@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "interop/read_launch/document.h"
 #include "interop/serving/pool_reading.h"
@@ -43,6 +44,33 @@ std::string key_below(const std::string& key) {
 
 }  // namespace
 
+std::vector<Value> grouped_options(const Values& values) {
+  std::vector<Value> options;
+  std::map<std::string, Json> groups;
+  for (const Value& value : values.all()) {
+    const std::size_t dot = value.key.find('.');
+    const std::string name = value.key.substr(0, dot);
+    if (dot == std::string::npos) {
+      options.push_back(value);
+      continue;
+    }
+    if (!groups.contains(name)) {
+      options.push_back(value);
+      options.back().key = name;
+    }
+    Json& group = groups[name];
+    const std::string inner = value.key.substr(dot + 1);
+    group[inner] = value.words.size() == 1 ? Json(value.words.front()) : Json(value.words);
+  }
+  for (Value& option : options) {
+    const auto group = groups.find(option.key);
+    if (group == groups.end()) continue;
+    option.words = {group->second.dump()};
+    option.said = option.key + " = " + option.words.front();
+  }
+  return options;
+}
+
 void PoolReading::speculation(const Value& value) {
   Values json = values_of_json(word_of(value), value.place.file);
   int count = 0;
@@ -72,7 +100,8 @@ void PoolReading::transfer(const Value& value) {
   if (const Value* found = json.find("kv_connector")) connector = word_of(*found);
   if (connector.starts_with("Offloading") || connector.starts_with("LMCache") ||
       connector.starts_with("Multi")) {
-    return refuse(value, "the cache lies in memory of the host, too", OptionEffect::memory);
+    refuse(value, "the cache lies in memory of the host, too", OptionEffect::time);
+    if (role == "kv_both") return;
   }
   if (role == "kv_producer") pool_.role = PoolRole::prefill;
   if (role == "kv_consumer") pool_.role = PoolRole::decode;

@@ -16,10 +16,12 @@ namespace {
 
 constexpr int kDeepestConfiguration = 3;
 
-// Options of a YAML as an engine's command would say them: below a group, with its name in front.
-std::vector<Value> configuration_values(const std::string& text, const std::string& name) {
-  return name.ends_with(".json") ? values_of_json(text, name).all()
-                                 : values_of_yaml(text, name).all();
+// Options of a YAML as an engine's command would say them. TensorRT-LLM's are keys below a group,
+// with its name in front.
+std::vector<Value> configuration_values(EngineKind engine, const std::string& text,
+                                        const std::string& name) {
+  Values values = name.ends_with(".json") ? values_of_json(text, name) : values_of_yaml(text, name);
+  return engine == EngineKind::tensorrt_llm ? std::move(values).all() : grouped_options(values);
 }
 
 struct ExchangeName {
@@ -74,10 +76,13 @@ void PoolReading::refuse(const Value& value, const std::string& why, OptionEffec
 
 void PoolReading::model(const Value& value) {
   if (value.words.empty()) return refuse(value, "names no model");
-  if (!launch_.model.empty() && launch_.model != value.words.front()) {
+  std::string name = value.words.front();
+  if (name.starts_with("hf://")) name.erase(0, 5);
+  has_model_ = true;
+  if (!launch_.model.empty() && launch_.model != name) {
     return refuse(value, fmt::format("another model than {}", launch_.model));
   }
-  launch_.model = value.words.front();
+  launch_.model = name;
   note("model", launch_.model, value);
 }
 
@@ -240,7 +245,9 @@ void PoolReading::configuration(const Value& value, int depth) {
   const auto text = files_ ? files_(name) : std::nullopt;
   if (!text) return refuse(value, "the file is not there to be read", OptionEffect::unknown);
   note("configuration", name, value);
-  for (const Value& each : configuration_values(*text, name)) option(each, depth + 1);
+  for (const Value& each : configuration_values(launch_.engine, *text, name)) {
+    option(each, depth + 1);
+  }
 }
 
 void PoolReading::finish() {

@@ -12,6 +12,9 @@
 
 namespace meshwright::interop {
 
+// Values of a configuration as vLLM and SGLang take them: a map is one option, whose value is JSON.
+std::vector<Value> grouped_options(const Values& values);
+
 class PoolReading {
  public:
   // `files` finds configurations that options name.
@@ -19,6 +22,8 @@ class PoolReading {
       : launch_(launch), pool_(pool), files_(files) {}
 
   void model(const Value& value);
+  [[nodiscard]] bool has_tensor_size() const { return has_tensor_size_; }
+  [[nodiscard]] bool has_model() const { return has_model_; }
   // In their order; a later one overrules.
   void options(const std::vector<Value>& values);
   // What follows from several options together. Once, at the end.
@@ -49,7 +54,8 @@ class PoolReading {
   LaunchedPool& pool_;
   const ReadNamedFile& files_;
   int tensor_ = 1, data_ = 1, experts_ = 0;
-  bool data_attention_ = false, drafts_ = false, draft_tokens_said_ = false;
+  bool data_attention_ = false, drafts_ = false, draft_tokens_said_ = false, has_model_ = false,
+       has_tensor_size_ = false;
 };
 
 }  // namespace meshwright::interop

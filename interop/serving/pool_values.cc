@@ -64,6 +64,7 @@ void PoolReading::sizes(OptionUse use, const Value& value) {
   const char* field = "tensor_parallel_size";
   if (use == Use::tensor) {
     tensor_ = count;
+    has_tensor_size_ = true;
   } else if (use == Use::pipeline) {
     field = "pipeline_parallel_size";
     pool_.options.layout.pipeline_parallel_size = count;
@@ -136,6 +137,9 @@ void PoolReading::limits(OptionUse use, const Value& value) {
   } else if (use == Use::block_size) {
     field = "block_size";
     target = &o.block_size;
+  } else if (use == Use::max_cache_tokens) {
+    field = "max_cache_tokens";
+    target = &o.max_cache_tokens;
   }
   *target = count;
   note(field, std::to_string(count), value);

@@ -6,7 +6,9 @@
 #include <cctype>
 #include <string_view>
 
+#include "interop/read_launch/command_values.h"
 #include "interop/read_launch/environment.h"
+#include "interop/serving/serving_options.h"
 #include "interop/shell/shell_cursor.h"
 #include "sim/base/text.h"
 
@@ -14,7 +16,8 @@ namespace meshwright::interop {
 namespace {
 
 // Variables of engines that change no number.
-constexpr std::array kHarmlessVariables{"VLLM_API_KEY",
+constexpr std::array kHarmlessVariables{"VLLM_ALLOW_RUNTIME_LORA_UPDATING",
+                                        "VLLM_API_KEY",
                                         "VLLM_ASSETS_CACHE",
                                         "VLLM_CACHE_ROOT",
                                         "VLLM_CONFIGURE_LOGGING",
@@ -46,9 +49,50 @@ constexpr std::array kHarmlessVariables{"VLLM_API_KEY",
                                         "SGLANG_USE_MODELSCOPE",
                                         "TLLM_LOG_LEVEL"};
 
+// Variables that state options by the options' names.
+struct VariablePrefix {
+  std::string_view prefix;
+  EngineKind engine;
+};
+constexpr std::array kVariablePrefixes{
+    VariablePrefix{"DYN_VLLM_", EngineKind::vllm}, VariablePrefix{"DYN_SGL_", EngineKind::sglang},
+    VariablePrefix{"DYN_TRTLLM_", EngineKind::tensorrt_llm},
+    VariablePrefix{"NIM_", EngineKind::vllm}, VariablePrefix{"NIM_", EngineKind::sglang}};
+// Those that other words state; no option: words of the engine.
+struct VariableOption {
+  std::string_view variable, option;
+};
+constexpr std::array kVariableOptions{VariableOption{"VLLM_ALL2ALL_BACKEND", "all2all-backend"},
+                                      VariableOption{"NIM_MODEL_PATH", "model"},
+                                      VariableOption{"NIM_MODEL_NAME", "model"},
+                                      VariableOption{"NIM_SERVED_MODEL_NAME", "served-model-name"},
+                                      VariableOption{"NIM_DISABLE_CUDA_GRAPH", "enforce-eager"},
+                                      VariableOption{"NIM_PASSTHROUGH_ARGS", ""}};
+
+// The option that a variable states; nothing: none.
+std::optional<std::string> option_of_variable(EngineKind engine, const std::string& name) {
+  for (const VariableOption& one : kVariableOptions) {
+    const bool vllm = one.variable.starts_with("VLLM_");
+    if (one.variable == name && (!vllm || engine == EngineKind::vllm)) {
+      return std::string(one.option);
+    }
+  }
+  for (const VariablePrefix& one : kVariablePrefixes) {
+    if (one.engine != engine || !name.starts_with(one.prefix)) continue;
+    const std::string option = spelled(lower_case(name.substr(one.prefix.size())));
+    if (serving_option(engine, option) != nullptr) return option;
+  }
+  return std::nullopt;
+}
+
 bool names_kernels(const std::string& name) {
-  return contains(name, "ATTENTION_BACKEND") || contains(name, "USE_FLASHINFER") ||
-         contains(name, "AITER") || contains(name, "DEEP_GEMM") || contains(name, "DEEPGEMM");
+  return contains(name, "ATTENTION_BACKEND") || contains(name, "MOE_") ||
+         contains(name, "USE_FLASHINFER") || contains(name, "AITER") ||
+         contains(name, "DEEP_GEMM") || contains(name, "DEEPGEMM");
+}
+bool names_memory(const std::string& name) {
+  return contains(name, "MEM") || contains(name, "CACHE") || contains(name, "QUANT") ||
+         contains(name, "DTYPE") || contains(name, "OFFLOAD") || contains(name, "_LEN");
 }
 bool is_engine_variable(const std::string& name) {
   return name.starts_with("VLLM_") || name.starts_with("SGLANG_") || name.starts_with("SGL_") ||
@@ -87,14 +131,14 @@ void note_engine_variable(const std::string& name, const std::string& said,
                                   place});
   } else {
     refuse_variable(name, said, "is no known variable of an engine", place, launch);
+    if (!names_memory(name)) launch.not_understood.back().effect = OptionEffect::time;
   }
 }
-
-}  // namespace
 
 void note_variable(const std::string& name, const std::string& value, const Place& place,
                    ServingLaunch& launch) {
   const std::string said = name + "=" + value;
+  if (option_of_variable(launch.engine, name)) return;
   if (is_engine_variable(name)) return note_engine_variable(name, said, value, place, launch);
   const auto note = environment_note(name, value, place);
   if (!note) return;
@@ -105,27 +149,64 @@ void note_variable(const std::string& name, const std::string& value, const Plac
       {name, "no effect", said + ": " + note->effect + "; this is not predicted", place});
 }
 
-void note_assignment(std::string word, const Place& place, ServingLaunch& launch) {
-  if (word.starts_with("--env=")) word.erase(0, word.find('=') + 1);
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0) return;
-  const std::string name = word.substr(0, equals);
-  if (!std::all_of(name.begin(), name.end(), is_name)) return;
-  note_variable(name, word.substr(equals + 1), place, launch);
+}  // namespace
+
+void note_environment(const std::vector<Value>& environment, ServingLaunch& launch) {
+  for (const Value& variable : environment) {
+    if (variable.words.size() != 1) continue;
+    note_variable(variable.key, variable.words.front(), variable.place, launch);
+  }
 }
 
-void note_variable_file(const std::string& name, const Place& place, const ReadNamedFile& read,
-                        ServingLaunch& launch) {
+std::vector<Value> options_of_environment(EngineKind engine,
+                                          const std::vector<Value>& environment) {
+  std::vector<Value> options;
+  bool has_path = false;
+  for (const Value& variable : environment) has_path |= variable.key == "NIM_MODEL_PATH";
+  for (const Value& variable : environment) {
+    const auto option = option_of_variable(engine, variable.key);
+    if (!option || (has_path && variable.key == "NIM_MODEL_NAME")) continue;
+    Value value = variable;
+    value.key = "--" + *option;
+    if (!option->empty()) {
+      options.push_back(std::move(value));
+      continue;
+    }
+    const ShellScript script =
+        read_shell_script("_ " + variable.words.front(), variable.place.file);
+    if (script.commands.empty()) continue;
+    for (Value& word : options_of(script.commands.front(), 1, script, variable.place.file)) {
+      word.said = variable.key + ": " + word.said;
+      word.place = variable.place;
+      options.push_back(std::move(word));
+    }
+  }
+  return options;
+}
+
+Value assignment_of(std::string word, const Place& place) {
+  if (word.starts_with("--env=")) word.erase(0, word.find('=') + 1);
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0) return {};
+  const std::string name = word.substr(0, equals);
+  if (!std::all_of(name.begin(), name.end(), is_name)) return {};
+  return {name, {word.substr(equals + 1)}, word, place};
+}
+
+std::vector<Value> variables_of_file(const std::string& name, const Place& place,
+                                     const ReadNamedFile& read, ServingLaunch& launch) {
   const auto text = read ? read(name) : std::nullopt;
   if (!text) {
     launch.assumed.push_back(
         {name, "no variable of the engine", "the file is not there to be read", place});
-    return;
+    return {};
   }
+  std::vector<Value> variables;
   int number = 0;
   for (const std::string& line : split_lines(*text)) {
-    note_assignment(line, {name, ++number}, launch);
+    variables.push_back(assignment_of(line, {name, ++number}));
   }
+  return variables;
 }
 
 void pass_over_messages_of_one_gpu(ServingLaunch& launch) {

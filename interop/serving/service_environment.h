@@ -5,22 +5,27 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "interop/read_launch/values.h"
 #include "interop/serving/serving_launch.h"
 #include "interop/shell/named_file.h"
 
 namespace meshwright::interop {
 
-// Adds a variable to what was passed over, assumed or not understood. Other variables than those
-// above are left alone.
-void note_variable(const std::string& name, const std::string& value, const Place& place,
-                   ServingLaunch& launch);
+// The variable of "NAME=VALUE", as `env` and docker's -e and --env say it, its name as the key;
+// without words: it is none.
+Value assignment_of(std::string word, const Place& place);
+// Those of docker's --env-file; a file that is not there is listed as assumed.
+std::vector<Value> variables_of_file(const std::string& name, const Place& place,
+                                     const ReadNamedFile& read, ServingLaunch& launch);
 
-// "NAME=VALUE" of `env`, and of docker's -e and --env. Other words are left alone.
-void note_assignment(std::string word, const Place& place, ServingLaunch& launch);
-// The lines NAME=VALUE of docker's --env-file; a file that is not there is listed as assumed.
-void note_variable_file(const std::string& name, const Place& place, const ReadNamedFile& read,
-                        ServingLaunch& launch);
+// Options that variables state: VLLM_ALL2ALL_BACKEND, those of Dynamo's workers (DYN_VLLM_...) and
+// of a NIM (NIM_...).
+std::vector<Value> options_of_environment(EngineKind engine, const std::vector<Value>& environment);
+// Adds the other variables to what was passed over, assumed or not understood; those that no engine
+// or library reads are left alone.
+void note_environment(const std::vector<Value>& environment, ServingLaunch& launch);
 
 // Variables of messages between GPUs change nothing where every replica is one GPU.
 void pass_over_messages_of_one_gpu(ServingLaunch& launch);

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 #include "interop/read_launch/command_values.h"
 #include "interop/serving/pool_reading.h"
@@ -43,11 +45,22 @@ bool is_used(std::string_view text, const std::string& name) {
          text.find("${" + name) != std::string_view::npos;
 }
 
-void read_engine_environment(const ScriptContext& context, ServingLaunch& launch) {
+void append(std::vector<Value>& to, const std::vector<Value>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+// Variables that the script exports and does not use itself.
+std::vector<Value> exported_variables(const ScriptContext& context) {
+  std::vector<Value> variables;
   for (const auto& [name, value] : context.script.exported) {
-    if (is_used(context.text, name)) continue;
-    note_variable(name, value.text(), {context.file, value.line()}, launch);
+    const bool of_a_command = std::any_of(
+        context.script.commands.begin(), context.script.commands.end(),
+        [&name = name](const ShellCommand& command) { return command.variables.contains(name); });
+    if (of_a_command || is_used(context.text, name)) continue;
+    variables.push_back(
+        assignment_of(name + "=" + value.text(), Place{context.file, value.line()}));
   }
+  return variables;
 }
 
 // "2", "device=0,1", "\"device=0,1\""; 0: all, or not known.
@@ -63,7 +76,8 @@ int gpus_of_docker(const std::string& text) {
 
 // The words in front of the program: variables that a launcher or docker sets, and its devices.
 void read_start_words(const ShellCommand& command, const EngineCommand& engine,
-                      const ScriptContext& context, LaunchedPool& pool, ServingLaunch& launch) {
+                      const ScriptContext& context, std::vector<Value>& environment,
+                      LaunchedPool& pool, ServingLaunch& launch) {
   for (std::size_t i = 0; i < engine.first; ++i) {
     const std::string& word = command.words[i].text();
     const Place place{context.file, command.words[i].line()};
@@ -73,11 +87,11 @@ void read_start_words(const ShellCommand& command, const EngineCommand& engine,
       return std::nullopt;
     };
     if (const auto file = value_of("--env-file")) {
-      note_variable_file(*file, place, context.read, launch);
+      append(environment, variables_of_file(*file, place, context.read, launch));
     } else if (const auto devices = value_of("--gpus")) {
       pool.visible_gpus = gpus_of_docker(*devices);
     } else if (!command.words[i].unknown()) {
-      note_assignment(word, place, launch);
+      environment.push_back(assignment_of(word, place));
     }
   }
   // Of several engines each has devices of its own, and the variable is the last one's.
@@ -112,29 +126,90 @@ ReadNamedFile files_of(const ScriptContext& context) {
   };
 }
 
+// The profile of a NIM chooses the engine, the sizes and the format that no variable states.
+void read_nim(const std::string& image, const Place& place, const LaunchedPool& pool,
+              PoolReading& reading, ServingLaunch& launch) {
+  const std::string name = image.substr(0, image.rfind(':'));
+  if (!reading.has_model() && !name.ends_with("llm-nim")) {
+    reading.model({"--model", {name.substr(name.find("nim/") + 4)}, image, place});
+  }
+  launch.assumed.push_back(
+      {"engine", "vLLM", "a profile may choose another engine, another format and sizes", place});
+  const int gpus = pool.gpus_of_container > 0 ? pool.gpus_of_container : pool.visible_gpus;
+  if (reading.has_tensor_size() || gpus == 1) return;
+  launch.not_understood.push_back(
+      {.said = "no tensor size",
+       .why = "the profile of a NIM sets it: --set NIM_TENSOR_PARALLEL_SIZE=N states it",
+       .place = place,
+       .effect = OptionEffect::sizes,
+       .key = "NIM_TENSOR_PARALLEL_SIZE"});
+}
+
 // Two processes of the same kind are replicas of one pool, unless one of them follows the other on
 // another node.
-void join_pool(const LaunchedPool& pool, ServingLaunch& launch, const Place& place) {
-  for (LaunchedPool& other : launch.pools) {
-    LaunchedPool same = pool;
-    same.replicas = other.replicas;
-    same.follows = other.follows;
-    if (same == other) {
-      if (!pool.follows && !other.follows) other.replicas += pool.replicas;
-      other.follows = other.follows && pool.follows;
-      return;
-    }
-    if (other.role != pool.role) continue;
-    launch.not_understood.push_back(
-        {.said = fmt::format("a second {} pool, {}", name_of(pool.role),
-                             short_name(pool.options.layout)),
-         .why = fmt::format("differs from the first, {}; one layout for each role is compared",
-                            short_name(other.options.layout)),
-         .place = place,
-         .effect = OptionEffect::sizes});
+bool joined(const LaunchedPool& pool, LaunchedPool& other) {
+  LaunchedPool same = pool;
+  same.replicas = other.replicas;
+  same.follows = other.follows;
+  if (!(same == other)) return false;
+  if (!pool.follows && !other.follows) other.replicas += pool.replicas;
+  other.follows = other.follows && pool.follows;
+  return true;
+}
+
+// Tells whether a pool is the other half of a service, or the same one again. Beside a pool that
+// prefills, one without a role decodes.
+bool takes_pool(ServingLaunch& service, const LaunchedPool& pool) {
+  bool prefill = false, decode = false, aggregated = false;
+  for (LaunchedPool& other : service.pools) {
+    if (joined(pool, other)) return true;
+    prefill |= other.role == PoolRole::prefill;
+    decode |= other.role == PoolRole::decode;
+    aggregated |= other.role == PoolRole::aggregated;
+  }
+  const bool half = pool.role == PoolRole::prefill ? !prefill && decode != aggregated
+                                                   : prefill && !decode && !aggregated;
+  if (half) service.pools.push_back(pool);
+  return half;
+}
+
+template <typename T>
+void append_all(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+// What one command says goes to the service that it belongs to, or starts another one.
+void join(const ServingLaunch& own, ServingLaunch& launch) {
+  ServingLaunch* service = launch.pools.empty() ? &launch : nullptr;
+  if (service != nullptr) {
+    launch.engine = own.engine;
+    launch.pools = own.pools;
+  }
+  const auto belongs = [&](ServingLaunch& other) {
+    const bool model = own.model.empty() || other.model.empty() || own.model == other.model;
+    return model && own.engine == other.engine && takes_pool(other, own.pools.front());
+  };
+  if (service == nullptr && belongs(launch)) service = &launch;
+  for (ServingLaunch& other : launch.more) {
+    if (service == nullptr && belongs(other)) service = &other;
+  }
+  if (service == nullptr) {
+    launch.more.push_back(own);
     return;
   }
-  launch.pools.push_back(pool);
+  if (service->engine_version.empty()) service->engine_version = own.engine_version;
+  if (service->model.empty()) service->model = own.model;
+  if (own.weights) service->weights = own.weights;
+  if (own.prefix_caching) service->prefix_caching = own.prefix_caching;
+  if (own.async_scheduling) service->async_scheduling = own.async_scheduling;
+  service->kv_cache_said |= own.kv_cache_said;
+  service->longer_positions |= own.longer_positions;
+  append_all(service->read, own.read);
+  append_all(service->assumed, own.assumed);
+  append_all(service->passed_over, own.passed_over);
+  append_all(service->not_understood, own.not_understood);
+  append_all(service->cannot_start, own.cannot_start);
+  append_all(service->gone, own.gone);
 }
 
 }  // namespace
@@ -161,7 +236,10 @@ std::string version_in_image(const std::string& image) {
   return "";
 }
 
+bool is_nim(const std::string& image) { return contains(image, "/nim/"); }
+
 std::optional<EngineKind> engine_of_image(const std::string& image) {
+  if (is_nim(image)) return EngineKind::vllm;
   const std::string name = lower_case(image.substr(0, image.rfind(':')));
   // Proxies that stand in front of an engine.
   for (const char* part : {"sidecar", "router", "scheduler", "-epp"}) {
@@ -198,6 +276,7 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command) {
     if (name == "sglang" && next("serve")) {
       return EngineCommand{EngineKind::sglang, i + 2, false, image};
     }
+    if (name == "nim-serve") return EngineCommand{EngineKind::vllm, i + 1, false, image, true};
     if (name == "trtllm-serve" && next("disaggregated")) return std::nullopt;  // a router
     if (name == "trtllm-serve") {
       const bool named = next("serve");
@@ -216,9 +295,9 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command) {
       behind_image = i + 1;
     }
   }
-  // vLLM's image starts the server itself.
+  // Images of vLLM and NIMs start the server themselves.
   if (behind_image > 0 && engine_of_image(image) == EngineKind::vllm) {
-    return EngineCommand{EngineKind::vllm, behind_image, true, image};
+    return EngineCommand{EngineKind::vllm, behind_image, !is_nim(image), image, is_nim(image)};
   }
   return std::nullopt;
 }
@@ -226,20 +305,23 @@ std::optional<EngineCommand> engine_command(const ShellCommand& command) {
 void add_pool(const ShellCommand& command, const EngineCommand& engine, const LaunchedPool& base,
               const ScriptContext& context, ServingLaunch& launch) {
   const Place place{context.file, command.words.front().line()};
-  if (launch.pools.empty()) {
-    launch.engine = engine.engine;
-  } else if (launch.engine != engine.engine) {
-    launch.not_understood.push_back(
-        {.said = fmt::format("a command of {}", title_of(engine.engine)),
-         .why = fmt::format("the file starts {}, too", title_of(launch.engine)),
-         .place = place});
-    return;
-  }
-  if (launch.engine_version.empty()) launch.engine_version = version_in_image(engine.image);
+  ServingLaunch own;
+  own.engine = engine.engine;
+  const std::string& image = engine.image.empty() ? context.image : engine.image;
+  if (engine_of_image(image)) own.engine_version = version_in_image(image);
   const ReadNamedFile files = files_of(context);
   LaunchedPool pool = base;
-  read_start_words(command, engine, context, pool, launch);
-  PoolReading reading(launch, pool, files);
+  std::vector<Value> stated, weaker = context.environment;
+  for (const auto& [name, value] : command.variables) {
+    stated.push_back(assignment_of(name + "=" + value.text(), {context.file, value.line()}));
+  }
+  read_start_words(command, engine, context, stated, pool, own);
+  append(weaker, exported_variables(context));
+  append(weaker, stated);
+  note_environment(stated, own);
+  weaker = options_of_environment(own.engine, weaker);
+  append(weaker, context.options);
+  PoolReading reading(own, pool, files);
   std::size_t first = engine.first;
   if (engine.model_stands && first < command.words.size() &&
       !is_option(command.words[first].text())) {
@@ -250,10 +332,17 @@ void add_pool(const ShellCommand& command, const EngineCommand& engine, const La
     const ServingOption* option = serving_option(engine.engine, spelled(name));
     return option == nullptr ? 1 : static_cast<std::size_t>(option->words);
   };
-  std::vector<Value> values = options_of(command, first, context.script, context.file, words);
+  const auto is_model = [](const Value& value) { return value.key == "--model"; };
+  std::vector<Value> values;
+  std::copy_if(weaker.begin(), weaker.end(), std::back_inserter(values), std::not_fn(is_model));
+  append(values, options_of(command, first, context.script, context.file, words));
   reading.options(values);
+  const auto model = std::find_if(weaker.rbegin(), weaker.rend(), is_model);
+  if (!reading.has_model() && model != weaker.rend()) reading.model(*model);
+  if (engine.nim) read_nim(engine.image, place, pool, reading, own);
   reading.finish();
-  join_pool(pool, launch, place);
+  own.pools = {pool};
+  join(own, launch);
 }
 
 void read_client(const ShellCommand& command, const ScriptContext& context, ServingLaunch& launch) {
@@ -358,7 +447,12 @@ bool read_engine_script(const ScriptContext& context, const LaunchedPool& base,
     }
   }
   if (!found) return false;
-  read_engine_environment(context, launch);
+  // The service that the last command belongs to.
+  ServingLaunch& last = launch.more.empty() ? launch : launch.more.back();
+  std::vector<Value> unused = context.environment;
+  std::erase_if(unused, [&](const Value& one) { return is_used(context.text, one.key); });
+  note_environment(unused, last);
+  note_environment(exported_variables(context), last);
   for (const LeftOutOptions& options : context.script.left_out) {
     if (options.words.find("--") == std::string::npos) continue;
     launch.not_understood.push_back(

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "interop/read_launch/values.h"
 #include "interop/serving/serving_launch.h"
 #include "interop/shell/named_file.h"
 #include "interop/shell/shell_script.h"
@@ -19,11 +21,14 @@ struct EngineCommand {
   std::size_t first = 0;      // word behind the program
   bool model_stands = false;  // the first word that is no option is the model
   std::string image;          // of a container; empty: none is named
+  bool nim = false;           // its variables state its options
 };
 std::optional<EngineCommand> engine_command(const ShellCommand& command);
 
 // "v0.5.9-cu129" of "lmsysorg/sglang:v0.5.9-cu129" -> "0.5.9"; empty: no number with a dot.
 std::string version_in_image(const std::string& image);
+// Tells whether an image is one of NVIDIA's NIMs, whose variables state what it runs.
+bool is_nim(const std::string& image);
 // The engine that an image contains by its name.
 std::optional<EngineKind> engine_of_image(const std::string& image);
 // The role of a pool that the name of an object or service states.
@@ -34,6 +39,9 @@ struct ScriptContext {
   const ShellScript& script;
   const std::string& file;
   const ReadNamedFile& read;
+  std::vector<Value> environment{};  // of a container: names as keys
+  std::vector<Value> options{};      // that stand beside the command, and are weaker
+  std::string image{};               // whose tag states the engine's version
 };
 // Adds the pool of one command to the launch; `base` is what a manifest says of it already.
 void add_pool(const ShellCommand& command, const EngineCommand& engine, const LaunchedPool& base,

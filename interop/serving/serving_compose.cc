@@ -10,6 +10,7 @@
 
 #include "interop/serving/service_environment.h"
 #include "interop/serving/serving_command.h"
+#include "interop/serving/serving_container.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -29,11 +30,6 @@ Values with_merged_keys(const Values& values) {
     if (own.key != value.key && !merged.has(own.key)) merged.add(std::move(own));
   }
   return merged;
-}
-
-std::string one_word(Values& values, const std::string& key) {
-  const Value* value = values.find(key);
-  return value != nullptr && value->words.size() == 1 ? value->words.front() : "";
 }
 
 // "$$" is compose's "$". The shell's reader puts the other variables in.
@@ -88,11 +84,10 @@ class ComposeService {
     const std::string text = command_text(image);
     const ShellScript script = read_shell_script(text, file_, inputs_);
     if (!starts_engine(script)) return false;
-    if (launch.engine_version.empty()) launch.engine_version = version_in_image(image);
     const LaunchedPool base = pool();
     if (base.replicas == 0) return false;
-    read_environment(launch);
-    return read_engine_script({text, script, file_, inputs_.read}, base, launch);
+    return read_engine_script({text, script, file_, inputs_.read, environment(launch), {}, image},
+                              base, launch);
   }
 
  private:
@@ -116,6 +111,8 @@ class ComposeService {
     std::string text(first == nullptr ? 0 : std::size_t(std::max(1, first->place.line) - 1), '\n');
     if (entry != nullptr && !entry->words.empty()) {
       text += shell_text(*entry, entry->words.size() > 1);
+    } else if (is_nim(image)) {
+      text += "docker run " + image + " nim-serve ";
     } else if (engine_of_image(image) == EngineKind::vllm) {
       text += "vllm serve ";
     }
@@ -152,24 +149,28 @@ class ComposeService {
     return count;
   }
   // A map, or a list of NAME=VALUE; and files of them.
-  void read_environment(ServingLaunch& launch) {
+  std::vector<Value> environment(ServingLaunch& launch) {
+    std::vector<Value> variables;
     const std::string section = prefix_ + "environment";
     for (const Value& value : values_.all()) {
       if (value.key == section) {
         for (const std::string& word : value.words) {
-          note_assignment(expanded(word), value.place, launch);
+          variables.push_back(assignment_of(expanded(word), value.place));
         }
       } else if (value.key.starts_with(section + ".") && value.words.size() == 1) {
-        note_variable(value.key.substr(section.size() + 1), expanded(value.words.front()),
-                      value.place, launch);
+        variables.push_back(assignment_of(
+            value.key.substr(section.size() + 1) + "=" + expanded(value.words.front()),
+            value.place));
       }
     }
     const Value* files = values_.find(prefix_ + "env_file");
-    if (files == nullptr) return;
+    if (files == nullptr) return variables;
     for (const std::string& name : files->words) {
-      note_variable_file(name.starts_with("./") ? name.substr(2) : name, files->place, inputs_.read,
-                         launch);
+      const std::vector<Value> more = variables_of_file(
+          name.starts_with("./") ? name.substr(2) : name, files->place, inputs_.read, launch);
+      variables.insert(variables.end(), more.begin(), more.end());
     }
+    return variables;
   }
 
   Values& values_;

@@ -35,8 +35,10 @@ struct LaunchedPool {
   int visible_gpus = 0;       // that the process may use on its host; 0: not said
   int nodes = 0;              // of a replica, that a manifest states; 0: not said
   int copies = 1;             // of the layout that one process starts
-  bool spans_nodes = false;   // the command names other nodes
-  bool follows = false;       // the process belongs to the replica of another node's
+  int operator_gpus = 0;      // of a node, that KAITO shares out by the model's size
+  bool tensor_by_operator = false, data_by_operator = false;  // sizes that it chooses
+  bool spans_nodes = false;                                   // the command names other nodes
+  bool follows = false;  // the process belongs to the replica of another node's
   bool operator==(const LaunchedPool&) const = default;
 };
 
@@ -68,7 +70,8 @@ struct ServingLaunch {
   std::vector<NotUnderstood> not_understood{};
   std::vector<NotUnderstood> cannot_start{};  // what every release of the engine stops at
   std::vector<GoneOption> gone{};
-  bool longer_positions = false;  // than the model's own are asked for and allowed
+  bool longer_positions = false;      // than the model's own are asked for and allowed
+  std::vector<ServingLaunch> more{};  // other services of the file
 };
 
 // A prefill and a decode pool, not one that does everything.

@@ -8,11 +8,11 @@
 #include <set>
 
 #include "interop/read_launch/document.h"
-#include "interop/serving/service_environment.h"
+#include "interop/serving/pool_reading.h"
 #include "interop/serving/serving_command.h"
 #include "interop/serving/serving_compose.h"
-#include "interop/shell/base_name.h"
-#include "interop/shell/shell_cursor.h"
+#include "interop/serving/serving_container.h"
+#include "interop/serving/serving_formats.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -20,6 +20,7 @@ namespace meshwright::interop {
 namespace {
 
 constexpr std::size_t kMostDocuments = 200;
+constexpr int kDeepestDocument = 3;
 
 // Documents between lines "---", each with as many lines in front as it has in the file.
 std::vector<std::string> documents_of(std::string_view text) {
@@ -37,326 +38,317 @@ std::vector<std::string> documents_of(std::string_view text) {
   return documents;
 }
 
-// One container's part of a manifest.
-class ContainerReading {
- public:
-  ContainerReading(Values& values, std::string prefix, const ShellInputs& inputs)
-      : values_(values), prefix_(std::move(prefix)), inputs_(inputs) {}
+bool has_below(const Values& values, std::string_view prefix) {
+  const auto& all = values.all();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Value& value) { return value.key.starts_with(prefix); });
+}
 
-  // Returns whether the container starts an engine.
-  bool read(LaunchedPool base, ServingLaunch& launch) {
-    const std::string image = word("image");
-    std::vector<std::string> words = list("command");
-    const int line = line_;
-    const std::vector<std::string> arguments = list("args");
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    if (words.empty()) return false;
-    read_environment(base.nodes, launch);
-    for (std::string& each : words) each = with_environment(each);
-    base.gpus_of_container = gpus();
-    const std::string version = version_in_image(image);
-    if (launch.engine_version.empty() && engine_of_image(image)) launch.engine_version = version;
-    if (const auto script = script_in(words)) return read_script(*script, base, launch);
-    ShellCommand command;
-    if (list("command").empty() && engine_of_image(image) == EngineKind::vllm) {
-      command.words = {MarkedText::on_line("vllm", line), MarkedText::on_line("serve", line)};
-    }
-    ShellScript script;
-    for (const std::string& each : words) command.words.push_back(marked(each, script));
-    const auto engine = engine_command(command);
-    if (!engine) return false;
-    add_pool(command, *engine, base, {"", script, file_, inputs_.read}, launch);
-    note_environment(launch);
-    return true;
+// The first of several fields that holds one word, or nullptr.
+const Value* first_of(Values& values, std::string_view fields) {
+  for (const std::string& field : split_words(fields)) {
+    const Value* value = values.find(field);
+    if (value != nullptr && value->words.size() == 1) return value;
   }
+  return nullptr;
+}
 
- private:
-  std::string word(const char* key) {
-    const Value* value = values_.find(prefix_ + key);
-    if (value == nullptr || value->words.size() != 1) return "";
-    note_place(*value);
-    return value->words.front();
+// "spec.services.*." -> "spec.services.Decode.", "spec.services.Prefill.": those that are there.
+std::vector<std::string> matches(const Values& values, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    if (!pattern.empty() && !has_below(values, pattern)) return {};
+    return {std::string(pattern)};
   }
-  std::vector<std::string> list(const char* key) {
-    const Value* value = values_.find(prefix_ + key);
-    if (value == nullptr) return {};
-    note_place(*value);
-    return value->words;
-  }
-  void note_place(const Value& value) {
-    line_ = std::max(1, value.place.line);
-    file_ = value.place.file;
-  }
-  int gpus() {
-    for (const char* key :
-         {"resources.limits.nvidia.com/gpu", "resources.requests.nvidia.com/gpu",
-          "resources.limits.gpu", "resources.requests.gpu", "resources.limits.amd.com/gpu"}) {
-      const Value* value = values_.find(prefix_ + key);
-      if (value != nullptr && value->words.size() == 1) return integer_of(*value, {0, 100'000});
-    }
-    return 0;
-  }
-  void read_environment(int nodes, ServingLaunch& launch) {
-    if (nodes > 0) environment_["LWS_GROUP_SIZE"] = std::to_string(nodes);
-    for (int i = 0; i < 200; ++i) {
-      const Value* name = values_.find(fmt::format("{}env.{}.name", prefix_, i));
-      if (name == nullptr) break;
-      if (name->words.size() != 1) continue;
-      const std::string& known = name->words.front();
-      environment_place_[known] = name->place;
-      const Value* value = values_.find(fmt::format("{}env.{}.value", prefix_, i));
-      if (value != nullptr && value->words.size() == 1) environment_[known] = value->words.front();
-    }
-    for (int i = 0; i < 20; ++i) {
-      const std::string key = fmt::format("{}envFrom.{}.configMapRef.name", prefix_, i);
-      const Value* map = values_.find(key);
-      if (map == nullptr || map->words.size() != 1) continue;
-      launch.assumed.push_back({"envFrom " + map->words.front(), "no variable of the engine",
-                                "another object of the cluster sets them", map->place});
-    }
-    for (const auto& [name, value] : inputs_.variables) environment_[name] = value;
-  }
-  [[nodiscard]] std::string with_environment(std::string text) const {
-    for (const auto& [name, value] : environment_) {
-      if (name.empty() || text.size() > 1'000'000) continue;
-      text = replaced(text, "$(" + name + ")", value);
-    }
-    return text;
-  }
-  // A word in which "$(NAME)" is unknown where the manifest does not set NAME.
-  [[nodiscard]] MarkedText marked(const std::string& word, ShellScript& script) const {
-    MarkedText text;
-    std::size_t at = 0;
-    while (at < word.size()) {
-      const std::size_t begin = word.find("$(", at);
-      const std::size_t end = begin == std::string::npos ? begin : word.find(')', begin);
-      const std::size_t name_at = begin + 2;
-      const bool is_variable = end != std::string::npos && end > name_at &&
-                               std::all_of(word.begin() + std::ptrdiff_t(name_at),
-                                           word.begin() + std::ptrdiff_t(end), is_name);
-      if (!is_variable) break;
-      const std::string name = word.substr(name_at, end - name_at);
-      text.add(MarkedText::on_line(word.substr(at, begin - at), line_));
-      text.add_unknown("${" + name + "}", line_);
-      script.why_unknown[name] = "the manifest does not state it: --set " + name + "=VALUE does";
-      at = end + 1;
-    }
-    text.add(MarkedText::on_line(word.substr(at), line_));
-    return text;
-  }
-  // The script of "sh -c SCRIPT", which may be all of `command` and `args`.
-  static std::optional<std::string> script_in(const std::vector<std::string>& words) {
-    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-      const std::string shell = base_name(words[i]);
-      const bool is_shell = shell == "sh" || shell == "bash";
-      if (!is_shell) return std::nullopt;
-      for (std::size_t k = i + 1; k + 1 < words.size(); ++k) {
-        if (words[k].starts_with('-') && words[k].ends_with('c')) return words[k + 1];
-      }
-      return std::nullopt;
-    }
-    return std::nullopt;
-  }
-  bool read_script(const std::string& text, const LaunchedPool& base, ServingLaunch& launch) {
-    const ShellInputs inputs{environment_, std::nullopt, inputs_.read};
-    const ShellScript script = read_shell_script(text, file_, inputs);
-    const bool found = read_engine_script({text, script, file_, inputs_.read}, base, launch);
-    if (found) note_environment(launch);
-    return found;
-  }
-  void note_environment(ServingLaunch& launch) const {
-    for (const auto& [name, place] : environment_place_) {
-      const auto value = environment_.find(name);
-      note_variable(name, value == environment_.end() ? "" : value->second, place, launch);
+  std::vector<std::string> found;
+  std::set<std::string> members;
+  const std::string_view head = pattern.substr(0, star), tail = pattern.substr(star + 1);
+  for (const Value& value : values.all()) {
+    if (!value.key.starts_with(head)) continue;
+    const std::string member = value.key.substr(0, value.key.find('.', star));
+    if (members.size() >= kMostDocuments || !members.insert(member).second) continue;
+    for (std::string& each : matches(values, member + std::string(tail))) {
+      found.push_back(std::move(each));
     }
   }
+  return found;
+}
 
-  Values& values_;
-  std::string prefix_, file_;
-  const ShellInputs& inputs_;
-  std::map<std::string, std::string> environment_;
-  std::map<std::string, Place> environment_place_;
-  int line_ = 1;
-};
+// Data of ConfigMaps, by the map's name.
+using ConfigMaps = std::map<std::string, Values>;
 
 class ManifestReading {
  public:
   ManifestReading(Values values, const std::string& file, const ShellInputs& inputs,
-                  ServingLaunch& launch)
-      : values_(std::move(values)), file_(file), inputs_(inputs), launch_(launch) {}
+                  const ConfigMaps& maps, ServingLaunch& launch, int depth = 0)
+      : values_(std::move(values)),
+        file_(file),
+        inputs_(inputs),
+        maps_(maps),
+        launch_(launch),
+        depth_(depth) {}
 
   bool read() {
-    const Value* kind = values_.find("kind");
-    const std::string name = kind != nullptr && kind->words.size() == 1 ? kind->words.front() : "";
-    if (name == "List") return list();
-    if (name == "HorizontalPodAutoscaler" || name == "ScaledObject") return scaled(*kind);
-    if (name == "Deployment" || name == "StatefulSet" || name == "ReplicaSet" || name == "Job") {
-      return pods("spec.template.spec.", base(count("spec.replicas", 1)), name);
+    const Value* stated = values_.find("kind");
+    const std::string kind =
+        stated != nullptr && stated->words.size() == 1 ? stated->words.front() : "";
+    if (kind == "List") return list();
+    if (kind == "HorizontalPodAutoscaler" || kind == "ScaledObject") {
+      launch_.assumed.push_back(
+          {"replicas", "as stated", kind + ": it may start more or fewer", stated->place});
+      return false;
     }
-    if (name == "Pod") return pods("spec.", base(1), name);
-    if (name == "LeaderWorkerSet") return leader_worker_set(name);
-    if (name == "DynamoGraphDeployment") return dynamo(name);
-    if (has_below("modelArtifacts.")) return llm_d();
-    if (name.empty() && has_below("services.")) {
+    bool found = false;
+    for (const ServingFormat& format : serving_formats()) {
+      const bool claimed =
+          format.claim.ends_with('.')
+              ? has_below(values_, format.claim)
+              : kind == format.claim && one_word(values_, "apiVersion").starts_with(format.api);
+      if (claimed) found |= read(format);
+    }
+    if (!found && kind.empty() && has_below(values_, "services.")) {
       return read_serving_compose(values_, file_, inputs_, launch_);
     }
-    return false;
+    return found;
   }
 
  private:
-  static LaunchedPool base(int replicas) {
-    LaunchedPool pool;
-    pool.replicas = replicas;
-    return pool;
+  bool list() {
+    bool found = false;
+    for (const std::string& item : matches(values_, "items.*.")) {
+      found |= document(below(values_, item));
+    }
+    return found;
   }
-  int count(const std::string& key, int otherwise) {
-    const Value* value = values_.find(key);
-    if (value == nullptr) return otherwise;
-    const int number = integer_of(*value, {0, 1'000'000});
+  bool document(Values values) {
+    if (depth_ >= kDeepestDocument) return false;
+    return ManifestReading(std::move(values), file_, inputs_, maps_, launch_, depth_ + 1).read();
+  }
+  // A text with a document, or names of files that hold one each.
+  bool inner(const Value& value) {
+    bool found = false;
+    for (const std::string& word : value.words) {
+      const bool is_text = contains(word, "\n");
+      const auto text = is_text        ? std::optional(word)
+                        : inputs_.read ? inputs_.read(word)
+                                       : std::nullopt;
+      if (!text) continue;
+      const std::string lines(is_text ? std::size_t(std::max(0, value.place.line)) : 0, '\n');
+      found |= document(values_of_yaml(lines + *text, is_text ? file_ : word));
+    }
+    return found;
+  }
+  bool read(const ServingFormat& format) {
+    bool found = false;
+    if (!format.text.empty()) {
+      const Values all = values_;
+      for (const std::string& field : matches(all, format.text)) {
+        if (const Value* text = values_.find(field)) found |= inner(*text);
+      }
+      return found;
+    }
+    const std::vector<std::string> patterns = split_words(format.parts);
+    if (patterns.empty()) found |= deployment(format, "");
+    for (const std::string& pattern : patterns) {
+      for (const std::string& part : matches(values_, pattern)) found |= deployment(format, part);
+    }
+    if (found) launch_.form = format.name;
+    // Decode alone serves prompts, too.
+    if (found && format.claim == "modelArtifacts." && launch_.pools.size() == 1) {
+      launch_.pools.front().role = PoolRole::aggregated;
+    }
+    return found;
+  }
+  int count(const Value* value, IntRange range) {
+    if (value == nullptr) return 1;
+    int number = integer_of(*value, range);
+    // An autoscaler may stop all copies while no request is there.
+    if (number == 0 && contains_any_case(value->key, "min")) number = 1;
     launch_.read.push_back({"replicas", std::to_string(number), value->said, value->place});
     return number;
   }
-  [[nodiscard]] bool has_below(const std::string& prefix) const {
-    const auto& all = values_.all();
-    return std::any_of(all.begin(), all.end(),
-                       [&](const Value& value) { return value.key.starts_with(prefix); });
+  // A field of the deployment, or one that counts from the document.
+  const Value* fact(Values& part, std::string_view fields) {
+    const Value* value = first_of(part, fields);
+    return value != nullptr ? value : first_of(values_, fields);
   }
-  bool list() {
-    bool found = false;
-    for (int i = 0; has_below(fmt::format("items.{}.", i)); ++i) {
-      Values item = below(values_, fmt::format("items.{}.", i));
-      found |= ManifestReading(std::move(item), file_, inputs_, launch_).read();
+  PoolRole role_of(const ServingFormat& format, const std::string& prefix, Values& part) {
+    const bool many = contains(format.parts, "*");
+    const Value* stated = first_of(part, format.role);
+    const std::string member = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1);
+    for (const std::string& name :
+         {stated != nullptr ? stated->words.front() : "", member.substr(member.rfind('.') + 1),
+          many ? one_word(part, "name") : one_word(values_, "metadata.name"),
+          many ? "" : one_word(values_, "metadata.labels.llm-d.ai/role")}) {
+      const PoolRole role = role_in(lower_case(name));
+      if (role != PoolRole::aggregated) return role;
     }
-    return found;
+    return PoolRole::aggregated;
   }
-  bool scaled(const Value& kind) {
-    launch_.assumed.push_back(
-        {"replicas", "as stated", kind.words.front() + ": it may start more or fewer", kind.place});
-    return false;
-  }
-  // Containers of a pod that start an engine.
-  bool pods(const std::string& prefix, LaunchedPool pool, const std::string& form) {
+  bool deployment(const ServingFormat& format, const std::string& prefix) {
+    Values part = below(values_, prefix);
+    if (!serves(format, part)) return false;
+    LaunchedPool pool;
+    pool.replicas = count(fact(part, format.replicas), {0, 1'000'000});
     if (pool.replicas == 0) return false;
-    const Value* name = values_.find("metadata.name");
-    const bool is_named = name != nullptr && name->words.size() == 1;
-    const PoolRole named = is_named ? role_in(name->words.front()) : PoolRole::aggregated;
-    if (pool.role == PoolRole::aggregated) pool.role = named;
-    bool found = false;
-    for (int i = 0; i < 20; ++i) {
-      const std::string container = fmt::format("{}containers.{}.", prefix, i);
-      if (!has_below(container)) break;
-      found |= ContainerReading(values_, container, inputs_).read(pool, launch_);
+    pool.role = role_of(format, prefix, part);
+    if (const Value* nodes = first_of(part, format.nodes)) {
+      pool.nodes = integer_of(*nodes, {1, 10'000});
     }
-    if (found) launch_.form = form;
-    return found;
-  }
-  bool leader_worker_set(const std::string& form) {
-    LaunchedPool pool = base(count("spec.replicas", 1));
-    const std::string group = "spec.leaderWorkerTemplate.";
-    if (const Value* size = values_.find(group + "size"))
-      pool.nodes = integer_of(*size, {1, 10'000});
-    return pods(group + "leaderTemplate.spec.", pool, form) ||
-           pods(group + "workerTemplate.spec.", pool, form);
-  }
-  bool dynamo(const std::string& form) {
-    std::set<std::string> services;
-    for (const Value& value : values_.all()) {
-      constexpr std::string_view kServices = "spec.services.";
-      if (!value.key.starts_with(kServices)) continue;
-      const std::string rest = value.key.substr(kServices.size());
-      services.insert(rest.substr(0, rest.find('.')));
-    }
-    bool found = false;
-    for (const std::string& service : services) {
-      const std::string prefix = "spec.services." + service + ".";
-      const std::string container = prefix + "extraPodSpec.mainContainer.";
-      if (!has_below(container)) continue;
-      LaunchedPool pool = base(count(prefix + "replicas", 1));
-      if (pool.replicas == 0) continue;
-      const Value* part = values_.find(prefix + "subComponentType");
-      pool.role = role_in(part != nullptr && part->words.size() == 1 ? part->words.front()
-                                                                     : lower_case(service));
-      if (const Value* nodes = values_.find(prefix + "multinode.nodeCount")) {
-        pool.nodes = integer_of(*nodes, {1, 10'000});
+    const OperatedContainer by = operated(format, part, pool);
+    bool found = false, has_container = false;
+    for (const std::string& pattern : split_words(format.containers)) {
+      for (const std::string& container : matches(part, pattern)) {
+        has_container = true;
+        found |= ContainerReading(part, container, inputs_).read(pool, by, launch_);
       }
-      move_resources(prefix, container);
-      found |= ContainerReading(values_, container, inputs_).read(pool, launch_);
+      if (found) break;
     }
-    if (found) launch_.form = form;
-    return found;
+    // The operator's own container, whose fields are the deployment's.
+    const bool is_operated = format.containers.empty() || !by.model.empty();
+    if (has_container || !is_operated) return found;
+    return ContainerReading(part, "", inputs_).read(pool, by, launch_);
   }
-  // Dynamo states GPUs of a service beside its container.
-  void move_resources(const std::string& prefix, const std::string& container) {
-    const Value* gpus = values_.find(prefix + "resources.limits.gpu");
-    if (gpus == nullptr) return;
-    Value moved = *gpus;
-    moved.key = container + "resources.limits.gpu";
-    values_.put_over(std::move(moved));
+  // KServe serves other software, too; llm-d's parts may be off; KAITO also trains.
+  bool serves(const ServingFormat& format, Values& part) {
+    const Value* create = part.find("create");
+    if (create != nullptr && create->words.size() == 1 && !flag_of(*create)) return false;
+    const std::string kind = lower_case(one_word(part, "model.modelFormat.name"));
+    if (!kind.empty() && kind != "huggingface" && kind != "vllm") return false;
+    return format.claim != "Workspace" || has_below(part, "inference.");
   }
-  // Values of llm-d's model service chart.
-  bool llm_d() {
-    bool found = false;
-    const Value* name = values_.find("modelArtifacts.name");
-    for (const auto& [part, role] : {std::pair{std::string("prefill."), PoolRole::prefill},
-                                     std::pair{std::string("decode."), PoolRole::decode}}) {
-      if (!has_below(part)) continue;
-      const Value* create = values_.find(part + "create");
-      if (create != nullptr && create->words.size() == 1 && !flag_of(*create)) continue;
-      LaunchedPool pool = base(count(part + "replicas", 1));
-      pool.role = role;
-      if (pool.replicas == 0) continue;
-      add_parallelism(part);
-      found |= pods(part, pool, "llm-d values");
+  OperatedContainer operated(const ServingFormat& format, Values& part, LaunchedPool& pool) {
+    OperatedContainer by;
+    by.program = format.program;
+    if (const Value* gpus = first_of(part, format.gpus)) by.gpus = integer_of(*gpus, {0, 100'000});
+    pool.spans_nodes = has_below(part, "raySpec.");  // production-stack: a Ray cluster of pods
+    if (format.api == "kaito.sh/") operate_kaito(part, pool, by);
+    if (format.name == "LLMInferenceService") operate_llm_service(part, pool);
+    if (const Value* model = model_of(format, part)) {
+      by.model = model->words.front();
+      if (by.model.starts_with("hf://")) by.model.erase(0, 5);
+      by.options.push_back({"--model", {by.model}, model->said, model->place});
     }
-    if (!found) return false;
-    if (launch_.model.empty() && name != nullptr && name->words.size() == 1) {
-      launch_.model = name->words.front();
-      launch_.read.push_back({"model", launch_.model, name->said, name->place});
-    }
-    // Decode alone serves prompts, too.
-    if (launch_.pools.size() == 1) launch_.pools.front().role = PoolRole::aggregated;
-    return true;
+    for (const FormatOption& option : format.options) add_option(option, part, by);
+    return by;
   }
-  // The chart makes options of these.
-  void add_parallelism(const std::string& part) {
-    const std::string arguments = part + "containers.0.args";
-    const Value* stated = values_.find(arguments);
-    Value options = stated != nullptr ? *stated : Value{};
-    options.key = arguments;
-    for (const auto& [key, option] : {std::pair{"parallelism.tensor", "--tensor-parallel-size"},
-                                      std::pair{"parallelism.data", "--data-parallel-size"}}) {
-      const Value* value = values_.find(part + key);
-      if (value == nullptr || value->words.size() != 1) continue;
-      options.words.emplace_back(option);
-      options.words.push_back(value->words.front());
-      options.place = value->place;
+  // A name of Hugging Face before a path.
+  const Value* model_of(const ServingFormat& format, Values& part) {
+    for (const std::string& field : split_words(format.model)) {
+      const Value* value = fact(part, field);
+      if (value != nullptr && value->words.front().starts_with("hf://") &&
+          !contains(value->words.front(), "{{")) {
+        return value;
+      }
     }
-    if (!options.words.empty()) values_.put_over(std::move(options));
-    const Value* command = values_.find(part + "containers.0.modelCommand");
-    if (command != nullptr && command->words == std::vector<std::string>{"vllmServe"}) {
-      Value words = *command;
-      words.key = part + "containers.0.command";
-      const Value* name = values_.find("modelArtifacts.name");
-      words.words = {"vllm", "serve"};
-      if (name != nullptr && name->words.size() == 1) words.words.push_back(name->words.front());
-      values_.put_over(std::move(words));
+    return fact(part, format.model);
+  }
+  void add_option(const FormatOption& option, Values& part, OperatedContainer& by) {
+    if (option.field.ends_with('*')) {
+      Values group = below(part, option.field.substr(0, option.field.size() - 1));
+      for (Value& value : grouped_options(group)) {
+        value.key = "--" + value.key;
+        by.options.push_back(std::move(value));
+      }
+      return;
     }
+    const Value* value = part.find(option.field);
+    if (value != nullptr && option.option.empty()) {
+      by.words.insert(by.words.end(), value->words.begin(), value->words.end());
+    } else if (value != nullptr && !value->words.empty()) {
+      by.options.push_back({std::string(option.option), value->words, value->said, value->place});
+    } else if (!option.if_not.empty()) {
+      const std::string group(option.field.substr(0, option.field.rfind('.') + 1));
+      if (!has_below(part, group)) return;
+      by.options.push_back({std::string(option.if_not), {}, "no " + std::string(option.field), {}});
+    }
+  }
+  // The template for one node passes the tensor size alone.
+  void operate_llm_service(Values& part, LaunchedPool& pool) {
+    pool.spans_nodes = has_below(part, "worker.");
+    if (pool.spans_nodes) return;
+    for (const char* field : {"pipeline", "data", "dataLocal", "expert"}) {
+      const std::string key = fmt::format("parallelism.{}", field);
+      const Value* value = part.find(key);
+      if (value == nullptr) continue;
+      launch_.passed_over.push_back(
+          {value->said, "takes effect with spec.worker alone", value->place});
+      part.drop(key);
+    }
+  }
+  // KAITO's share of memory, the ConfigMap's keys over it, and GPUs of the machine, which KAITO
+  // shares out where the ConfigMap does not.
+  void operate_kaito(Values& part, LaunchedPool& pool, OperatedContainer& by) {
+    const std::string machine = one_word(part, "resource.instanceType");
+    const std::string share = contains(machine, "A10_v5") ? "0.82" : "0.84";
+    part.add({"gpu_memory_utilization", {share}, "KAITO's gpu-memory-utilization " + share, {}});
+    const auto map = maps_.find(one_word(part, "inference.config"));
+    if (map != maps_.end()) {
+      for (const Value& value : map->second.all()) {
+        if (value.key.starts_with("vllm.")) part.add(value);
+      }
+    }
+    by.gpus = gpus_of_machine(machine);
+    pool.operator_gpus = by.gpus;
+    pool.tensor_by_operator = !part.has("vllm.tensor-parallel-size");
+    pool.data_by_operator = !part.has("vllm.data-parallel-size");
+    const bool shared = pool.tensor_by_operator || pool.data_by_operator;
+    if (by.gpus > 0 || !shared) return;
+    if (machine.empty()) {
+      launch_.not_understood.push_back(
+          {.said = "no resource.instanceType",
+           .why = "KAITO shares out the GPUs of a node, which the file does not state; "
+                  "tensor-parallel-size and data-parallel-size of the ConfigMap do",
+           .place = {file_, 0},
+           .effect = OptionEffect::sizes});
+      return;
+    }
+    launch_.not_understood.push_back({.said = machine,
+                                      .why = "is no machine whose GPUs are known",
+                                      .place = part.find("resource.instanceType")->place,
+                                      .effect = OptionEffect::sizes});
   }
 
   Values values_;
   const std::string& file_;
   const ShellInputs& inputs_;
+  const ConfigMaps& maps_;
   ServingLaunch& launch_;
+  int depth_;
 };
+
+// Files of a ConfigMap as values, all under the map's name.
+void add_config_map(Values& document, const std::string& file, ConfigMaps& maps) {
+  if (one_word(document, "kind") != "ConfigMap") return;
+  Values& map = maps[one_word(document, "metadata.name")];
+  for (const Value& value : Values(document).all()) {
+    if (!value.key.starts_with("data.") || value.words.size() != 1) continue;
+    const std::string lines(std::size_t(std::max(0, value.place.line)), '\n');
+    if (!contains(value.words.front(), "\n")) continue;
+    try {
+      for (Value& inner : values_of_yaml(lines + value.words.front(), file).all()) {
+        map.add(std::move(inner));
+      }
+    } catch (const InputError&) {
+      continue;  // a script or another format
+    }
+  }
+}
 
 }  // namespace
 
 bool read_serving_manifest(std::string_view text, const std::string& file,
                            const ShellInputs& inputs, ServingLaunch& launch) {
-  bool found = false;
+  std::vector<Values> documents;
+  ConfigMaps maps;
   for (const std::string& document : documents_of(text)) {
     if (document.find_first_not_of(" \t\r\n") == std::string::npos) continue;
-    found |= ManifestReading(values_of_yaml(document, file), file, inputs, launch).read();
+    documents.push_back(values_of_yaml(document, file));
+    add_config_map(documents.back(), file, maps);
+  }
+  bool found = false;
+  for (Values& document : documents) {
+    found |= ManifestReading(std::move(document), file, inputs, maps, launch).read();
   }
   return found;
 }

@@ -80,6 +80,7 @@ constexpr std::array kSglang{
     ServingOption{"chunked-prefill-size", Use::max_num_batched_tokens},
     ServingOption{"context-length", Use::max_model_len},
     ServingOption{"page-size", Use::block_size},
+    ServingOption{"max-total-tokens", Use::max_cache_tokens},
     ServingOption{"cuda-graph-max-bs cuda-graph-max-bs-decode", Use::graph_max_batch},
     ServingOption{"cuda-graph-bs cuda-graph-bs-decode", Use::graph_sizes, {}, 1000},
     ServingOption{"disable-cuda-graph", Use::eager, {}, 0},
@@ -109,6 +110,7 @@ constexpr std::array kTensorRtLlm{
     ServingOption{"max-num-tokens", Use::max_num_batched_tokens},
     ServingOption{"max-seq-len", Use::max_model_len},
     ServingOption{"kv-cache-config.tokens-per-block", Use::block_size},
+    ServingOption{"kv-cache-config.max-tokens", Use::max_cache_tokens},
     ServingOption{"cuda-graph-config.max-batch-size cuda-graph-max-batch-size",
                   Use::graph_max_batch},
     ServingOption{

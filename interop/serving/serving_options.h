@@ -35,6 +35,7 @@ enum class OptionUse : std::uint8_t {
   max_num_batched_tokens,
   max_model_len,
   block_size,
+  max_cache_tokens,
   graph_max_batch,
   graph_sizes,
   eager,

@@ -37,6 +37,7 @@ class ScriptReader {
   // One simple command, its redirections and assignments with it.
   void read_command() {
     words_ = {};
+    assigned_ = {};
     result_.reset();
     declares_ = assigns_ = false;
     c_.skip_blanks();
@@ -95,8 +96,12 @@ class ScriptReader {
 
   // An assignment, a reserved word, or a word.
   void read_part() {
+    const std::size_t name = c_.place();
     if ((words_.empty() || declares_) && read_shell_assignment(c_, s_, depth_, declares_)) {
       assigns_ = true;
+      std::size_t end = name;
+      while (is_name(c_.text().at(end))) ++end;
+      if (words_.empty()) assigned_.push_back(c_.text().part(name, end).text());
       return;
     }
     if (nothing_yet() && blocks_.read_reserved()) {
@@ -146,7 +151,12 @@ class ScriptReader {
     const bool matters = flow_.in_condition() || flow_.negated() || c_.here() == '|';
     if (!words_.empty()) {
       const MarkedText typed = typed_command();
-      result = take_shell_command({std::exchange(words_, {})}, typed, s_, depth_);
+      ShellCommand command{std::exchange(words_, {})};
+      for (const std::string& name : assigned_) {
+        const auto value = s_.script.exported.find(name);
+        if (value != s_.script.exported.end()) command.variables.insert(*value);
+      }
+      result = take_shell_command(std::move(command), typed, s_, depth_);
     }
     if (matters && !result.cause && !s_.dead()) {
       result.cause = cause_of_condition(typed_command(), s_, "commands are not run");
@@ -167,6 +177,7 @@ class ScriptReader {
   ShellBlocks blocks_;
   ShellRedirections redirections_;
   std::vector<MarkedText> words_;
+  std::vector<std::string> assigned_;  // names of variables in front of the words
   std::optional<ShellResult> result_;  // of a test
   std::size_t begin_ = 0;
   bool declares_ = false, assigns_ = false;

@@ -22,6 +22,7 @@ namespace meshwright::interop {
 
 struct ShellCommand {
   std::vector<MarkedText> words;
+  std::map<std::string, MarkedText> variables{};  // that stand in front of it
   bool operator==(const ShellCommand&) const = default;
 };
 

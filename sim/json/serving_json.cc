@@ -168,6 +168,7 @@ const Record<ReplicaOptions>& replica_options_record() {
     r.omitted_at_default();
     r.row<&O::num_speculative_tokens>(kServingCount, "Drafts a step.");
     r.row<&O::enforce_eager>("No CUDA graphs.");
+    r.row<&O::max_cache_tokens>(kServingCount, "Tokens of the cache, at most.");
   });
 }
 

@@ -104,6 +104,10 @@ ReplicaMemory replica_memory(const Model& m, const Device& device, const Engine&
   found.sequence = sequence_cache(m, options, options.block_size);
   if (options.kv_cache == KvCacheFormat::bf16) found.sequence.widen(wider);
   found.kv_cache = std::max(bytes(0), (room.budget - room.beside) * room.share);
+  if (options.max_cache_tokens > 0) {
+    const Bytes token = found.sequence.full_token + found.sequence.window_token;
+    found.kv_cache = std::min(found.kv_cache, token * options.max_cache_tokens);
+  }
   found.unused = std::max(bytes(0), device.memory - weights - others - found.kv_cache);
   // With windows or states, engines print how many requests of the longest context fit, times its
   // length.

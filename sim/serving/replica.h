@@ -115,6 +115,7 @@ struct ReplicaOptions {
   int max_num_batched_tokens = 0;           // --chunked-prefill-size, --max_num_tokens
   int max_model_len = 0;                    // 0: the model's
   int block_size = 0;                       // tokens of a block of the cache
+  int max_cache_tokens = 0;                 // of the cache, at most: --max-total-tokens
   int num_speculative_tokens = 0;           // drafts a step
   bool enforce_eager = false;               // no CUDA graphs
   PromptWait prompt_wait{};

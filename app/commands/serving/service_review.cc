@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
 
 #include "app/commands/commands.h"
 #include "app/commands/serving/serve_commands.h"
@@ -337,15 +339,32 @@ std::string summary_of(const ServingReviewFile& f) {
   return text;
 }
 
-void write(const ServingReviewFile& file, const OutputOptions& output) {
-  const std::vector<reports::Table> tables = tables_of(file);
-  if (output.format == Format::table) {
-    write_file_atomically(output.out,
-                          wrapped(summary_of(file)) + "\n" + tables_text(tables, Format::table));
-  } else {
-    write_output(output, tables, reports::serving_review_record().write(file).dump(2) + "\n");
+// One service after another; a file of several has one record each.
+void write(const std::vector<ServingReviewFile>& files, const OutputOptions& output) {
+  std::string text;
+  std::vector<reports::Table> all;
+  for (const ServingReviewFile& file : files) {
+    std::vector<reports::Table> tables = tables_of(file);
+    if (output.format == Format::table) {
+      text += (text.empty() ? "" : "\n") + wrapped(summary_of(file)) + "\n" +
+              tables_text(tables, Format::table);
+    }
+    if (output.format == Format::json) {
+      text += reports::serving_review_record().write(file).dump(2) + "\n";
+    }
+    std::move(tables.begin(), tables.end(), std::back_inserter(all));
   }
-  for (const std::string& note : file.notes) say("note: {}\n", note);
+  if (output.format == Format::table) {
+    write_file_atomically(output.out, text);
+  } else {
+    write_output(output, all, text);
+  }
+  std::set<std::string> said;
+  for (const ServingReviewFile& file : files) {
+    for (const std::string& note : file.notes) {
+      if (said.insert(note).second) say("note: {}\n", note);
+    }
+  }
 }
 
 struct ServeReadOptions {
@@ -355,20 +374,75 @@ struct ServeReadOptions {
 };
 
 int run_serve_read(const ServeReadOptions& o, const Call& call) {
-  ServingReviewFile file;
-  file.origin = call.origin();
-  const interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments, file.origin);
-  file.verdict = "not_judged";
-  file.reason = why_no_start(launch, "");
-  add_launch(file, launch);
-  write(file, o.output);
-  return launch.not_understood.empty() && file.reason.empty() ? kDone : kGateFailed;
+  std::vector<ServingReviewFile> files;
+  reports::Origin origin = call.origin();
+  bool understood = true;
+  for (const interop::ServingLaunch& launch :
+       read_services(o.from, o.variables, o.arguments, origin)) {
+    ServingReviewFile& file = files.emplace_back();
+    file.origin = origin;
+    file.verdict = "not_judged";
+    file.reason = why_no_start(launch, "");
+    add_launch(file, launch);
+    understood = understood && launch.not_understood.empty() && file.reason.empty();
+  }
+  write(files, o.output);
+  return understood ? kDone : kGateFailed;
 }
 
-// What was not understood changes times and not what fits.
-bool only_times_are_open(const interop::ServingLaunch& launch) {
+bool has_effect(const interop::ServingLaunch& launch, interop::OptionEffect effect) {
+  return std::any_of(launch.not_understood.begin(), launch.not_understood.end(),
+                     [&](const auto& one) { return one.effect == effect; });
+}
+
+// What was not understood changes times, or takes memory beside what is counted.
+bool memory_is_bounded(const interop::ServingLaunch& launch) {
   return std::all_of(launch.not_understood.begin(), launch.not_understood.end(),
-                     [](const auto& one) { return one.effect == interop::OptionEffect::time; });
+                     [](const auto& one) {
+                       return one.effect == interop::OptionEffect::time ||
+                              one.effect == interop::OptionEffect::more_memory;
+                     });
+}
+
+// A service that fits without words that take more memory may not fit with them.
+void open_verdict(ServingReviewFile& file) {
+  file.verdict = "not_judged";
+  file.reason =
+      fmt::format("Without the words that take memory it fits, and its cache holds {} tokens.",
+                  count_text(std::int64_t(file.kv_tokens.value_or(0.0))));
+}
+
+ServingReviewFile reviewed(interop::ServingLaunch launch, const ServiceReviewOptions& options,
+                           const reports::Origin& origin) {
+  const LaunchedServiceOptions& o = options.service;
+  ServingReviewFile file;
+  file.origin = origin;
+  file.verdict = "not_judged";
+  std::string why = why_no_start(launch, o.engine);
+  if (why.empty() && memory_is_bounded(launch)) {
+    LaunchedService service = launched_service(std::move(launch), o, file.origin);
+    add_launch(file, service.launch);
+    why = why_no_start(service.launch, o.engine);
+    if (service.deployment.pool.options.num_speculative_tokens > 0) {
+      file.notes.emplace_back(
+          "The launch does not say how many drafts are accepted: one token per step is counted.");
+    }
+    const bool more = has_effect(service.launch, interop::OptionEffect::more_memory);
+    if (why.empty()) judge(file, std::move(service), options);
+    if (more && file.verdict == "fits") open_verdict(file);
+  } else {
+    add_launch(file, launch);
+    if (why.empty()) {
+      file.notes.emplace_back(
+          "No verdict: words of the launch were not understood. --set NAME=VALUE states a "
+          "variable.");
+    }
+  }
+  if (!why.empty()) {
+    file.verdict = "refused";
+    file.reason = std::move(why);
+  }
+  return file;
 }
 
 }  // namespace
@@ -412,34 +486,21 @@ int review_service(const ServiceReviewOptions& options, const Call& call) {
     throw InputError("--cluster", "", "is missing",
                      "name a cluster of configs/clusters, or a file");
   }
-  ServingReviewFile file;
-  file.origin = call.origin();
-  interop::ServingLaunch launch = read_service(o.from, o.variables, o.arguments, file.origin);
-  file.verdict = "not_judged";
-  if (std::string why = why_no_start(launch, o.engine); !why.empty()) {
-    add_launch(file, launch);
-    file.verdict = "refused";
-    file.reason = std::move(why);
-  } else if (only_times_are_open(launch)) {
-    const LaunchedService service = launched_service(std::move(launch), o, file.origin);
-    add_launch(file, service.launch);
-    if (service.deployment.pool.options.num_speculative_tokens > 0) {
-      file.notes.emplace_back(
-          "The launch does not say how many drafts are accepted: one token per step is counted.");
-    }
-    judge(file, service, options);
-  } else {
-    add_launch(file, launch);
-    file.notes.emplace_back(
-        "No verdict: words of the launch were not understood. --set NAME=VALUE states a variable.");
+  reports::Origin origin = call.origin();
+  std::vector<ServingReviewFile> files;
+  for (interop::ServingLaunch& launch : read_services(o.from, o.variables, o.arguments, origin)) {
+    files.push_back(reviewed(std::move(launch), options, origin));
   }
-  write(file, options.output);
+  write(files, options.output);
   if (!options.launch_out.empty()) {
     say("warning: {} is not written: review changes no launch of a service. meshwright serve "
         "--launch-out writes that of a deployment\n",
         options.launch_out);
   }
-  return file.verdict == "fits" ? kDone : kGateFailed;
+  const bool fits = std::all_of(files.begin(), files.end(), [](const ServingReviewFile& file) {
+    return file.verdict == "fits";
+  });
+  return fits ? kDone : kGateFailed;
 }
 
 void add_serve_read(Commands& commands, Command& serve) {

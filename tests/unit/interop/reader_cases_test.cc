@@ -193,10 +193,7 @@ Answer launch_of(const Asked& asked) {
   return launch_answer(record, asked);
 }
 
-Answer serving_of(const Asked& asked) {
-  // "why" shows why options are passed over.
-  ShellInputs inputs{.variables = asked.stated, .read = files_beside(asked)};
-  const ServingLaunch l = read_serving(asked.text, file_of(asked), inputs);
+Answer service_answer(const ServingLaunch& l, const Asked& asked) {
   Facts launch("launch");
   launch.add("", std::string(name_of(l.engine)))
       .add("form", l.form)
@@ -216,6 +213,9 @@ Answer serving_of(const Asked& asked) {
     facts.add("gpus_of_container", pool.gpus_of_container).add("visible_gpus", pool.visible_gpus);
     facts.add("nodes", pool.nodes).add("copies", pool.copies, 1);
     facts.add("spans_nodes", pool.spans_nodes).add("follows", pool.follows);
+    facts.add("operator_gpus", pool.operator_gpus)
+        .add("tensor_by_operator", pool.tensor_by_operator)
+        .add("data_by_operator", pool.data_by_operator);
     Part part = facts.part();
     part.gone = "default";
     for (auto& [key, value] : test::items_of(replica_options_record().write(pool.options), plain)) {
@@ -247,6 +247,20 @@ Answer serving_of(const Asked& asked) {
     stops.items.emplace_back(one.said + ":", fmt::format("gone by {}", one.release));
   }
   answer.push_back(stops);
+  return answer;
+}
+
+Answer serving_of(const Asked& asked) {
+  // "why" shows why options are passed over.
+  ShellInputs inputs{.variables = asked.stated, .read = files_beside(asked)};
+  const ServingLaunch l = read_serving(asked.text, file_of(asked), inputs);
+  Answer answer = service_answer(l, asked);
+  for (const ServingLaunch& other : l.more) {
+    for (Part& part : service_answer(other, asked)) {
+      part.name = "another service: " + part.name;
+      answer.push_back(std::move(part));
+    }
+  }
   return answer;
 }
 

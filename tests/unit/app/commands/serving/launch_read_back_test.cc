@@ -70,7 +70,7 @@ void expect_read_back(const planner::ServingQuestion& q, const planner::Deployme
   SCOPED_TRACE(planner::short_name(planned) + "\n" + text);
   const test::TemporaryFolder folder;
   reports::Origin origin;
-  interop::ServingLaunch read = app::read_service(folder.write("launch", text), {}, "", origin);
+  interop::ServingLaunch read = app::read_service(folder.write("launch", text), origin);
   for (const auto& one : read.not_understood) ADD_FAILURE() << one.said << ": " << one.why;
   app::LaunchedServiceOptions options;
   options.cluster = kCluster;
