@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/read_launch/shipped_recipes.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -18,6 +20,13 @@ std::string below_recipe(std::string_view name) { return "recipes." + std::strin
 
 ShippedRecipes::ShippedRecipes(std::string_view text, std::string file)
     : file_(std::move(file)), all_(values_of_json(text, file_)) {}
+
+std::string ShippedRecipes::release() const {
+  for (const Value& value : all_.all()) {
+    if (value.key == "release") return value.words.front();
+  }
+  return file_;
+}
 
 bool ShippedRecipes::has(std::string_view name) const {
   const std::string prefix = below_recipe(name);
@@ -40,13 +49,19 @@ void ShippedRecipes::add(std::string_view name, int depth, Values& values) const
     if (value.key == "like" && depth < kMostLikes) add(value.words.front(), depth + 1, values);
   }
   for (const Value& value : own.all()) {
-    if (value.key != "like") values.put_over(value);
+    const bool none = value.words.size() == 1 && value.words.front() == "None";
+    if (none) values.drop(value.key);
+    const bool own_alone = value.key == "like" || (value.key == "also" && depth > 0);
+    if (!none && !own_alone) values.put_over(value);
   }
 }
 
 Values ShippedRecipes::values(std::string_view name) const {
   Values values;
   add(name, 0, values);
+  for (Value& value : values.all()) {  // without the recipe that says it
+    value.said = fmt::format("{} = {}", value.key, fmt::join(value.words, " "));
+  }
   return values;
 }
 
