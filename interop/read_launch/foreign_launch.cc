@@ -61,6 +61,10 @@ constexpr ForeignSoftware kForeign[] = {
     {"LitGPT", kNotRead, {"litgpt "}, {}},
     {"Colossal-AI", kNotRead, {"colossalai run"}, {}},
     {"PaddleNLP", kNotRead, {"paddle.distributed.launch", "paddlenlp"}, {}},
+    {"PaddleFormers", kNotRead, {"paddleformers"}, {"tensor_parallel_degree", "do_train"}},
+    {"PaddleFormers", kNotRead, {}, {"tensor_model_parallel_size", "do_train"}},
+    {"prime-rl", kNotRead, {"prime_rl"}, {"deployment.", "model.ac."}},
+    {"prime-rl", kNotRead, {}, {"max_steps", "optim.lr"}},
     {"JAX or Flax", kNotRead, {"jax.distributed", "levanter."}, {}},
 };
 
@@ -233,6 +237,13 @@ void refuse_foreign_launch(const LaunchText& text, const LaunchHints& hints) {
                      : software.name == "OLMo-core" ? olmo_core_hint(all)
                                                     : hint_of(sizes_in(all)));
   }
+}
+
+void refuse_own_program(const Place& place, const std::string& program, const std::string& why,
+                        const std::vector<Value>& options) {
+  throw InputError(place.text(), "",
+                   fmt::format("{} is a program of its own, not Megatron-LM: {}", program, why),
+                   "what it sets inside is not known; " + hint_of(sizes_in(options)));
 }
 
 void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints) {
