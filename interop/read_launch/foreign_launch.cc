@@ -254,7 +254,8 @@ void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints) {
   }
   const std::vector<Value> sizes = sizes_in(settings_in(text, hints));
   const std::string known =
-      "read are: a command line or script of Megatron-LM, ms-swift, torchtitan, DeepSpeed, "
+      "read are: a command line or script of Megatron-LM, ms-swift, nanochat, torchtitan, "
+      "DeepSpeed, "
       "accelerate, axolotl, LLaMA-Factory or TRL, the argument block of Megatron-LM's log, "
       "DeepSpeed's JSON, torchtitan's TOML, YAML of nanotron, llm-foundry, OLMo, GPT-NeoX, "
       "accelerate, axolotl, LLaMA-Factory, TRL, NeMo, NeMo AutoModel, Megatron-Bridge and Primus";
