@@ -3,6 +3,8 @@
 // configs/recipes. They are compiled in, as interop reads no files.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,7 @@ class ShippedRecipes {
 
   std::string file_;
   Values all_;
+  std::map<std::string, Values, std::less<>> own_;  // what each recipe says itself
 };
 
 const ShippedRecipes& bridge_recipes();
