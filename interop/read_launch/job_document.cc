@@ -50,6 +50,9 @@ constexpr JobForm kForms[] = {
     {"", "", "command", "", "", {}},
 };
 
+// Bounds for files that are made to be slow.
+constexpr std::size_t kMostOwners = 200, kMostDocuments = 200, kLinesAhead = 200;
+
 constexpr std::string_view kLaunchers[] = {
     "torchrun", "torch.distributed", "deepspeed", "accelerate", "mpirun", "srun", "python",
     "swift",    "llamafactory-cli",  "axolotl",   "megatron",   ".sh"};
@@ -78,9 +81,17 @@ class LinedScript {
 
 class JobReading {
  public:
-  explicit JobReading(const LaunchText& text)
-      : values_(text.document), lines_(split_lines(text.text)) {}
+  JobReading(Values document, std::string_view text)
+      : values_(std::move(document)), lines_(split_lines(text)) {}
 
+  std::optional<JobDocument> read() {
+    for (const JobForm& form : kForms) {
+      if (auto job = read(form)) return job;
+    }
+    return std::nullopt;
+  }
+
+ private:
   std::optional<JobDocument> read(const JobForm& form) {
     for (const std::string& owner : owners(form.owner)) {
       std::vector<Value> parts;
@@ -101,7 +112,6 @@ class JobReading {
     return std::nullopt;
   }
 
- private:
   const Value* find(const std::string& key) { return values_.find(key); }
 
   // Prefixes in the document that a pattern stands for.
@@ -111,6 +121,7 @@ class JobReading {
     if (star == std::string_view::npos) return {std::string(pattern)};
     const std::string_view name = pattern.substr(0, star);
     for (const Value& value : values_.all()) {
+      if (found.size() == kMostOwners) break;
       std::size_t at = value.key.find(name);
       if (at == std::string::npos || (at > 0 && !name.empty() && value.key[at - 1] != '.'))
         continue;
@@ -221,10 +232,11 @@ class JobReading {
     return text;
   }
 
-  // The first line from `from` on that has the beginning of a text.
+  // The first line from `from` on that has the beginning of a text; else `from`.
   [[nodiscard]] int line_of(const std::string& text, int from) const {
     const std::string begin = text.substr(0, std::min(text.find('\n'), std::size_t{24}));
-    for (std::size_t i = static_cast<std::size_t>(std::max(1, from)) - 1; i < lines_.size(); ++i) {
+    const auto first = static_cast<std::size_t>(std::max(1, from)) - 1;
+    for (std::size_t i = first; i < std::min(lines_.size(), first + kLinesAhead); ++i) {
       if (!begin.empty() && contains(lines_[i], begin)) return static_cast<int>(i) + 1;
     }
     return from;
@@ -264,19 +276,23 @@ class JobReading {
 std::optional<JobDocument> job_document(const LaunchText& text) {
   if (text.kind != LaunchTextKind::yaml) return std::nullopt;
   int line = 0;
+  std::size_t documents = 0;
   std::string lines;
-  const auto read = [&]() -> std::optional<JobDocument> {
-    const LaunchText one{lines, text.file, text.kind, values_of_yaml(lines, text.file)};
-    for (const JobForm& form : kForms) {
-      if (auto job = JobReading(one).read(form)) return job;
-    }
-    return std::nullopt;
+  // The first document was read before.
+  const auto read = [&] {
+    Values document = documents == 0 ? text.document : values_of_yaml(lines, text.file);
+    return JobReading(std::move(document), lines).read();
   };
   // Each document of the file, in its lines.
   for (const std::string& each : split_lines(text.text)) {
     ++line;
-    if (each == "---" || each.starts_with("--- ")) {
+    const bool begins = each == "---" || each.starts_with("--- ");
+    const bool only_blank = begins && lines.find_first_not_of("\n") == std::string::npos;
+    if (begins && !only_blank) {
       if (auto job = read()) return job;
+      if (++documents == kMostDocuments) return std::nullopt;
+    }
+    if (begins) {
       lines = std::string(static_cast<std::size_t>(line), '\n');
     } else {
       lines += each + "\n";

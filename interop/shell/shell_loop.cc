@@ -13,6 +13,7 @@ namespace meshwright::interop {
 namespace {
 
 constexpr std::size_t kMostWords = 200;
+constexpr std::size_t kLeastCost = 256;  // so that loops in loops end
 
 // Words of a body that is read as before: it starts something, or may leave the loop.
 constexpr std::string_view kNotUnrolled[] = {"torchrun", "torch.",   "python",    "srun",
@@ -81,7 +82,7 @@ bool read_for_loop(ShellCursor& cursor, ShellState& state, int depth) {
   for (const MarkedText& word : words) {
     state.variables[name] = {{word}};
     state.causes.erase(name);
-    state.count(body.size(), line);
+    state.count(body.size() + kLeastCost, line);
     read_shell_commands(body, state, depth + 1);
   }
   c.move_to(end + std::string_view("done").size());
