@@ -239,7 +239,7 @@ int run_review(const ReviewOptions& options, const Call& call) {
 }
 
 void add_run_options(Command& command, LaunchedRunOptions& run) {
-  command.reads("--from", run.from,
+  command.reads("FILE,--from", run.from,
                 "Launch script, command line or configuration. Default: the arguments in the "
                 "log");
   command.reads("--log", run.log,

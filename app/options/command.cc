@@ -66,7 +66,8 @@ std::string blank(const std::string& path) {
 
 CLI::Option* Command::reads(const std::string& name, std::string& path, const std::string& help,
                             const std::string& folder) {
-  also_reads(name, [&path, folder] { return std::vector{find_config(path, folder)}; });
+  const std::string long_name = name.substr(name.rfind(',') + 1);  // "FILE,--from"
+  also_reads(long_name, [&path, folder] { return std::vector{find_config(path, folder)}; });
   if (folder == kClusters) {
     also_reads(name + kInside, [&path] { return files_in_cluster(path); });
   }

@@ -53,6 +53,7 @@ std::span<const Dialect> log_dialects() {
       Dialect{"GPT-NeoX", line_source<neox_line>},
       Dialect{"Megatron-LM", line_source<megatron_line>},
       Dialect{"torchtitan", line_source<torchtitan_line>},
+      Dialect{"nanochat", line_source<nanochat_line>},
       Dialect{"MaxText", line_source<maxtext_line>},
       Dialect{"NeMo", line_source<dllogger_line>},
       Dialect{"NeMo", line_source<nemo_line>},

@@ -67,6 +67,7 @@ LinePart neox_line(std::string_view line, LogStep& step);
 LinePart megatron_line(std::string_view line, LogStep& step);
 LinePart deepspeed_line(std::string_view line, LogStep& step);
 LinePart torchtitan_line(std::string_view line, LogStep& step);
+LinePart nanochat_line(std::string_view line, LogStep& step);
 LinePart maxtext_line(std::string_view line, LogStep& step);
 LinePart automodel_line(std::string_view line, LogStep& step);
 LinePart torchtune_line(std::string_view line, LogStep& step);

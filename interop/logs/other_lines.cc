@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of torchtitan, MaxText, torchtune, Composer, OLMo and OLMo-core, and rates of axolotl.
+// Lines of torchtitan, nanochat, MaxText, torchtune, Composer, OLMo and OLMo-core, and rates of
+// axolotl.
 #include "interop/logs/log_dialect.h"
 #include "interop/logs/log_numbers.h"
 
@@ -13,6 +14,17 @@ LinePart torchtitan_line(std::string_view line, LogStep& step) {
   step.iteration = *iteration;
   step.tokens_per_second_per_gpu = rate;
   step.tflops_per_gpu = positive_behind(line, "tflops:");
+  return LinePart::begins;
+}
+
+// "step 00004/16704 (0.02%) | loss: 8.89 | lrm: 1.00 | dt: 655.10ms | tok/sec: 800,317 | ..."
+LinePart nanochat_line(std::string_view line, LogStep& step) {
+  const auto time = positive_behind(line, "| dt:");
+  const auto iteration = time ? count_behind(line, "step ") : std::nullopt;
+  if (!iteration || line.find("ms | tok/sec:") == std::string_view::npos) return LinePart::none;
+  step = {};
+  step.iteration = *iteration;
+  step.time = seconds(*time / 1e3);
   return LinePart::begins;
 }
 

@@ -207,15 +207,35 @@ void read_accelerate_precision(LaunchReading& r) {
   if (fsdp) r.settle_job("gradient_precision");
 }
 
-void read_accelerate_yaml(LaunchReading& r) {
+namespace {
+
+void read_accelerate_devices(LaunchReading& r) {
   LaunchRecord& record = r.record();
-  record.target = "accelerate";
-  record.job.name = "the launched job";
   int machines = 1;
   r.integer(machines, "num_nodes", "num_machines", kParallelSizes);
   if (r.integer(record.gpus, "gpus", "num_processes", kParallelSizes)) {
     record.gpus_per_node = std::max(1, record.gpus / machines);
   }
+}
+
+}  // namespace
+
+void read_accelerate_beside_deepspeed(LaunchReading& r) {
+  read_accelerate_devices(r);
+  read_accelerate_sizes(r);
+  if (!r.record().says_job("precision")) read_accelerate_precision(r);
+  r.values().pass_over("distributed_type");
+  r.values().pass_over_below("deepspeed_config.");
+  pass_over_other_sharding(r.values(), "DEEPSPEED");
+  r.list_words(launcher_words("accelerate"));
+  r.list_unused("no key of accelerate that is known here");
+}
+
+void read_accelerate_yaml(LaunchReading& r) {
+  LaunchRecord& record = r.record();
+  record.target = "accelerate";
+  record.job.name = "the launched job";
+  read_accelerate_devices(r);
   read_accelerate_sizes(r);
   const Value* type = r.find("distributed_type");
   const std::string word = type == nullptr ? "" : word_of(*type);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/shipped_recipes.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -36,21 +37,9 @@ constexpr OptionKey kKeys[] = {
     {"moe_flex_dispatcher_backend", "model.moe_flex_dispatcher_backend"},
     {"moe_a2a_overlap", "comm_overlap.overlap_moe_expert_parallel_comm"},
     {"use_megatron_fsdp", "ddp.use_megatron_fsdp"},
+    {"hidden_size", "model.hidden_size"},
+    {"num_layers", "model.num_layers"},
     {"peft peft_scheme", "peft.scheme"}};
-
-// Options that are read elsewhere, or do not change a cost.
-constexpr std::string_view kNoCost =
-    "recipe mode task m model_family_name mr model_recipe_name ng num_gpus gn gpus_per_node g gpu "
-    "c "
-    "compute_dtype nodes account a partition p time time_limit t container_image i custom_mounts "
-    "cm "
-    "mount env E hf_token hf log_dir l domain config_variant cv offline dataset data max_steps ms "
-    "custom_env_vars ce custom_srun_args cs additional_slurm_params gres detach dryrun d "
-    "use_recipes "
-    "executor nemo_home nh packager step_func enable_vboost vb lr min_lr warmup_iters "
-    "pretrained_checkpoint save_dir load_dir save_interval most_recent_k tokenizer_type "
-    "tokenizer_model enable_nsys en pytorch_profiler pyp submission_dry_run config_file hf_path "
-    "optimizer_type";
 
 bool is_among(std::string_view names, const std::string& name) {
   const std::vector<std::string> all = split_words(names);
@@ -71,17 +60,28 @@ std::string dtype_of_recipe(const std::string& typed) {
 }
 
 struct NamedParts {
-  std::string model, task = "pretrain", gpu, precision = "bf16";
+  std::string model, task = "pretrain", gpu, precision = "bf16", variant;
+  bool library = false;  // "--model NAME --mode TASK"
   int gpus = 0;
 };
+
+std::string name_of_parts(const NamedParts& parts) {
+  if (parts.library && parts.gpus == 0) return fmt::format("{}_{}_config", parts.model, parts.task);
+  const std::string name = fmt::format("{}_{}_{}gpu_{}_{}", parts.model, parts.task, parts.gpus,
+                                       parts.gpu.empty() ? "h100" : parts.gpu, parts.precision);
+  const std::string variant = fmt::format("{}_{}_config", name, parts.variant);
+  return bridge_recipes().has(variant) ? variant : name + "_config";
+}
 
 void read_parts(const Value& option, const std::string& name, NamedParts& parts,
                 LaunchRecord& record) {
   if (option.words.empty()) return;
   const std::string& word = option.words.front();
   if (name == "mr" || name == "model_recipe_name") parts.model = word;
+  if (name == "model" && parts.library) parts.model = word;
+  if (name == "cv" || name == "config_variant") parts.variant = lower_case(word);
   if (name == "mode" || name == "task") parts.task = word == "lora" ? "peft" : word;
-  if (name == "g" || name == "gpu") parts.gpu = lower_case(word);
+  if (name == "g" || name == "gpu" || name == "gpu_type") parts.gpu = lower_case(word);
   if (name == "c" || name == "compute_dtype") parts.precision = dtype_of_recipe(word);
   if (name == "ng" || name == "num_gpus") {
     parts.gpus = integer_of(option, kParallelSizes);
@@ -100,10 +100,32 @@ std::vector<std::string> option_words(const Value& option, std::string_view key)
   return list ? split(option.words.front(), ',') : std::vector{option.words.front()};
 }
 
+// Options set more than one field (recipe_runner.py, performance/utils/overrides.py).
+void add_with_what_follows(const Value& option, Values& overrides) {
+  const std::string word = option.words.size() == 1 ? option.words.front() : "";
+  const bool none = word == "None";
+  const auto add = [&](const char* key, const char* value) {
+    Value follows = option;
+    follows.key = key;
+    follows.words = {value};
+    overrides.add(std::move(follows));
+  };
+  if (!none) overrides.add(option);
+  if (option.key == "model.tensor_model_parallel_size" && !none) {
+    add("model.sequence_parallel", word == "1" ? "false" : "true");
+  }
+  if (option.key == "model.moe_flex_dispatcher_backend") {
+    add("model.moe_token_dispatcher_type", none ? "alltoall" : "flex");
+  }
+  if (option.key == "comm_overlap.overlap_moe_expert_parallel_comm") {
+    add("comm_overlap.delay_wgrad_compute", word.c_str());
+  }
+}
+
 }  // namespace
 
 bool is_bridge_recipe_option(std::string_view word) {
-  return word == "--recipe" || word == "--model_recipe_name" || word == "-mr";
+  return word == "--recipe" || word == "--model_recipe_name" || word == "-mr" || word == "--model";
 }
 
 bool names_bridge_recipe(std::string_view text) {
@@ -112,6 +134,7 @@ bool names_bridge_recipe(std::string_view text) {
     const std::size_t equals = words[i].find('=');
     const std::string option = words[i].substr(0, equals);
     if (!is_bridge_recipe_option(option)) continue;
+    if (option == "--model" && !contains(text, "training/train.sh")) continue;
     if (option != "--recipe") return true;
     const bool behind = equals == std::string::npos;
     if (behind && i + 1 == words.size()) continue;
@@ -125,13 +148,15 @@ bool names_bridge_recipe(std::string_view text) {
   return false;
 }
 
-BridgeOptions bridge_options(const std::vector<Value>& options, LaunchRecord& record) {
+BridgeOptions bridge_options(const std::vector<Value>& options, bool selects,
+                             LaunchRecord& record) {
   BridgeOptions found;
   NamedParts parts;
+  parts.library = selects;
   for (const Value& option : options) {
     const std::string name = plain_option(option.key);
     read_parts(option, name, parts, record);
-    if (is_bridge_recipe_option(option.key)) {
+    if (is_bridge_recipe_option(option.key) && (selects || option.key != "--model")) {
       found.said = option;
       if (option.key == "--recipe" && option.words.size() == 1) found.recipe = word_of(option);
     }
@@ -143,15 +168,15 @@ BridgeOptions bridge_options(const std::vector<Value>& options, LaunchRecord& re
       Value value = option;
       value.key = known->key;
       value.words = option_words(option, known->key);
-      const bool none = value.words.size() == 1 && value.words.front() == "None";
-      if (!none) found.overrides.add(std::move(value));
-    } else if (!is_among(kNoCost, name)) {
-      found.others.push_back(option);
+      add_with_what_follows(value, found.overrides);
+    } else {
+      Value other = option;
+      other.key = name;
+      found.others.add(std::move(other));
     }
   }
   if (found.recipe.empty() && !parts.model.empty()) {
-    found.recipe = fmt::format("{}_{}_{}gpu_{}_{}_config", parts.model, parts.task, parts.gpus,
-                               parts.gpu.empty() ? "h100" : parts.gpu, parts.precision);
+    found.recipe = name_of_parts(parts);
   }
   found.said.words = {found.recipe};
   return found;

@@ -22,9 +22,9 @@ struct BridgeOptions {
   std::string recipe;  // empty: none is named
   Value said;          // the option that names it
   Values overrides;    // sizes that options state
-  std::vector<Value> others;
+  Values others;       // under their names without dashes
 };
-// Sorts a command's options; devices are set in the record.
-BridgeOptions bridge_options(const std::vector<Value>& options, LaunchRecord& record);
+// Sorts a command's options; devices are set in the record. `selects`: --model names one, too.
+BridgeOptions bridge_options(const std::vector<Value>& options, bool selects, LaunchRecord& record);
 
 }  // namespace meshwright::interop

@@ -249,7 +249,8 @@ void read_megatron_bridge_job(LaunchReading& r, const LaunchHints& hints) {
   }
   if (hints.seq_length) job.seq_length = *hints.seq_length;
   bool said = false;
-  for (const char* key : {"model.seq_length", "dataset.seq_length", "dataset.sequence_length"}) {
+  // run_recipe.py gives the model the data's length.
+  for (const char* key : {"dataset.seq_length", "dataset.sequence_length", "model.seq_length"}) {
     said = said || r.integer(job.seq_length, "seq_length", key, {1, 100'000'000});
   }
   if (said || hints.seq_length) r.settle_job("seq_length");

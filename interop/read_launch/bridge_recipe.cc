@@ -81,6 +81,49 @@ std::vector<std::string> missing_sizes(const BridgeRecipe& recipe, const BridgeR
   return missing;
 }
 
+// Recipes of the same model and task, which are known.
+std::string likely_recipes(const std::string& text, const std::string& task) {
+  const std::string start = text.substr(0, text.find("_" + task + "_")) + "_" + task + "_";
+  constexpr std::size_t kMostNamed = 4;
+  std::string names;
+  std::size_t count = 0;
+  for (const std::string& name : bridge_recipes().names()) {
+    if (!name.starts_with(start)) continue;
+    if (++count <= kMostNamed) append_to_list(names, ", ", name);
+  }
+  if (count > kMostNamed) names += fmt::format(" and {} more", count - kMostNamed);
+  return names.empty() ? "" : fmt::format("{} has {}; ", bridge_recipes().release(), names);
+}
+
+// A benchmark on other devices than its own keeps its sequences of a device
+// (scripts/training/README.md).
+void scale_batch(const BridgeRecipe& recipe, const Values& overrides, Values& base,
+                 LaunchRecord& record) {
+  const Value* own = base.find("benchmark_gpus");
+  const int gpus = own == nullptr ? 0 : integer_of(*own, {0, 1'000'000});
+  base.drop("benchmark_gpus");
+  const Value* batch = base.find("train.global_batch_size");
+  if (gpus == 0 || batch == nullptr || record.gpus == 0 || record.gpus == gpus ||
+      overrides.has("train.global_batch_size")) {
+    return;
+  }
+  const std::int64_t scaled = std::int64_t{integer_of(*batch, {1, 10'000'000})} * record.gpus;
+  if (scaled % gpus != 0) {
+    fail_at(recipe.said,
+            fmt::format("its batch of {} GPUs is no whole number on {}", gpus, record.gpus),
+            "state train.global_batch_size=...");
+  }
+  Value value = *batch;
+  value.words = {std::to_string(scaled / gpus)};
+  record.assumed.push_back({"global_batch_size",
+                            value.words.front(),
+                            fmt::format("the recipe's batch of {} GPUs, scaled to {}, as "
+                                        "Megatron-Bridge does",
+                                        gpus, record.gpus),
+                            {}});
+  base.put_over(std::move(value));
+}
+
 std::string recipe_text(const Values& values) {
   std::string text;
   for (const Value& value : values.all()) {
@@ -138,26 +181,39 @@ Values over_recipe(const BridgeRecipe& recipe, const Values& overrides, const La
   }
   if (record.gpus == 0) record.gpus = name->gpus;
   const bool known = bridge_recipes().has(text);
-  Values base = bridge_recipes().values(text);
-  std::string model = name->model;
-  if (const Value* of = base.find("of")) model = of->words.front();
-  Values values = bridge_recipes().common(name->task);
-  for (const Value& value : base.all()) {
-    if (value.key != "of") values.put_over(value);
+  Values values = known ? bridge_recipes().values(text) : bridge_recipes().common(name->task);
+  scale_batch(recipe, overrides, values, record);
+  const auto taken_out = [&](const char* key) {
+    const Value* value = values.find(key);
+    const std::string word = value == nullptr ? "" : value->words.front();
+    values.drop(key);
+    return word;
+  };
+  const std::string of = taken_out("of");
+  const std::string model = of.empty() ? name->model : of;
+  const std::string also = taken_out("also");
+  if (!also.empty()) {
+    record.assumed.push_back({"recipe",
+                              text,
+                              "the benchmark's of two that have the name, as Megatron-Bridge "
+                              "takes it; the library's is " +
+                                  also,
+                              {}});
   }
   for (const std::string& null : recipe.nulls) values.drop(null);
+  if (overrides.has("dataset.seq_length")) values.drop("model.seq_length");
   if (!known) {
     const std::vector<std::string> missing = missing_sizes(recipe, *name, overrides, hints);
     if (!missing.empty()) {
       fail_at(recipe.said, "the recipe's sizes are in Python, and this recipe's are not known here",
-              fmt::format("state what it sets as overrides of the command: {}",
-                          fmt::join(missing, " ")));
+              fmt::format("{}state what it sets as overrides of the command: {}",
+                          likely_recipes(text, name->task), fmt::join(missing, " ")));
     }
   }
   record.assumed.push_back(
       {"recipe",
        text,
-       known ? fmt::format("as {} has it: {}", bridge_recipes().file(), recipe_text(values))
+       known ? fmt::format("as {} has it: {}", bridge_recipes().release(), recipe_text(values))
              : fmt::format("as recipes in common: {}", recipe_text(values)),
        {}});
   name_recipes_model(model, recipe, hints, record);

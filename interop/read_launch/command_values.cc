@@ -69,6 +69,8 @@ constexpr std::array kLauncherOptions{LauncherOption{"--nnodes", Says::nodes},
                                       LauncherOption{"--ntasks-per-node", Says::per_node},
                                       LauncherOption{"--num_processes", Says::in_all},
                                       LauncherOption{"--ntasks", Says::in_all},
+                                      LauncherOption{"-npernode", Says::per_node},
+                                      LauncherOption{"--npernode", Says::per_node},
                                       LauncherOption{"-np", Says::in_all}};
 
 std::optional<Says> launcher_says(std::string_view name) {
@@ -99,6 +101,17 @@ void add_header(Launcher& launcher, const std::map<std::string, std::string>& he
       return;
     }
   }
+}
+
+// torchrun takes what its command leaves out from PET_NAME.
+void add_torchrun_variables(Launcher& launcher, const std::map<std::string, MarkedText>& exported) {
+  const auto count = [&](const char* name) -> std::optional<int> {
+    const auto found = exported.find(name);
+    const bool known = found != exported.end() && !found->second.unknown();
+    return known ? count_in(found->second.text()) : std::nullopt;
+  };
+  if (!launcher.nodes) launcher.nodes = count("PET_NNODES");
+  if (!launcher.per_node) launcher.per_node = count("PET_NPROC_PER_NODE");
 }
 
 // The most that any of the options changes; a variable may hold any.
@@ -172,12 +185,25 @@ std::string why_unknown_count(const Value& option, const ShellCommand& command,
   return option.unknown;
 }
 
-// torchrun and what it grew out of start on one node unless told.
-bool starts_one_node(const ShellCommand& command) {
-  return std::any_of(command.words.begin(), command.words.end(), [](const MarkedText& word) {
-    return word.text().ends_with("torchrun") || word.text().starts_with("torch.distributed.") ||
-           word.text() == "automodel";
+bool is_torchrun(const MarkedText& word) {
+  return word.text().ends_with("torchrun") || word.text().starts_with("torch.distributed.") ||
+         word.text() == "automodel";
+}
+
+// torchrun and what it grew out of start on one node unless told; so does deepspeed, without a file
+// of hosts. Empty: others.
+std::string why_one_node(const ShellCommand& command) {
+  const auto any = [&](auto is) {
+    return std::any_of(command.words.begin(), command.words.end(), is);
+  };
+  if (any(is_torchrun)) return "torchrun's default";
+  const bool of_deepspeed =
+      any([](const MarkedText& word) { return base_name(word.text()) == "deepspeed"; });
+  const bool says_hosts = any([](const MarkedText& word) {
+    const std::string name = name_of_option(word.text());
+    return name == "--hostfile" || name == "-H" || name == "--include" || name == "-i";
   });
+  return of_deepspeed && !says_hosts ? "deepspeed's default without a file of hosts" : "";
 }
 
 }  // namespace
@@ -386,10 +412,14 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
       record.unknown_gpus = option.said + ": " + why;
     }
   }
+  if (std::any_of(command.words.begin(), command.words.end(), is_torchrun)) {
+    add_torchrun_variables(launcher, script.exported);
+  }
   add_header(launcher, script.slurm);
-  if (!launcher.nodes && !says_nodes && launcher.per_node && starts_one_node(command)) {
+  const std::string why = why_one_node(command);
+  if (!launcher.nodes && !says_nodes && launcher.per_node && !why.empty()) {
     launcher.nodes = 1;
-    record.assumed.push_back({"num_nodes", "1", "torchrun's default", {}});
+    record.assumed.push_back({"num_nodes", "1", why, {}});
   }
   if (launcher.per_node) record.gpus_per_node = *launcher.per_node;
   if (launcher.in_all) record.gpus = *launcher.in_all;

@@ -29,8 +29,11 @@ constexpr std::array kDefaults{
 
 void read_trained_model(LaunchReading& r, const FineTuningInputs& inputs) {
   const Value* model = r.find("model_name_or_path");
-  if (model == nullptr || !model->unknown.empty() || model->words.size() != 1) return;
-  if (!inputs.hints->needs_model()) return;
+  if (model == nullptr || model->words.size() != 1 || !inputs.hints->needs_model()) return;
+  if (!model->unknown.empty()) {
+    fail_at(*model, "its value is not known: " + model->unknown,
+            "state it with --set NAME=VALUE, or name the model with --model");
+  }
   r.record().model_name = model->words.front();
   r.note("model", r.record().model_name, *model);
 }

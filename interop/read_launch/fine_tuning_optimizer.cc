@@ -226,6 +226,18 @@ void read_liger(LaunchReading& r) {
   }
 }
 
+// TRL's loss of the head's input, chunk by chunk (trl/trainer/sft_trainer.py).
+void read_chunked_loss(LaunchReading& r) {
+  const Value* type = r.find("loss_type");
+  if (type == nullptr || word_of(*type) != "chunked_nll") return;
+  r.record().job.cross_entropy_loss_fusion = true;
+  r.settle_job("cross_entropy_loss_fusion");
+  list_effect(r, *type,
+              "logits are made and used piece by piece: less memory than predicted, where whole "
+              "16-bit logits are counted",
+              OptionEffect::memory);
+}
+
 void list_unsloth(LaunchReading& r) {
   for (const char* key : {"use_unsloth",
                           "unsloth_cross_entropy_loss",
@@ -276,6 +288,7 @@ void read_fine_tuning_kernels(LaunchReading& r) {
     }
   }
   r.settle_job("kernel_fusion");
+  read_chunked_loss(r);
   list_unsloth(r);
 }
 

@@ -61,6 +61,10 @@ constexpr ForeignSoftware kForeign[] = {
     {"LitGPT", kNotRead, {"litgpt "}, {}},
     {"Colossal-AI", kNotRead, {"colossalai run"}, {}},
     {"PaddleNLP", kNotRead, {"paddle.distributed.launch", "paddlenlp"}, {}},
+    {"PaddleFormers", kNotRead, {"paddleformers"}, {"tensor_parallel_degree", "do_train"}},
+    {"PaddleFormers", kNotRead, {}, {"tensor_model_parallel_size", "do_train"}},
+    {"prime-rl", kNotRead, {"prime_rl"}, {"deployment.", "model.ac."}},
+    {"prime-rl", kNotRead, {}, {"max_steps", "optim.lr"}},
     {"JAX or Flax", kNotRead, {"jax.distributed", "levanter."}, {}},
 };
 
@@ -235,6 +239,13 @@ void refuse_foreign_launch(const LaunchText& text, const LaunchHints& hints) {
   }
 }
 
+void refuse_own_program(const Place& place, const std::string& program, const std::string& why,
+                        const std::vector<Value>& options) {
+  throw InputError(place.text(), "",
+                   fmt::format("{} is a program of its own, not Megatron-LM: {}", program, why),
+                   "what it sets inside is not known; " + hint_of(sizes_in(options)));
+}
+
 void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints) {
   if (contains(text.text, "nemo_automodel") || contains(text.text, "automodel ")) {
     throw InputError(text.file, "", "starts NeMo AutoModel, and its YAML does not stand beside it",
@@ -243,7 +254,8 @@ void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints) {
   }
   const std::vector<Value> sizes = sizes_in(settings_in(text, hints));
   const std::string known =
-      "read are: a command line or script of Megatron-LM, ms-swift, torchtitan, DeepSpeed, "
+      "read are: a command line or script of Megatron-LM, ms-swift, nanochat, torchtitan, "
+      "DeepSpeed, "
       "accelerate, axolotl, LLaMA-Factory or TRL, the argument block of Megatron-LM's log, "
       "DeepSpeed's JSON, torchtitan's TOML, YAML of nanotron, llm-foundry, OLMo, GPT-NeoX, "
       "accelerate, axolotl, LLaMA-Factory, TRL, NeMo, NeMo AutoModel, Megatron-Bridge and Primus";

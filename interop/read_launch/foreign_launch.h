@@ -12,5 +12,9 @@ namespace meshwright::interop {
 // names, and how to ask about them by hand.
 void refuse_foreign_launch(const LaunchText& text, const LaunchHints& hints);
 [[noreturn]] void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints);
+// Throws InputError: a program of the user's own, which has options of a launcher that is read.
+// `why`: how it is known that it is another one.
+[[noreturn]] void refuse_own_program(const Place& place, const std::string& program,
+                                     const std::string& why, const std::vector<Value>& options);
 
 }  // namespace meshwright::interop

@@ -46,9 +46,10 @@ struct EnvironmentNote {
 };
 
 struct LaunchRecord {
-  std::string target;        // "Megatron-LM"
-  std::string framework;     // a name of configs/frameworks; empty: none fits
-  std::string model_name;    // of configs/models, where the launch names a model only
+  std::string target;                   // "Megatron-LM"
+  std::string framework;                // a name of configs/frameworks; empty: none fits
+  std::string model_name;               // of configs/models, where the launch names a model only
+  std::optional<int> mtp_num_layers{};  // of the named model, where the launch says them
   std::string model_config;  // a Hugging Face config.json that the launch writes out; else
   Model model;
   Job job;

@@ -27,6 +27,20 @@ bool is_toml_section(const std::string& line) {
          line.find(' ') == std::string::npos;
 }
 
+// "key = value" with sections further on: as no shell command begins, either.
+bool is_toml_key(const std::string& line, std::string_view text) {
+  const std::size_t equals = line.find(" = ");
+  const bool names =
+      equals != std::string::npos && equals > 0 &&
+      std::all_of(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+      });
+  if (!names) return false;
+  const std::vector<std::string> lines = split_lines(text);
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const std::string& each) { return is_toml_section(trimmed_right(each)); });
+}
+
 // "key:" or "key: value", as no shell command begins.
 bool is_yaml_key(const std::string& line) {
   const std::size_t colon = line.find(':');
@@ -64,7 +78,7 @@ LaunchText launch_text(std::string_view text, const std::string& file) {
   LaunchText result{text, file, LaunchTextKind::script, {}};
   const std::string line = first_line(text);
   if (looks_like_json(text) || line.starts_with('{')) return of_braces(std::move(result));
-  if (is_toml_section(line)) {
+  if (is_toml_section(line) || is_toml_key(line, text)) {
     result.document = values_of_toml(text, file);
     result.kind = LaunchTextKind::toml;
   } else if (is_yaml_key(line)) {

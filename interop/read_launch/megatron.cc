@@ -7,12 +7,14 @@
 
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/environment.h"
+#include "interop/read_launch/foreign_launch.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/megatron_arguments.h"
 #include "interop/read_launch/megatron_deepspeed.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "interop/read_launch/megatron_yaml.h"
+#include "interop/shell/base_name.h"
 #include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -136,7 +138,9 @@ int count_megatron_options(std::string_view text, int enough) {
   for (std::size_t at = text.find("--"); at != std::string_view::npos && count < enough;
        at = text.find("--", at + 2)) {
     const std::size_t end = std::min(text.find_first_of(" \t\r\n=\"'\\)", at), text.size());
-    const MegatronArgument* argument = megatron_argument(text.substr(at, end - at));
+    const std::string_view name = text.substr(at, end - at);
+    const bool own = name.find('-', 2) != std::string_view::npos;  // --bf16 is anybody's
+    const MegatronArgument* argument = own ? megatron_argument(name) : nullptr;
     if (argument != nullptr && argument->group == nullptr) ++count;
   }
   return count;
@@ -146,6 +150,41 @@ bool has_megatron_argument_block(std::string_view text) {
   const std::size_t begin = text.find(kBlockBegins);
   return begin != std::string_view::npos && text.find(kBlockEnds, begin) != std::string_view::npos;
 }
+
+namespace {
+
+// Options that are nobody's of Megatron-LM, and which change a size or the precision.
+std::string foreign_options(const Values& values) {
+  std::string names;
+  for (const Value& value : values.all()) {
+    const bool changes =
+        size_spelled(value.key) != nullptr || effect_of(value.key) == OptionEffect::precision;
+    const bool known = megatron_argument_of_key(value.key) != nullptr;
+    if (!known && changes) append_to_list(names, ", ", value.key);
+  }
+  return names;
+}
+
+// Others name options alike, and set the rest in Python. Megatron-LM's own programs are
+// pretrain_gpt.py and their kin.
+void refuse_other_program(const ShellCommand& command, const Values& values,
+                          const std::string& file) {
+  const std::size_t first = first_program_word(command);
+  if (first == 0) return;
+  const MarkedText& program = command.words[first - 1];
+  const std::string name = base_name(program.text());
+  if (name.starts_with("pretrain") || contains_any_case(program.text(), "megatron")) return;
+  const std::string foreign = foreign_options(values);
+  const bool stops = values.has("num_layers") && !values.has("max_position_embeddings");
+  if (foreign.empty() && !stops) return;
+  refuse_own_program({file, program.line()}, name,
+                     foreign.empty()
+                         ? "--max-position-embeddings is missing, without which that stops"
+                         : "that has no " + foreign,
+                     values.all());
+}
+
+}  // namespace
 
 LaunchRecord read_megatron_script(std::string_view text, const std::string& file,
                                   const LaunchHints& hints, const ReadNamedFile& read) {
@@ -188,6 +227,7 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
       values.add(std::move(option));
     }
   }
+  refuse_other_program(*command, values, file);
   read_deepspeed_file(values, script, read, record);
   LaunchReading reading(values, record);
   for (const TakenDefault& taken : script.taken_defaults) {
@@ -224,11 +264,8 @@ namespace {
 
 constexpr int kEnoughOptions = 3;
 
-// A document that holds a command, such as a job of Kubernetes, is read for the command.
 bool is_megatron_command(const LaunchText& text) {
-  return text.kind != LaunchTextKind::json &&
-         count_megatron_options(text.text, kEnoughOptions) >= kEnoughOptions &&
-         !is_megatron_yaml(text.document);
+  return is_script(text) && count_megatron_options(text.text, kEnoughOptions) >= kEnoughOptions;
 }
 
 }  // namespace

@@ -73,9 +73,9 @@ constexpr Group kGroups[] = {
      "use-flash-attn-v2 use-flash-attn-v3 use-llama2-rotary-position-embeddings"},
     {kOne, kEarlier,
      "activations-checkpoint-method activations-checkpoint-num-layers checkpoint-num-layers "
-     "deepspeed_config ds-sequence-parallel-size expert-interval hidden-dim-multiplier "
-     "intermediate-size moe-expert-parallel-size multiple-of n-head-kv num-key-value-heads "
-     "pad-vocab-size-to pp-partition-method topk zero-stage"},
+     "deepspeed_config ds-sequence-parallel-size expert-interval extra-vocab-size "
+     "hidden-dim-multiplier intermediate-size moe-expert-parallel-size multiple-of n-head-kv "
+     "num-key-value-heads pad-vocab-size-to patch-tokenizer-type pp-partition-method topk zero-stage"},
     {kOn, kNow,
      "is-hybrid-model"},
     {kOne, kNow,

@@ -317,6 +317,7 @@ void read_megatron_bridge_values(Values typed, const LaunchHints& hints, LaunchR
   read_megatron_bridge_job(reading, hints);
   check_bridge_model(values, hints);
   pass_over_bridge(values);
+  reading.list_words(launcher_words("megatron-bridge"));
   reading.list_unused("no override of Megatron-Bridge that is known here");
 }
 

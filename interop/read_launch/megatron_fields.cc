@@ -197,6 +197,8 @@ void pass_over_model(Values& values) {
                           "padded_vocab_size",
                           "pad_vocab_size_to",
                           "tokenizer_type",
+                          "extra_vocab_size",
+                          "patch_tokenizer_type",
                           "multi_latent_attention",
                           "q_lora_rank",
                           "kv_lora_rank",
@@ -210,9 +212,7 @@ void pass_over_model(Values& values) {
                           "moe_layer_freq",
                           "moe_router_num_groups",
                           "moe_router_group_topk",
-                          "moe_expert_capacity_factor",
                           "moe_router_enable_expert_bias",
-                          "mtp_num_layers",
                           "window_size",
                           "window_attn_skip_freq",
                           "num_key_value_heads",
@@ -263,6 +263,10 @@ void read_megatron_fields(LaunchReading& r, const LaunchHints& hints, const std:
     read_megatron_model(r, hints, file);
   } else {
     pass_over_model(r.values());
+    if (int layers = 0; r.integer(layers, "mtp_num_layers", "mtp_num_layers", {0, 1000})) {
+      r.record().mtp_num_layers = layers;
+    }
+    r.not_modelled_unless("moe_expert_capacity_factor");
   }
   const Model model = model_of_launch(r.record(), hints);
   read_megatron_job(r);

@@ -259,9 +259,31 @@ int vocabulary_of_tokenizer(LaunchReading& r) {
   return 0;
 }
 
+// Pai-Megatron-Patch (megatron_patch/tokenizer): the tokenizer's own words and so many more, which
+// are not padded.
+int vocabulary_of_patch(LaunchReading& r) {
+  struct OwnWords {
+    std::string_view tokenizer;
+    int count;
+  };
+  constexpr OwnWords kOwnWords[] = {{"LLamaTokenizer", 32000},   {"LLama2Tokenizer", 32000},
+                                    {"MistralTokenizer", 32000}, {"MixtralTokenizer", 32000},
+                                    {"LLama3Tokenizer", 128000}, {"Qwen2Tokenizer", 151643},
+                                    {"Qwen3Tokenizer", 151643},  {"DeepSeekV2Tokenizer", 100000}};
+  int more = 0;
+  r.integer(more, "extra_vocab_size", "extra_vocab_size", {0, kModelSizes.high});
+  const std::string type = r.word("patch_tokenizer_type", "");
+  for (const OwnWords& own : kOwnWords) {
+    if (own.tokenizer == type) return own.count + more;
+  }
+  return 0;
+}
+
 void read_vocabulary(LaunchReading& r, Model& m, const LaunchHints& hints,
                      const std::string& file) {
   r.values().pass_over("tokenizer_type");
+  const bool patched = r.values().has("patch_tokenizer_type") || r.values().has("extra_vocab_size");
+  const int of_patch = patched ? vocabulary_of_patch(r) : 0;
   if (r.integer(m.vocab_size, "vocab_size", "vocab_size", kModelSizes)) {
     if (r.word("tokenizer_type", "") == "NullTokenizer") ++m.vocab_size;  // its end of document
     return;
@@ -273,7 +295,7 @@ void read_vocabulary(LaunchReading& r, Model& m, const LaunchHints& hints,
     r.assume("vocab_size", std::to_string(m.vocab_size), "named beside the launch, or in the log");
     return;
   }
-  m.vocab_size = vocabulary_of_tokenizer(r);
+  m.vocab_size = patched ? of_patch : vocabulary_of_tokenizer(r);
   if (m.vocab_size == 0) {
     throw InputError(file, "",
                      "the vocabulary's size is in the tokenizer's files, which are not read",

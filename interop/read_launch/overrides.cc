@@ -173,12 +173,14 @@ LaunchRecord read_override_script(std::string_view text, const std::string& file
     read_nemo_values(std::move(values), file, hints, record);
     return record;
   }
-  const BridgeOptions said = bridge_options(options, record);
-  for (const Value& value : said.overrides.all()) values.add(value);
+  const BridgeOptions said = bridge_options(options, contains(text, "training/train.sh"), record);
+  for (const Value& value : said.overrides.all()) {
+    if (!values.has(value.key)) values.add(value);
+  }
   if (!said.recipe.empty()) {
     values = over_recipe({said.said, overrides.nulls}, values, hints, record);
   }
-  for (const Value& option : said.others) values.add(option);
+  for (const Value& option : said.others.all()) values.add(option);
   read_megatron_bridge_values(std::move(values), hints, record);
   return record;
 }

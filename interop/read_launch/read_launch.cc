@@ -4,6 +4,7 @@
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/environment.h"
 #include "interop/read_launch/foreign_launch.h"
+#include "interop/read_launch/job_document.h"
 #include "interop/read_launch/launch_format.h"
 #include "interop/read_launch/launch_text.h"
 #include "interop/read_launch/megatron.h"
@@ -102,6 +103,33 @@ std::optional<LaunchRecord> read_configuration_of_script(const LaunchText& text,
   return record;
 }
 
+// The script with the texts of the scripts that it starts or sources; empty: there are none.
+std::string with_started_scripts(const LaunchText& launch, const LaunchHints& hints,
+                                 const ReadNamedFile& read) {
+  if (!is_script(launch) || !read) return "";
+  std::string texts;
+  const ReadNamedFile noted = [&](const std::string& name) {
+    std::optional<std::string> found = read(name);
+    if (found) texts += "\n" + *found;
+    return found;
+  };
+  read_shell_script(launch.text, launch.file, shell_inputs(hints, noted));
+  return texts.empty() ? "" : std::string(launch.text) + texts;
+}
+
+// Devices of the job, where its command does not say them.
+void take_job_counts(Values& counts, LaunchRecord& record) {
+  const Value* nodes = counts.find("num_nodes");
+  const Value* each = counts.find("gpus_per_node");
+  if (record.gpus > 0 || nodes == nullptr || each == nullptr) return;
+  record.gpus_per_node = integer_of(*each, {1, 100'000});
+  record.gpus = record.gpus_per_node * integer_of(*nodes, {1, 1'000'000});
+  record.unknown_gpus.clear();
+  for (const Value* value : {nodes, each}) {
+    record.read.push_back({value->key, value->words.front(), value->said, value->place});
+  }
+}
+
 }  // namespace
 
 bool log_says_launch(std::string_view log) { return has_megatron_argument_block(log); }
@@ -110,15 +138,25 @@ LaunchRecord read_launch(std::string_view text, const std::string& file, const L
                          const ReadNamedFile& read) {
   if (has_megatron_argument_block(text)) return read_megatron_argument_block(text, file, hints);
   LaunchText launch = launch_text(text, file);
+  std::optional<JobDocument> job = job_document(launch);
+  if (job) launch = {job->script, file, LaunchTextKind::script, {}};
   if (is_document(launch)) launch.document = with_stated(launch.document, hints);
   refuse_foreign_launch(launch, hints);
   std::optional<LaunchRecord> record;
-  if (const LaunchFormat* format = format_of(launch)) {
+  const LaunchFormat* format = format_of(launch);
+  const std::string started = format == nullptr ? with_started_scripts(launch, hints, read) : "";
+  if (!started.empty()) {
+    const LaunchText whole{started, file, launch.kind, {}};
+    refuse_foreign_launch(whole, hints);
+    format = format_of(whole);
+  }
+  if (format != nullptr) {
     record = format->read(launch, hints, read);
   } else if (is_script(launch)) {
     record = read_configuration_of_script(launch, hints, read);
   }
   if (!record) refuse_unknown_launch(launch, hints);
+  if (job) take_job_counts(job->counts, *record);
   take_stated_length(*record, hints);
   check_reading(*record, file);
   return *record;

@@ -158,7 +158,10 @@ void check_reading(const LaunchRecord& record, const std::string& file) {
         (likely.empty() ? "" : fmt::format("{} calls it {}; ", record.target, likely)) +
             lists(record));
   }
-  const bool says_layout = std::any_of(record.read.begin(), record.read.end(), is_layout_fact);
+  const bool says_layout =
+      std::any_of(record.read.begin(), record.read.end(), is_layout_fact) ||
+      std::any_of(record.assumed.begin(), record.assumed.end(),
+                  [](const Fact& fact) { return fact.field == "recipe"; });  // its sizes are known
   if (says_layout) return;
   const bool unread = std::any_of(record.not_understood.begin(), record.not_understood.end(),
                                   [](const NotUnderstood& item) { return !item.off; });

@@ -3,6 +3,8 @@
 // configs/recipes. They are compiled in, as interop reads no files.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +16,14 @@ namespace meshwright::interop {
 class ShippedRecipes {
  public:
   // `text` is JSON: "recipes" has an object for each name, whose "like" names the recipe that it
-  // changes; "common" has values of several.
+  // changes, and whose "also" is not inherited; "common" has values of several.
   ShippedRecipes(std::string_view text, std::string file);
 
-  [[nodiscard]] const std::string& file() const { return file_; }
+  // The software and its version, "Megatron-Bridge 0.6.2"; else the file's name.
+  [[nodiscard]] std::string release() const;
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> names() const;
-  // A recipe's values laid over those of the one that it is like.
+  // A recipe's values laid over those of the one that it is like. "None" takes one away.
   [[nodiscard]] Values values(std::string_view name) const;
   // Values below "common.NAME".
   [[nodiscard]] Values common(std::string_view name) const;
@@ -30,6 +33,7 @@ class ShippedRecipes {
 
   std::string file_;
   Values all_;
+  std::map<std::string, Values, std::less<>> own_;  // what each recipe says itself
 };
 
 const ShippedRecipes& bridge_recipes();

@@ -9,6 +9,7 @@
 #include "interop/read_launch/lora.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "interop/read_launch/megatron_yaml.h"
+#include "interop/shell/base_name.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -118,6 +119,16 @@ void read_tuner(Values& tuner, LaunchRecord& record) {
   read_lora(reading, {"lora_rank", "target_modules"}, {8, kAllLoraLinears, "ms-swift's default"});
 }
 
+// "--load Qwen3-30B-A3B-mcore", where no --model is named: as `swift export` names a checkpoint.
+void name_model_of(const Value& checkpoint, const LaunchHints& hints, LaunchRecord& record) {
+  constexpr std::string_view kEnd = "-mcore";
+  const std::string name =
+      base_name(checkpoint.words.size() == 1 ? checkpoint.words.front() : std::string());
+  if (!hints.needs_model() || !record.model_name.empty() || !name.ends_with(kEnd)) return;
+  record.model_name = name.substr(0, name.size() - kEnd.size());
+  record.read.push_back({"model", record.model_name, checkpoint.said, checkpoint.place});
+}
+
 void set_sequence(LaunchRecord& record, Values& arguments, const LaunchHints& hints) {
   const Value* length = arguments.find("seq_length");
   if (length == nullptr && hints.seq_length) {
@@ -154,6 +165,7 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   Values arguments;
   Values others;
   Values tuner;
+  Value checkpoint;
   std::vector<std::string> said;
   for (Value& option : options_of(*command, 0, script, file)) {
     std::string key = python_key(option.key);
@@ -176,11 +188,14 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
     } else if (key == "model" && option.words.size() == 1 && hints.needs_model()) {
       record.model_name = word_of(option);
       record.read.push_back({"model", record.model_name, option.said, option.place});
-    } else if (key != "load" && key != "model") {
+    } else if (key == "load") {
+      checkpoint = option;
+    } else if (key != "model") {
       option.key = "--" + key;
       others.add(std::move(option));
     }
   }
+  name_model_of(checkpoint, hints, record);
   add_defaults(arguments, kSwiftDefaults, said, "ms-swift's default", record);
   set_sequence(record, arguments, hints);
   record.target = "Megatron-LM";

@@ -27,7 +27,8 @@ constexpr std::array kTitanShipped{TitanFlavour{"llama2", "7b", "llama-2-7b", 32
                                    TitanFlavour{"qwen3", "32b", "qwen3-32b", 64},
                                    TitanFlavour{"qwen3", "30b-a3b", "qwen3-30b-a3b", 48},
                                    TitanFlavour{"qwen3", "235b-a22b", "qwen3-235b-a22b", 94},
-                                   TitanFlavour{"gpt_oss", "120b", "gpt-oss-120b", 36}};
+                                   TitanFlavour{"gpt_oss", "120b", "gpt-oss-120b", 36},
+                                   TitanFlavour{"kimi_k2_7", "kimi-k2.5", "kimi-k2.5", 61}};
 
 struct TitanDense {
   std::string_view model, flavour;
@@ -106,7 +107,8 @@ Model titan_gpt_oss_20b() {
 std::string plain_flavour(const std::string& flavour) {
   std::string name = lower_case(flavour);
   for (const std::string_view end :
-       {"_flex_attn", "_varlen_attn", "_flex", "_varlen", "_fused_qkv", "_non_fused_qkv"}) {
+       {"_flex_attn", "_varlen_attn", "_flex", "_varlen", "_non_fused_qkv", "_fused_qkv", "-deepep",
+        "_deepep", "_hybridep"}) {
     if (name.ends_with(end)) name.resize(name.size() - end.size());
   }
   return name;

@@ -15,6 +15,8 @@ namespace meshwright::interop {
 void read_deepspeed_json(LaunchReading& reading);
 void read_accelerate_yaml(LaunchReading& reading);
 void read_accelerate_precision(LaunchReading& reading);
+// Devices and sizes of accelerate, where a file of DeepSpeed that it names was read before.
+void read_accelerate_beside_deepspeed(LaunchReading& reading);
 
 // FSDP's sharding strategies by name, in any case, or by number ("FULL_SHARD", "1").
 struct FsdpStrategy {

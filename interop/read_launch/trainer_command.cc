@@ -116,24 +116,25 @@ void read_accelerate_part(const ShellCommand& command, const ShellScript& script
   LaunchReading others(words.others, record);
   others.list_words(known);
   others.list_unknown(known.launcher + " launch " + known.version, names_of(known));
+  Values all;
+  std::optional<std::string> text;
   if (words.file) {
     const std::string name = word_of(*words.file);
-    const auto written = written_by_script(script, name);
-    if (written && !file_beside(name, inputs)) {
-      read_sharding_text(*written, inputs.file, words.values, record);
-    } else {
-      read_sharding_file(name, *words.file, words.values, inputs, record);
-    }
-    return;
+    text = file_beside(name, inputs);
+    if (!text) text = written_by_script(script, name);
+    if (text) all = values_of_yaml(*text, base_name(name));
   }
-  const Value* deepspeed = words.values.find("deepspeed_config.deepspeed_config_file");
-  if (deepspeed != nullptr && words.values.has("distributed_type")) {
+  for (const Value& value : words.values.all()) all.put_over(value);
+  const Value* deepspeed = all.find("deepspeed_config.deepspeed_config_file");
+  if (deepspeed != nullptr && all.has("distributed_type")) {
     const Value named = *deepspeed;
     read_sharding_file(word_of(named), named, {}, inputs, record);
-    // Its "auto" is what accelerate is told.
-    if (record.says_job("precision")) return;
-    LaunchReading reading(words.values, record);
-    read_accelerate_precision(reading);
+    LaunchReading reading(all, record);
+    read_accelerate_beside_deepspeed(reading);
+  } else if (words.file && text && !file_beside(word_of(*words.file), inputs)) {
+    read_sharding_text(*text, inputs.file, words.values, record);
+  } else if (words.file) {
+    read_sharding_file(word_of(*words.file), *words.file, words.values, inputs, record);
   } else if (!words.values.all().empty()) {
     LaunchReading reading(words.values, record);
     read_accelerate_yaml(reading);

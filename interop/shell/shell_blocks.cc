@@ -5,6 +5,7 @@
 
 #include "interop/shell/shell_cause.h"
 #include "interop/shell/shell_condition.h"
+#include "interop/shell/shell_loop.h"
 #include "interop/shell/shell_words.h"
 
 namespace meshwright::interop {
@@ -85,6 +86,7 @@ void ShellBlocks::open_bracket() { open_group(Kind::bracket); }
 void ShellBlocks::read_loop(const std::string& word) {
   const int line = c_.line();
   const bool counts = word == "for" || word == "select";
+  if (word == "for" && read_for_loop(c_, s_, depth_)) return;
   flow_.open_loop(cause_at(line, "a loop"), !counts);
   if (counts) read_loop_variable(line);
 }
@@ -98,7 +100,14 @@ void ShellBlocks::read_loop_variable(int line) {
   if (name.empty() || s_.dead()) return;
   s_.variables.erase(name);
   s_.causes.erase(name);
-  s_.script.why_unknown[name] = fmt::format("it takes several values in a loop, line {}", line);
+  ShellCursor rest = c_;
+  rest.skip_blanks();
+  const std::size_t begin = rest.place();
+  while (!rest.done() && !ends_command(rest.here())) rest.advance();
+  std::string values = rest.since(begin).text();
+  values = values.starts_with("in ") ? ": " + shortened(values.substr(3)) : "";
+  s_.script.why_unknown[name] =
+      fmt::format("it takes several values in a loop, line {}{}", line, values);
 }
 
 // NAME { ... } counts as live, NAME() { ... } as conditional: a call is not followed.

@@ -2,6 +2,7 @@
 // Commands that the reader itself understands: tests, true, shift, set, eval, source, `bash -c`.
 // The others are kept as they are.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "interop/shell/shell_arguments.h"
@@ -27,6 +28,22 @@ std::size_t place_of_script(const Words& words) {
     if (is_shell && (option == "-c" || option == "-lc" || option == "-xc")) return i + 1;
   }
   return 0;
+}
+
+// The place of a script that a command starts without options: "./train.sh", "srun bash train.sh
+// 8". A script with options is a launcher, whose words are the launch.
+std::optional<std::size_t> place_of_started_file(const Words& words) {
+  const std::string& name = words.front().text();
+  const bool starts = name == "srun" || name == "exec" || name.ends_with("mpirun") ||
+                      name.ends_with("bash") || name == "sh";
+  const auto is_file = [](const MarkedText& word) { return word.text().ends_with(".sh"); };
+  const auto end = starts || is_file(words.front()) ? words.end() : words.begin();
+  const auto file = std::find_if(words.begin(), end, is_file);
+  const bool has_options = std::any_of(file, words.end(), [](const MarkedText& word) {
+    return word.text().starts_with("--") || word.unknown();
+  });
+  if (file == end || has_options) return std::nullopt;
+  return static_cast<std::size_t>(file - words.begin());
 }
 
 // The words after the script's text are its arguments, from $0 on.
@@ -94,6 +111,10 @@ ShellResult take_shell_command(ShellCommand command, const MarkedText& typed, Sh
       read_inner_script(words, at, state, depth);
     }
     words.resize(at);
+  }
+  if (const auto at = place_of_started_file(words)) {
+    const SrunOptions srun(words, *at, state);
+    if (read_started_script(words, *at, state, depth)) return ran;
   }
   state.script.commands.push_back(std::move(command));
   if (name == "true" || name == ":") return {ShellStatus::yes, nullptr};

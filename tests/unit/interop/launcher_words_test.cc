@@ -13,7 +13,7 @@ namespace meshwright::interop {
 namespace {
 
 TEST(LauncherWords, EachHasOneClass) {
-  EXPECT_EQ(launchers_with_words().size(), 7U);
+  EXPECT_EQ(launchers_with_words().size(), 8U);
   for (const std::string_view name : launchers_with_words()) {
     const LauncherWords& launcher = launcher_words(name);
     EXPECT_FALSE(launcher.version.empty()) << name;

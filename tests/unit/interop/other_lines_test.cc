@@ -29,6 +29,17 @@ TEST(OtherLines, MaxtextsTokensAreItsBatch) {
   EXPECT_EQ(measured_steps(log, {4000, 0, 4})->global_batch_size, 16);
 }
 
+TEST(OtherLines, NanochatsStepsAreInMilliseconds) {
+  const TrainingLog log = read_training_log(
+      "step 00007/00900 (0.78%) | loss: 9.1 | lrm: 1.00 | dt: 250.50ms | tok/sec: 2,093,000 | mfu: "
+      "40.1 | total time: 0.03m\n"
+      "step 00007 | Validation bpb: 1.2\n");
+  EXPECT_EQ(log.target, "nanochat");
+  ASSERT_EQ(log.steps.size(), 1U);
+  EXPECT_EQ(log.steps[0].iteration, 7);
+  EXPECT_DOUBLE_EQ(log.steps[0].time->value(), 0.2505);
+}
+
 TEST(OtherLines, MaxtextSaysItsSizesFirst) {
   const TrainingLog log = read_training_log(
       "Num_devices: 64, shape (1, 1, 64, 1)\n"

@@ -122,7 +122,7 @@ Answer launch_answer(const LaunchRecord& r, const Asked& asked) {
   Facts launch("launch");
   launch.add("", r.target).add("framework", r.framework).add("model", r.model_name);
   launch.add("config", r.model_config).add("gpus", r.gpus).add("gpus_per_node", r.gpus_per_node);
-  launch.add("unknown_gpus", r.unknown_gpus);
+  launch.add("unknown_gpus", r.unknown_gpus).add("mtp_num_layers", r.mtp_num_layers);
   launch.add("data_parallel_size said", !r.data_parallel_size_follows);
   launch.add("replicas", r.replicas, 1).add("shards_in_node", r.shards_in_node);
   launch.add("micro_batches_a_rank", r.micro_batches_a_rank);

@@ -117,12 +117,18 @@ TEST(ShellCondition, AndOrFollowTheResultBefore) {
   EXPECT_EQ(a_behind("[ 1 = 2 ] && echo x\nA=2"), "2");
 }
 
-TEST(ShellCondition, GroupsAreLiveAndFunctionsAndLoopsAreNot) {
+// A for loop over known words is read once for each, if its body starts nothing.
+TEST(ShellCondition, GroupsAndKnownLoopsAreLiveAndFunctionsAndOtherLoopsAreNot) {
   EXPECT_EQ(a_behind("{ A=2; }"), "2");
   EXPECT_EQ(a_behind("( A=2 )"), "2");
   EXPECT_EQ(a_behind("f() { A=2; }"), "$A");
   EXPECT_EQ(a_behind("f ()\n{\n  if true; then A=2; fi\n}"), "$A");
-  EXPECT_EQ(a_behind("for x in 1 2; do A=2; done"), "$A");
+  EXPECT_EQ(a_behind("for x in 1 2; do A=2; done"), "2");
+  EXPECT_EQ(a_behind("for x in 3 4; do\n  for y in a b; do A=\"$A$x$y\"; done\ndone"), "13a3b4a4b");
+  EXPECT_EQ(a_behind("for x in 3 4; do [ $x = 4 ] && A=$x; done"), "4");
+  EXPECT_EQ(a_behind("for x in $LIST; do A=2; done"), "$A");
+  EXPECT_EQ(a_behind("for x in 1 2; do A=2; torchrun t.py $x; done"), "$A");
+  EXPECT_EQ(a_behind("for x in 1 2; do A=$x; break; done"), "$A");
   EXPECT_EQ(a_behind("while true; do if false; then A=2; fi; done"), "$A");
   EXPECT_EQ(a_behind("fi; done; esac; }\nA=2"), "2");
   EXPECT_EQ(a_behind("if false; then { A=2; fi\nA=3"), "3");
@@ -158,7 +164,7 @@ TEST(ShellCondition, AnUndecidedConditionNamesWhatIsInTheWay) {
             "it is set under a condition on `grep -q x y`, line 2 (line 2: commands are not run)");
   EXPECT_EQ(why("N=$(nproc)\nif [ $N -gt 8 ]; then A=2; fi"),
             "it is set under a condition on N, line 3 (N: commands are not run: $(nproc), line 2)");
-  EXPECT_EQ(why("for i in 1; do\nA=2; done"),
+  EXPECT_EQ(why("for i in $X; do\nA=2; done"),
             "it is set under a condition, line 3 (line 2: a loop)");
   EXPECT_EQ(why("f() {\nA=2; }"), "it is set under a condition, line 3 (line 2: the function f)");
   EXPECT_EQ(why("B=1\nif [ $1 = x ]; then B=2; fi\nif [ $B = 2 ]; then A=2; fi"),
