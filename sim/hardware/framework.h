@@ -99,6 +99,8 @@ struct DataParallelFacts {
   // Bytes per parameter of a rank's share that clipping and the optimizer read and write. 0: one
   // fused kernel over gradients, weights and moments.
   double optimizer_bytes = 0.0;
+  // The same of an optimizer on the host. 0: one pass, as DeepSpeed's CPUAdam.
+  double host_optimizer_bytes = 0.0;
   bool operator==(const DataParallelFacts&) const = default;
 };
 

@@ -79,6 +79,9 @@ const Record<DataParallelFacts>& data_parallel_record() {
     r.row<&D::optimizer_bytes>(
         "optimizer_bytes_per_parameter", NumberRange{0.0, 1e3},
         "Bytes that clipping and the optimizer move a parameter; 0: one fused kernel.");
+    r.row<&D::host_optimizer_bytes>(
+        "host_optimizer_bytes_per_parameter", NumberRange{0.0, 1e3},
+        "Bytes that an optimizer on the host moves a parameter; 0: one pass.");
     return r;
   }();
   return record;

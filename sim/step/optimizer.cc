@@ -36,7 +36,10 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const bool sharded = layout.zero_stage > 0;
   const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
   const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
-  const double facts = cluster.framework.data_parallel.optimizer_bytes;
+  const DataParallelFacts& known = cluster.framework.data_parallel;
+  const double facts = layout.optimizer_offload && known.host_optimizer_bytes > 0
+                           ? known.host_optimizer_bytes
+                           : known.optimizer_bytes;
   const Bytes traffic = bytes(
       (dense + expert) * (facts > 0 ? facts : optimizer_traffic(job, layout.optimizer_offload)));
   // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer); FSDP

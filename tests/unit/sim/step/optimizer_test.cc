@@ -81,5 +81,17 @@ TEST(OptimizerCost, OffloadedItGoesAtThePaceOfTheHostLink) {
   }
 }
 
+// torch's AdamW on cores: 80 bytes a parameter, a million of them, over the link of the cluster.
+TEST(OptimizerCost, AnUnfusedOneOnTheHostMovesWhatItsFrameworkSays) {
+  Layout layout;
+  layout.optimizer_offload = true;
+  Cluster cluster = cluster_with_adam();
+  const Seconds fused = optimizer_cost(kMillion, Job{}, layout, cluster).time;
+  cluster.framework.data_parallel.host_optimizer_bytes = 80.0;
+  const Seconds unfused = optimizer_cost(kMillion, Job{}, layout, cluster).time;
+  const double link = only_device(cluster).host_link.value();
+  EXPECT_NEAR(unfused.value() - fused.value(), 1e6 * (80.0 - 30.0) / link, 1e-9);
+}
+
 }  // namespace
 }  // namespace meshwright
