@@ -5,8 +5,8 @@
 // result is unknown. An unknown piece stays in the text as it was typed.
 //
 // Understood: quotes, line continuations, comments, variables, arrays, $((arithmetic)), defaults
-// (${NAME:-8}), if, case, [ ], [[ ]], (( )), && and ||, here-documents, `source`, `bash -c "..."`,
-// and Slurm's header, which sets SLURM_NNODES.
+// (${NAME:-8}), if, case, for over known words, [ ], [[ ]], (( )), && and ||, here-documents,
+// `source`, `bash -c "..."`, and Slurm's header, which sets SLURM_NNODES.
 #pragma once
 
 #include <map>
