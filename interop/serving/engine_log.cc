@@ -14,7 +14,7 @@ namespace meshwright::interop {
 namespace {
 
 // The whole number at the begin of a text, commas inside it left out; 0: there is none.
-double number_at(std::string_view text) {
+double grouped_number_at(std::string_view text) {
   double number = 0;
   for (const char c : text) {
     if (c == ',' || (c == ' ' && number == 0)) continue;
@@ -34,7 +34,7 @@ double tokens_of_concurrency(std::string_view words) {
   double concurrency = 0;
   const auto [end, error] = std::from_chars(times.data(), times.data() + times.size(), concurrency);
   const bool good = error == std::errc() && std::isfinite(concurrency) && concurrency > 0;
-  return good ? number_at(words.substr(0, at)) * concurrency : 0;
+  return good ? grouped_number_at(words.substr(0, at)) * concurrency : 0;
 }
 
 }  // namespace
@@ -48,8 +48,9 @@ std::optional<double> kv_tokens_in_log(std::string_view log, int block_size) {
   for (const std::string& line : split_lines(log)) {
     const auto behind = [&](std::string_view words) -> double {
       const std::size_t at = line.find(words);
-      return at == std::string::npos ? 0
-                                     : number_at(std::string_view(line).substr(at + words.size()));
+      return at == std::string::npos
+                 ? 0
+                 : grouped_number_at(std::string_view(line).substr(at + words.size()));
     };
     for (const std::string_view words : kTokens) {
       if (const double tokens = behind(words); tokens > 0) found = tokens;

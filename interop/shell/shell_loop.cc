@@ -15,10 +15,22 @@ namespace {
 constexpr std::size_t kMostWords = 200;
 constexpr std::size_t kLeastCost = 256;  // so that loops in loops end
 
-// Words of a body that is read as before: it starts something, or may leave the loop.
-constexpr std::string_view kNotUnrolled[] = {"torchrun", "torch.",   "python",    "srun",
-                                             "mpirun",   "sbatch",   "deepspeed", "accelerate",
-                                             "break",    "continue", "exit",      "return"};
+// Words of a body that starts something, and of one that may leave the loop: it is read as before.
+constexpr std::string_view kStarts[] = {"torchrun", "torch.", "python",    "srun",
+                                        "mpirun",   "sbatch", "deepspeed", "accelerate"};
+constexpr std::string_view kLeaves[] = {"break", "continue", "exit", "return"};
+
+template <std::size_t N>
+bool has_any(const std::string& text, const std::string_view (&words)[N]) {
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](std::string_view word) { return contains(text, word); });
+}
+
+// "serve --port $p & done": what the body starts runs side by side, not one after the other.
+bool runs_in_the_background(std::string_view body) {
+  while (!body.empty() && contains(" \t\n;", body.substr(body.size() - 1))) body.remove_suffix(1);
+  return body.ends_with('&') && !body.ends_with("&&");
+}
 
 void skip_separators(ShellCursor& c) {
   while (!c.done() &&
@@ -74,8 +86,8 @@ bool read_for_loop(ShellCursor& cursor, ShellState& state, int depth) {
   const std::size_t end = end_of_body(c);
   if (end == 0 || words.size() > kMostWords) return false;
   const MarkedText body = c.text().part(c.place(), end);
-  const bool runs = std::any_of(std::begin(kNotUnrolled), std::end(kNotUnrolled),
-                                [&](std::string_view word) { return contains(body.text(), word); });
+  const bool runs = has_any(body.text(), kLeaves) ||
+                    (has_any(body.text(), kStarts) && !runs_in_the_background(body.text()));
   const bool unknown = std::any_of(words.begin(), words.end(),
                                    [](const MarkedText& word) { return word.unknown(); });
   if (runs || unknown) return false;
