@@ -116,7 +116,7 @@ void read_qwen3_moe(ObjectReader& config, Model& model) {
   model.moe = read_sparse_step(config);
 }
 
-// Its text alone: the first layers of mlp_only_layers are dense, and as wide as intermediate_size.
+// Qwen3-Next, and Qwen3.5 with experts. Layers of mlp_only_layers are intermediate_size wide.
 void read_qwen3_next(ObjectReader& config, Model& model) {
   model.ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
   read_qwen3_5(config, model);
