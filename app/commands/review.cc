@@ -35,6 +35,7 @@ namespace {
 struct ReviewOptions {
   LaunchedRunOptions run;
   LaunchedServiceOptions service;
+  LimitOptions limits;
   OutputOptions output;
   std::string launch_out, measurements_out;
   int top = 3;
@@ -189,8 +190,8 @@ void write_files(const ReviewOptions& options, const LaunchedRun& run,
 
 // Options that the review of a training run and of a service share.
 ServiceReviewOptions service_review(const ReviewOptions& options) {
-  ServiceReviewOptions review{options.service, options.run.log, options.launch_out, options.output,
-                              options.top};
+  ServiceReviewOptions review{options.service,    options.limits, options.run.log,
+                              options.launch_out, options.output, options.top};
   review.service.from = options.run.from;
   review.service.model = options.run.model;
   review.service.cluster = options.run.cluster;
@@ -223,7 +224,7 @@ int run_review(const ReviewOptions& options, const Call& call) {
     return review_service(service_review(options), call);
   }
   refuse_tables(options.output);
-  refuse_service_options(options.service, options.run.from);
+  refuse_service_options(options.service, options.limits, options.run.from);
   reports::Origin origin = call.origin();
   LaunchedRun run = load_launched_run(options.run, origin);
   planner::Review review = possible_review(options, run);
@@ -281,7 +282,7 @@ void add_review(Commands& commands) {
       "Review a running job or service: memory fit, predicted and measured times, faster "
       "layouts");
   add_run_options(command, options->run);
-  add_service_options(command, options->service);
+  add_service_options(command, options->service, options->limits);
   command.options()
       .add_option("--top", options->top, "Number of faster layouts to show. Default: 3")
       ->check(CLI::Range(1, 20).description(""))

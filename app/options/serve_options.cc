@@ -395,15 +395,25 @@ Seconds duration_of(const std::string& option, const std::string& text) {
                    "write 2s or 50ms");
 }
 
-void add_limit_options(Command& command, LimitOptions& o) {
-  CLI::App& app = command.options();
-  app.add_option("--ttft", o.ttft, "Longest time to first token, such as 2s. Default: no limit");
-  app.add_option("--tpot", o.tpot,
-                 "Longest time per output token, (E2E - TTFT) / (output - 1), such as 50ms. "
-                 "Default: no limit");
-  app.add_option("--e2e", o.e2e, "Longest time of a whole request. Default: no limit");
-  app.add_option("--percentile", o.percentile,
-                 "Requests that meet --ttft and --tpot, such as p99; simulated. Default: means");
+void add_limit_options(Command& command, LimitOptions& o, const std::string& before) {
+  const auto add = [&](const char* name, std::string& value, const char* about) {
+    command.options().add_option(name, value, before + about);
+  };
+  add("--ttft", o.ttft, "Longest time to first token, such as 2s. Default: no limit");
+  add("--tpot", o.tpot,
+      "Longest time per output token, (E2E - TTFT) / (output - 1), such as 50ms. Default: no "
+      "limit");
+  add("--e2e", o.e2e, "Longest time of a whole request. Default: no limit");
+  add("--percentile", o.percentile,
+      "Requests that meet --ttft and --tpot, such as p99; simulated. Default: means");
+}
+
+const char* first_limit(const LimitOptions& o) {
+  return !o.ttft.empty()         ? "--ttft"
+         : !o.tpot.empty()       ? "--tpot"
+         : !o.e2e.empty()        ? "--e2e"
+         : !o.percentile.empty() ? "--percentile"
+                                 : nullptr;
 }
 
 LatencyLimits latency_limits(const LimitOptions& o) {

@@ -82,7 +82,10 @@ ServingLoad serving_load(const LoadOptions& options, const ServeFormats& formats
 struct LimitOptions {
   std::string ttft, tpot, e2e, percentile;
 };
-void add_limit_options(Command& command, LimitOptions& options);
+// `before` begins each description.
+void add_limit_options(Command& command, LimitOptions& options, const std::string& before = "");
+// The first option that is given; null: none.
+const char* first_limit(const LimitOptions& options);
 LatencyLimits latency_limits(const LimitOptions& options);
 // "p99" or "99"; 0: means. Throws InputError, too, if `samples` requests do not tell it.
 double percentile_of(const LimitOptions& options, int samples);

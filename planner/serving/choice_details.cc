@@ -24,35 +24,6 @@ ServingLoad share_of_load(ServingLoad load, double percentile, int replicas) {
   return load;
 }
 
-// The verdict is the simulation's. A service is not planned close to the rate at which its queue
-// grows without end: a simulation of some minutes does not show it.
-void simulate(const ServingQuestion& q, ServingChoice& choice) {
-  choice.meets = false;
-  choice.gpus = num_gpus(choice.deployment);
-  const CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
-  if (const auto state = service_state(service, q.load)) choice.state = *state;
-  choice.tokens_per_second_per_gpu =
-      choice.state.state.requests_per_second * mean_output(q.load.lengths) / choice.gpus;
-  const auto run = simulated_run(service, q.load, q.percentile);
-  if (!run) return;
-  choice.simulated = steady_metrics(*run);
-  if (q.percentile > 0) {
-    choice.simulated_ttft = ttft_at(*run, q.percentile);
-    choice.simulated_tpot = tpot_at(*run, q.percentile);
-  }
-  const Seconds tpot = choice.simulated->tpot.mean;
-  choice.tokens_per_second_per_user = tpot.value() > 0 ? 1.0 / tpot.value() : 0.0;
-  const bool ends = q.load.kind == LoadKind::closed_loop ||
-                    q.load.request_rate <=
-                        kMostUtilization * largest_service_rate(service, q.load) * (1.0 + 1e-9);
-  choice.meets = ends && within(limited_times(choice), q.limits);
-  if (q.load.kind == LoadKind::closed_loop) return;
-  // A rate of the closed form that the simulation refutes is none.
-  if (choice.meets) choice.largest_rate = std::max(choice.largest_rate, q.load.request_rate);
-  const bool refuted = !choice.meets && q.percentile <= 0;
-  if (refuted && choice.largest_rate >= q.load.request_rate) choice.largest_rate = 0;
-}
-
 // The choice with other replicas, simulated.
 ServingChoice simulated_as(const ServingQuestion& q, const ServingChoice& choice,
                            const Deployment& deployment) {
@@ -60,7 +31,7 @@ ServingChoice simulated_as(const ServingQuestion& q, const ServingChoice& choice
   next.deployment = deployment;
   next.largest_rate *=
       static_cast<double>(deployment.pool.replicas) / choice.deployment.pool.replicas;
-  simulate(q, next);
+  simulate_choice(q, next);
   return next;
 }
 
@@ -100,9 +71,38 @@ std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad loa
   return simulate_service(service, load);
 }
 
+// The verdict is the simulation's. A service is not planned close to the rate at which its queue
+// grows without end: a simulation of some minutes does not show it.
+void simulate_choice(const ServingQuestion& q, ServingChoice& choice) {
+  choice.meets = false;
+  choice.gpus = num_gpus(choice.deployment);
+  const CompiledService service = compiled_service(q.scenario, choice.deployment, q.load);
+  if (const auto state = service_state(service, q.load)) choice.state = *state;
+  choice.tokens_per_second_per_gpu =
+      choice.state.state.requests_per_second * mean_output(q.load.lengths) / choice.gpus;
+  const auto run = simulated_run(service, q.load, q.percentile);
+  if (!run) return;
+  choice.simulated = steady_metrics(*run);
+  if (q.percentile > 0) {
+    choice.simulated_ttft = ttft_at(*run, q.percentile);
+    choice.simulated_tpot = tpot_at(*run, q.percentile);
+  }
+  const Seconds tpot = choice.simulated->tpot.mean;
+  choice.tokens_per_second_per_user = tpot.value() > 0 ? 1.0 / tpot.value() : 0.0;
+  const bool ends = q.load.kind == LoadKind::closed_loop ||
+                    q.load.request_rate <=
+                        kMostUtilization * largest_service_rate(service, q.load) * (1.0 + 1e-9);
+  choice.meets = ends && within(limited_times(choice), q.limits);
+  if (q.load.kind == LoadKind::closed_loop) return;
+  // A rate of the closed form that the simulation refutes is none.
+  if (choice.meets) choice.largest_rate = std::max(choice.largest_rate, q.load.request_rate);
+  const bool refuted = !choice.meets && q.percentile <= 0;
+  if (refuted && choice.largest_rate >= q.load.request_rate) choice.largest_rate = 0;
+}
+
 void simulate_until_met(const ServingQuestion& q, ServingChoice& choice, int least) {
   const ServingChoice asked = choice;
-  simulate(q, choice);
+  simulate_choice(q, choice);
   if (q.gpus) return;
   if (choice.meets) {
     // The closed form may have asked for more than the simulation needs.

@@ -177,6 +177,17 @@ std::vector<ServingChoice> best_of_each(const ServingQuestion& q, std::vector<Se
 
 }  // namespace
 
+std::optional<ServingChoice> judged_deployment(const ServingQuestion& q,
+                                               const Deployment& deployment) {
+  DeploymentFinder finder{q};
+  const CompiledService service = compiled_service(q.scenario, deployment, q.load);
+  finder.add(deployment, service, largest_service_rate(service, q.load));
+  if (finder.found.empty()) return std::nullopt;
+  ServingChoice& choice = finder.found.front();
+  simulate_choice(q, choice);
+  return std::move(choice);
+}
+
 std::vector<ServingChoice> choices_of(const ServingQuestion& q,
                                       const std::vector<LayoutResult>& results) {
   DeploymentFinder finder{q};

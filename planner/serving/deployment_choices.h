@@ -22,6 +22,13 @@ bool better_choice(const ServingQuestion& question, const ServingChoice& a, cons
 std::vector<ServingChoice> choices_of(const ServingQuestion& question,
                                       const std::vector<LayoutResult>& results);
 
+// This deployment under the question's load, judged as a plan judges its choices. Empty: a request
+// does not fit, or the queue grows without end.
+std::optional<ServingChoice> judged_deployment(const ServingQuestion& question,
+                                               const Deployment& deployment);
+// The times and the verdict of a choice become those of a simulation.
+void simulate_choice(const ServingQuestion& question, ServingChoice& choice);
+
 // Simulates a service: of equal replicas one under its share of the load, of two pools all. Empty:
 // a request does not fit. Not told how many requests: 1,000 at least.
 std::optional<ServingRun> simulated_run(CompiledService service, ServingLoad load,

@@ -70,8 +70,14 @@ const Record<ServingReviewFile>& serving_review_record() {
     r.row<&F::kv_tokens>("Tokens that the cache of one attention group holds.");
     r.row<&F::measured_kv_tokens>("The same, as the engine's log says.");
     r.row<&F::largest_batch>("Requests that run together on one replica.");
-    r.row<&F::ttft>("Mean time to first token.");
-    r.row<&F::tpot>("Mean time per output token.");
+    r.row<&F::ttft>("Time to first token, at the percentile.");
+    r.row<&F::ttft_low>("Lower end of its 90 % interval.");
+    r.row<&F::ttft_high>("Upper end.");
+    r.row<&F::tpot>("Time per output token, at the percentile.");
+    r.row<&F::tpot_low>("Lower end of its 90 % interval.");
+    r.row<&F::tpot_high>("Upper end.");
+    r.row<&F::percentile>("Percentile of the times; 0: means.");
+    r.row<&F::meets_limits>("Tells whether the limits are met.");
     r.row<&F::tokens_per_second_per_gpu>("Output tokens.");
     r.row<&F::better>(better_service_record, "Best first.");
     r.row<&F::measured>(measured_latency_record, "Of the benchmark's result.");

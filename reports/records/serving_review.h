@@ -44,7 +44,10 @@ struct ServingReviewFile {
   std::string deployment{}, device{}, reason{};
   int gpus = 0;
   std::optional<double> kv_tokens{}, largest_batch{}, measured_kv_tokens{};
-  std::optional<Seconds> ttft{}, tpot{};
+  // Simulated, with 90 % intervals: at the percentile, or means.
+  std::optional<Seconds> ttft{}, ttft_low{}, ttft_high{}, tpot{}, tpot_low{}, tpot_high{};
+  double percentile = 0;
+  std::optional<bool> meets_limits{};  // empty: no limit is stated, or no load
   std::optional<double> tokens_per_second_per_gpu{};
   std::vector<BetterService> better{};
   std::vector<MeasuredLatency> measured{};

@@ -5,23 +5,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iterator>
-#include <memory>
-#include <set>
 
-#include "app/commands/commands.h"
-#include "app/commands/serving/serve_commands.h"
+#include "app/commands/serving/service_review_text.h"
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/files.h"
-#include "app/files/output_file.h"
 #include "app/files/point_table.h"
 #include "app/files/serving_points.h"
 #include "app/options/command.h"
 #include "interop/serving/benchmark_table.h"
 #include "interop/serving/engine_log.h"
 #include "interop/serving/read_serving.h"
-#include "planner/serving/serving_search.h"
+#include "planner/serving/deployment_choices.h"
+#include "planner/serving/service_details.h"
 #include "planner/serving/start_remedies.h"
 #include "reports/records/serving_review.h"
 #include "sim/base/error.h"
@@ -30,98 +26,7 @@
 namespace meshwright::app {
 namespace {
 
-using reports::LaunchWord;
 using reports::ServingReviewFile;
-
-std::vector<LaunchWord> words_of(const std::vector<interop::Fact>& facts) {
-  std::vector<LaunchWord> words;
-  for (const interop::Fact& fact : facts) {
-    words.push_back({fact.field, fact.value, fact.said, "", fact.place.file, fact.place.line});
-  }
-  return words;
-}
-
-void add_launch(ServingReviewFile& file, const interop::ServingLaunch& launch) {
-  file.form = launch.form;
-  file.engine = interop::title_of(launch.engine);
-  file.engine_version = launch.engine_version;
-  file.model = launch.model;
-  file.read = words_of(launch.read);
-  file.assumed = words_of(launch.assumed);
-  for (const interop::PassedOver& one : launch.passed_over) {
-    file.passed_over.push_back({"", "", one.said, one.why, one.place.file, one.place.line});
-  }
-  for (const interop::NotUnderstood& one : launch.not_understood) {
-    file.not_understood.push_back({one.key, "", one.said, one.why, one.place.file, one.place.line});
-  }
-}
-
-reports::Table words_table(const char* title, const std::vector<LaunchWord>& words) {
-  reports::Table table{title,
-                       {{"line", "line", ""},
-                        {"said", "in the file", ""},
-                        {"field", "field", ""},
-                        {"value", "value", ""},
-                        {"why", "why", ""}},
-                       {}};
-  for (const LaunchWord& word : words) {
-    const auto cell = [](const std::string& text) {
-      return text.empty() ? reports::Cell() : reports::Cell(text);
-    };
-    table.rows.push_back({word.line > 0 ? reports::Cell(double(word.line)) : reports::Cell(),
-                          cell(word.said), cell(word.field), cell(word.value), cell(word.why)});
-  }
-  return reports::without_empty_columns(std::move(table));
-}
-
-reports::Table better_table(const ServingReviewFile& file) {
-  reports::Table table{"deployments on as many GPUs that give more tokens",
-                       {{"deployment", "deployment", ""},
-                        {"gpus", "GPUs", ""},
-                        {"max_num_seqs", "sequences", ""},
-                        {"max_num_batched_tokens", "tokens a step", ""},
-                        {"ttft_ms", "TTFT", "ms"},
-                        {"tpot_ms", "TPOT", "ms"},
-                        {"tokens_per_second_per_gpu", "tok/s/GPU", ""}},
-                       {}};
-  for (const reports::BetterService& one : file.better) {
-    table.rows.push_back({one.deployment, double(one.gpus), double(one.max_num_seqs),
-                          double(one.max_num_batched_tokens), one.ttft / milliseconds(1),
-                          one.tpot / milliseconds(1), one.tokens_per_second_per_gpu});
-  }
-  return table;
-}
-
-reports::Table measured_table(const ServingReviewFile& file) {
-  reports::Table table{"measured and predicted",
-                       {{"result", "result", ""},
-                        {"quantity", "quantity", ""},
-                        {"measured", "measured", ""},
-                        {"predicted", "predicted", ""},
-                        {"low", "low", ""},
-                        {"high", "high", ""},
-                        {"error_percent", "error", "%", 3}},
-                       {}};
-  for (const reports::MeasuredLatency& one : file.measured) {
-    table.rows.push_back({one.result, one.quantity, one.measured, one.predicted, one.low, one.high,
-                          (one.predicted / one.measured - 1.0) * 100.0});
-  }
-  return table;
-}
-
-std::vector<reports::Table> tables_of(const ServingReviewFile& file) {
-  std::vector<reports::Table> tables;
-  const auto add = [&](const char* name, reports::Table table) {
-    if (!table.rows.empty()) tables.push_back(named(name, std::move(table)));
-  };
-  add("measured", measured_table(file));
-  add("better", better_table(file));
-  add("read", words_table("read", file.read));
-  add("assumed", words_table("assumed", file.assumed));
-  add("passed_over", words_table("changes nothing", file.passed_over));
-  add("not_understood", words_table("not understood", file.not_understood));
-  return tables;
-}
 
 // The rule that is broken, with what would mend it; empty: none is.
 std::string refusal_of(const LaunchedService& service, const std::optional<ServingLoad>& load) {
@@ -163,55 +68,61 @@ std::string unserved_load(const LaunchedService& service) {
   return refusal_of(service, service.load);
 }
 
-// Deployments on the same GPUs under the same load, with the engine's limits searched.
-void search_better(ServingReviewFile& file, const LaunchedService& service, const ServingLoad& load,
-                   int top) {
-  planner::ServingQuestion question;
-  question.scenario = service.scenario;
-  question.cluster_name = service.cluster_name;
-  question.load = load;
-  question.gpus = file.gpus;
-  question.max_gpus = file.gpus;
-  question.aggregated = true;
+// Deployments on the same GPUs that give more tokens, with the engine's limits searched; simulated.
+void search_better(ServingReviewFile& file, planner::ServingQuestion question,
+                   const LaunchedService& service, int top) {
   question.disaggregated = service.deployment.prefill.has_value();
   question.space = planner::serving_space(service.scenario.model, service.scenario.cluster);
   question.kept = 50;
   question.simulated = 0;
-  const planner::ServingPlan plan = planner::serving_plan(question);
+  std::vector<planner::ServingChoice> better = planner::serving_plan(question).choices;
   const double now = file.tokens_per_second_per_gpu.value_or(0.0);
-  for (const planner::ServingChoice& one : plan.choices) {
+  std::erase_if(better, [&](const planner::ServingChoice& one) {
     // Half a per cent is less than the closed form is good for.
-    if (one.gpus > file.gpus || one.tokens_per_second_per_gpu <= now * 1.005) continue;
-    file.better.push_back({planner::short_name(one.deployment), one.gpus,
-                           one.deployment.pool.options.max_num_seqs,
-                           one.deployment.pool.options.max_num_batched_tokens, one.state.state.ttft,
-                           one.state.state.tpot, one.tokens_per_second_per_gpu});
-  }
-  std::stable_sort(file.better.begin(), file.better.end(), [](const auto& a, const auto& b) {
+    return one.gpus > file.gpus || one.tokens_per_second_per_gpu <= now * 1.005;
+  });
+  std::stable_sort(better.begin(), better.end(), [](const auto& a, const auto& b) {
     return a.tokens_per_second_per_gpu > b.tokens_per_second_per_gpu;
   });
-  if (file.better.size() > static_cast<std::size_t>(top)) {
-    file.better.resize(static_cast<std::size_t>(top));
+  if (better.size() > static_cast<std::size_t>(top)) better.resize(static_cast<std::size_t>(top));
+  for (planner::ServingChoice& one : better) {
+    planner::simulate_choice(question, one);
+    const planner::ServiceTimes times = planner::limited_times(one);
+    file.better.push_back({planner::short_name(one.deployment), one.gpus,
+                           one.deployment.pool.options.max_num_seqs,
+                           one.deployment.pool.options.max_num_batched_tokens, times.ttft,
+                           times.tpot, one.tokens_per_second_per_gpu});
   }
 }
 
+// Times as a plan of the same deployment says them.
 void predict(ServingReviewFile& file, const LaunchedService& service, const ServingLoad& load,
-             int top) {
-  const planner::CompiledService compiled =
-      planner::compiled_service(service.scenario, service.deployment, load);
-  const auto state = planner::service_state(compiled, load);
-  if (!state) {
+             const ServiceReviewOptions& options) {
+  planner::ServingQuestion question;
+  question.scenario = service.scenario;
+  question.cluster_name = service.cluster_name;
+  question.load = load;
+  question.limits = latency_limits(options.limits);
+  question.percentile = percentile_of(options.limits, load.num_requests);
+  question.gpus = file.gpus;
+  question.max_gpus = file.gpus;
+  if (const auto judged = planner::judged_deployment(question, service.deployment)) {
+    const planner::ServiceTimes times = planner::limited_times(*judged);
+    const auto ttft = planner::latency_range(times.ttft, judged->first_token_spread);
+    const auto tpot = planner::latency_range(times.tpot, judged->token_spread);
+    file.ttft = ttft.value, file.ttft_low = ttft.low, file.ttft_high = ttft.high;
+    file.tpot = tpot.value, file.tpot_low = tpot.low, file.tpot_high = tpot.high;
+    file.percentile = question.percentile;
+    const LatencyLimits& limits = question.limits;
+    if (limits.ttft || limits.tpot || limits.e2e) file.meets_limits = judged->meets;
+    file.tokens_per_second_per_gpu = judged->tokens_per_second_per_gpu;
+  } else {
     file.verdict = "does_not_fit";
     file.reason = load.kind == LoadKind::open_loop
                       ? "A request does not fit, or the queue grows without end at this rate."
                       : "A request is longer than the cache of one replica.";
-  } else {
-    file.ttft = state->state.ttft;
-    file.tpot = state->state.tpot;
-    file.tokens_per_second_per_gpu =
-        state->state.requests_per_second * mean_output(load.lengths) / file.gpus;
   }
-  search_better(file, service, load, top);
+  search_better(file, std::move(question), service, options.top);
 }
 
 // Simulates each load of a benchmark's result, and compares what its client measured. Without a
@@ -288,106 +199,17 @@ void judge(ServingReviewFile& file, LaunchedService service, const ServiceReview
       knows_times && service.load &&
       (service.load->kind == LoadKind::closed_loop || service.load->kind == LoadKind::open_loop);
   if (predictable) {
-    predict(file, service, load, options.top);
+    predict(file, service, load, options);
   } else if (!knows_times) {
     file.notes.emplace_back("No times: words of the launch change them, and are not modelled.");
   } else {
+    if (const char* limit = first_limit(options.limits)) {
+      throw InputError(limit, "", "needs a load", "give --isl, --osl and --concurrency or --rate");
+    }
     file.notes.emplace_back(
         "Times need a load: give --isl, --osl and --concurrency or --rate. Requests that run "
         "together are counted at 1,024 + 1,024 tokens.");
   }
-}
-
-std::string summary_of(const ServingReviewFile& f) {
-  if (f.verdict == "not_judged") {
-    return fmt::format("{} of {}, {}: {} words read, {} change nothing, {} not understood.\n{}",
-                       f.form, f.engine, f.model.empty() ? "no model" : f.model, f.read.size(),
-                       f.passed_over.size(), f.not_understood.size(),
-                       f.reason.empty() ? "" : f.reason + "\n");
-  }
-  const char* verdict = f.verdict == "fits"      ? "fits"
-                        : f.verdict == "refused" ? "refused by the engine"
-                                                 : "does not fit";
-  // Without a layout the engine stops at its words.
-  std::string text = f.deployment.empty()
-                         ? fmt::format("{} of {}, {}: {}.\n", f.form, f.engine, f.model, verdict)
-                         : fmt::format("{} by {} on {} x {}: {}.\n", f.model, f.deployment, f.gpus,
-                                       f.device, verdict);
-  if (!f.reason.empty()) text += f.reason + "\n";
-  if (f.kv_tokens) {
-    text +=
-        fmt::format("Cache: {} tokens an attention group", count_text(std::int64_t(*f.kv_tokens)));
-    if (f.measured_kv_tokens) {
-      text += fmt::format("; the log says {} (error {} %)",
-                          count_text(std::int64_t(*f.measured_kv_tokens)),
-                          number_text((*f.kv_tokens / *f.measured_kv_tokens - 1.0) * 100.0, 3));
-    }
-    text += fmt::format("; {} requests run together on a replica.\n",
-                        number_text(f.largest_batch.value_or(0.0), 4));
-  }
-  if (f.tpot) {
-    text += fmt::format("Predicted means: TTFT {} ms, TPOT {} ms, {} output tokens/s a GPU.\n",
-                        number_text(*f.ttft / milliseconds(1), 3),
-                        number_text(*f.tpot / milliseconds(1), 3),
-                        number_text(f.tokens_per_second_per_gpu.value_or(0.0), 4));
-    text +=
-        f.better.empty()
-            ? "No deployment on as many GPUs gives more tokens.\n"
-            : fmt::format("Better: {}, {} output tokens/s a GPU.\n", f.better.front().deployment,
-                          number_text(f.better.front().tokens_per_second_per_gpu, 4));
-  }
-  return text;
-}
-
-// One service after another; a file of several has one record each.
-void write(const std::vector<ServingReviewFile>& files, const OutputOptions& output) {
-  std::string text;
-  std::vector<reports::Table> all;
-  for (const ServingReviewFile& file : files) {
-    std::vector<reports::Table> tables = tables_of(file);
-    if (output.format == Format::table) {
-      text += (text.empty() ? "" : "\n") + wrapped(summary_of(file)) + "\n" +
-              tables_text(tables, Format::table);
-    }
-    if (output.format == Format::json) {
-      text += reports::serving_review_record().write(file).dump(2) + "\n";
-    }
-    std::move(tables.begin(), tables.end(), std::back_inserter(all));
-  }
-  if (output.format == Format::table) {
-    write_file_atomically(output.out, text);
-  } else {
-    write_output(output, all, text);
-  }
-  std::set<std::string> said;
-  for (const ServingReviewFile& file : files) {
-    for (const std::string& note : file.notes) {
-      if (said.insert(note).second) say("note: {}\n", note);
-    }
-  }
-}
-
-struct ServeReadOptions {
-  std::string from, arguments;
-  std::vector<std::string> variables;
-  OutputOptions output;
-};
-
-int run_serve_read(const ServeReadOptions& o, const Call& call) {
-  std::vector<ServingReviewFile> files;
-  reports::Origin origin = call.origin();
-  bool understood = true;
-  for (const interop::ServingLaunch& launch :
-       read_services(o.from, o.variables, o.arguments, origin)) {
-    ServingReviewFile& file = files.emplace_back();
-    file.origin = origin;
-    file.verdict = "not_judged";
-    file.reason = why_no_start(launch, "");
-    add_launch(file, launch);
-    understood = understood && launch.not_understood.empty() && file.reason.empty();
-  }
-  write(files, o.output);
-  return understood ? kDone : kGateFailed;
 }
 
 bool has_effect(const interop::ServingLaunch& launch, interop::OptionEffect effect) {
@@ -447,7 +269,7 @@ ServingReviewFile reviewed(interop::ServingLaunch launch, const ServiceReviewOpt
 
 }  // namespace
 
-void add_service_options(Command& command, LaunchedServiceOptions& o) {
+void add_service_options(Command& command, LaunchedServiceOptions& o, LimitOptions& limits) {
   command.reads("--engine", o.engine,
                 "Service: engine file, or a name from configs/engines. Default: the launch's "
                 "version, or the nearest",
@@ -464,16 +286,18 @@ void add_service_options(Command& command, LaunchedServiceOptions& o) {
                                   "Service: users with one request at a time each"));
   must_be_positive(app.add_option("--rate", o.rate, "Service: requests that arrive in a second"));
   command.never_with("--rate", {"--concurrency"});
+  add_limit_options(command, limits, "Service: ");
 }
 
-void refuse_service_options(const LaunchedServiceOptions& o, const std::string& from) {
+void refuse_service_options(const LaunchedServiceOptions& o, const LimitOptions& limits,
+                            const std::string& from) {
   const char* given = !o.engine.empty()    ? "--engine"
                       : !o.weights.empty() ? "--weights"
                       : o.input            ? "--isl"
                       : o.output           ? "--osl"
                       : o.concurrency      ? "--concurrency"
                       : o.rate             ? "--rate"
-                                           : nullptr;
+                                           : first_limit(limits);
   if (given == nullptr) return;
   if (!from.empty()) read_text_file(from);  // what cannot be read is said first
   throw InputError(given, "", "is an option of a service, and the launch starts no engine",
@@ -491,29 +315,16 @@ int review_service(const ServiceReviewOptions& options, const Call& call) {
   for (interop::ServingLaunch& launch : read_services(o.from, o.variables, o.arguments, origin)) {
     files.push_back(reviewed(std::move(launch), options, origin));
   }
-  write(files, options.output);
+  write_service_reviews(files, options.output);
   if (!options.launch_out.empty()) {
     say("warning: {} is not written: review changes no launch of a service. meshwright serve "
         "--launch-out writes that of a deployment\n",
         options.launch_out);
   }
   const bool fits = std::all_of(files.begin(), files.end(), [](const ServingReviewFile& file) {
-    return file.verdict == "fits";
+    return file.verdict == "fits" && file.meets_limits.value_or(true);
   });
   return fits ? kDone : kGateFailed;
-}
-
-void add_serve_read(Commands& commands, Command& serve) {
-  auto options = std::make_shared<ServeReadOptions>();
-  Command& command = commands.add_below(
-      serve, "read", "What a launch command or manifest of an inference engine says, word by word");
-  command.reads("launch", options->from, "Script, command or Kubernetes manifest")->required();
-  command.options().add_option("--set", options->variables,
-                               "Variable of the script that is set elsewhere: NAME=VALUE. May be "
-                               "repeated");
-  command.options().add_option("--args", options->arguments, "Arguments of the script");
-  add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run_serve_read(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -7,6 +7,7 @@
 
 #include "app/console/call.h"
 #include "app/options/output.h"
+#include "app/options/serve_options.h"
 #include "app/runs/launched_service.h"
 
 namespace meshwright::app {
@@ -15,14 +16,16 @@ class Command;
 
 struct ServiceReviewOptions {
   LaunchedServiceOptions service;
+  LimitOptions limits;
   std::string log, launch_out;
   OutputOptions output;
   int top = 3;
 };
-// --engine, --weights and the load.
-void add_service_options(Command& command, LaunchedServiceOptions& options);
+// --engine, --weights, the load and its limits.
+void add_service_options(Command& command, LaunchedServiceOptions& options, LimitOptions& limits);
 // Throws InputError where one is given: a training run would ignore it.
-void refuse_service_options(const LaunchedServiceOptions& options, const std::string& from);
+void refuse_service_options(const LaunchedServiceOptions& options, const LimitOptions& limits,
+                            const std::string& from);
 int review_service(const ServiceReviewOptions& options, const Call& call);
 
 }  // namespace meshwright::app

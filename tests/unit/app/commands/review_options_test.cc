@@ -51,6 +51,10 @@ constexpr Stated kCounts[] = {
     {"--osl", "512", "serve.sh", "--isl 128 --concurrency 4"},
     {"--concurrency", "8", "serve.sh", "--isl 128 --osl 128"},
     {"--rate", "2", "serve.sh", "--isl 128 --osl 128"},
+    {"--ttft", "2s", "serve.sh", "--isl 128 --osl 128 --rate 2"},
+    {"--tpot", "50ms", "serve.sh", "--isl 128 --osl 128 --rate 2"},
+    {"--e2e", "9s", "serve.sh", "--isl 128 --osl 128 --rate 2"},
+    {"--percentile", "p99", "serve.sh", "--isl 128 --osl 128 --rate 2"},
     {"--top", "1"},
     {"--json", ""},
     {"--launch-out", "@F/new.sh"},
@@ -76,6 +80,9 @@ constexpr Stated kRefused[] = {{"--vocab-size", "32000", "whole.sh"},
                                {"--osl", "512"},
                                {"--concurrency", "8"},
                                {"--rate", "2"},
+                               {"--tpot", "50ms"},
+                               {"--tpot", "50ms", "serve.sh"},
+                               {"--percentile", "p99", "serve.sh"},
                                {"--gpus", "16", "serve.sh"},
                                {"--framework", "torchtitan-2025", "serve.sh"},
                                {"--log-pattern", "{step} {seconds}", "serve.sh"},
@@ -141,7 +148,7 @@ TEST_F(ReviewOptions, WhatWouldChangeNothingIsRefused) {
 TEST_F(ReviewOptions, AreAllHere) {
   std::set<std::string> listed, tested{"--help"};
   const std::string help = run_program({"review", "--help"}).out;
-  const std::regex option("\n +(?:-h,)?(--[a-z-]+)");
+  const std::regex option("\n +(?:-h,)?(--[a-z0-9-]+)");
   for (auto at = std::sregex_iterator(help.begin(), help.end(), option);
        at != std::sregex_iterator(); ++at) {
     listed.insert((*at)[1]);
