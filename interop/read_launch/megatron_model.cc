@@ -284,10 +284,7 @@ void read_vocabulary(LaunchReading& r, Model& m, const LaunchHints& hints,
   r.values().pass_over("tokenizer_type");
   const bool patched = r.values().has("patch_tokenizer_type") || r.values().has("extra_vocab_size");
   const int of_patch = patched ? vocabulary_of_patch(r) : 0;
-  if (r.integer(m.vocab_size, "vocab_size", "vocab_size", kModelSizes)) {
-    if (r.word("tokenizer_type", "") == "NullTokenizer") ++m.vocab_size;  // its end of document
-    return;
-  }
+  if (r.integer(m.vocab_size, "vocab_size", "vocab_size", kModelSizes)) return;
   if (r.integer(m.vocab_size, "vocab_size", "pad_vocab_size_to", kModelSizes)) return;
   if (r.integer(m.vocab_size, "vocab_size", "padded_vocab_size", kModelSizes)) return;
   if (hints.vocab_size) {

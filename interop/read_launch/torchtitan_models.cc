@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "interop/read_launch/torchtitan_names.h"
 #include "interop/read_launch/torchtitan_parts.h"
 #include "sim/base/text.h"
 
@@ -14,58 +15,51 @@ struct TitanFlavour {
   std::string_view model, flavour, name;
   int num_layers;
 };
-constexpr std::array kTitanShipped{TitanFlavour{"llama2", "7b", "llama-2-7b", 32},
-                                   TitanFlavour{"llama2", "13b", "llama-2-13b", 40},
-                                   TitanFlavour{"llama2", "70b", "llama-2-70b", 80},
-                                   TitanFlavour{"llama3", "8b", "llama-3-8b", 32},
-                                   TitanFlavour{"llama3", "70b", "llama-3-70b", 80},
-                                   TitanFlavour{"llama3", "405b", "llama-3-405b", 126},
+constexpr std::array kTitanShipped{TitanFlavour{"llama2", "7B", "llama-2-7b", 32},
+                                   TitanFlavour{"llama2", "13B", "llama-2-13b", 40},
+                                   TitanFlavour{"llama2", "70B", "llama-2-70b", 80},
+                                   TitanFlavour{"llama3", "1B", "llama-3.2-1b", 16},
+                                   TitanFlavour{"llama3", "3B", "llama-3.2-3b", 28},
+                                   TitanFlavour{"llama3", "8B", "llama-3-8b", 32},
+                                   TitanFlavour{"llama3", "70B", "llama-3-70b", 80},
+                                   TitanFlavour{"llama3", "405B", "llama-3-405b", 126},
+                                   TitanFlavour{"llama4", "17bx16e", "llama-4-scout", 48},
                                    TitanFlavour{"llama4", "17bx128e", "llama-4-maverick", 48},
-                                   TitanFlavour{"deepseek_v3", "236b", "deepseek-v2", 60},
-                                   TitanFlavour{"deepseek_v3", "671b", "deepseek-v3", 61},
-                                   TitanFlavour{"qwen3", "8b", "qwen3-8b", 36},
-                                   TitanFlavour{"qwen3", "32b", "qwen3-32b", 64},
-                                   TitanFlavour{"qwen3", "30b-a3b", "qwen3-30b-a3b", 48},
-                                   TitanFlavour{"qwen3", "235b-a22b", "qwen3-235b-a22b", 94},
+                                   TitanFlavour{"deepseek_v3", "236B", "deepseek-v2", 60},
+                                   TitanFlavour{"deepseek_v3", "671B", "deepseek-v3", 61},
+                                   TitanFlavour{"qwen3", "0.6B", "qwen3-0.6b", 28},
+                                   TitanFlavour{"qwen3", "1.7B", "qwen3-1.7b", 28},
+                                   TitanFlavour{"qwen3", "4B", "qwen3-4b", 36},
+                                   TitanFlavour{"qwen3", "8B", "qwen3-8b", 36},
+                                   TitanFlavour{"qwen3", "14B", "qwen3-14b", 40},
+                                   TitanFlavour{"qwen3", "32B", "qwen3-32b", 64},
+                                   TitanFlavour{"qwen3", "30B-A3B", "qwen3-30b-a3b", 48},
+                                   TitanFlavour{"qwen3", "235B-A22B", "qwen3-235b-a22b", 94},
+                                   TitanFlavour{"gpt_oss", "20b", "gpt-oss-20b", 24},
                                    TitanFlavour{"gpt_oss", "120b", "gpt-oss-120b", 36},
                                    TitanFlavour{"kimi_k2_7", "kimi-k2.5", "kimi-k2.5", 61}};
 
-struct TitanDense {
-  std::string_view model, flavour;
-  int layers, hidden, ffn, heads, groups, head, vocabulary;
-  bool tied;
-};
-constexpr std::array kTitanDense{
-    TitanDense{"llama3", "debugmodel", 6, 256, 768, 16, 16, 16, 2048, false},
-    TitanDense{"llama3", "1b", 16, 2048, 8192, 32, 8, 64, 128256, true},
-    TitanDense{"llama3", "3b", 28, 3072, 8192, 24, 8, 128, 128256, true},
-    TitanDense{"qwen3", "0.6b", 28, 1024, 3072, 16, 8, 128, 151936, true},
-    TitanDense{"qwen3", "1.7b", 28, 2048, 6144, 16, 8, 128, 151936, true},
-    TitanDense{"qwen3", "4b", 36, 2560, 9728, 32, 8, 128, 151936, true},
-    TitanDense{"qwen3", "14b", 40, 5120, 17408, 40, 8, 128, 151936, false}};
-
-Model titan_dense(const TitanDense& d) {
+Model titan_dense(std::string name, int layers, int hidden, int ffn, int heads, int head,
+                  int vocabulary) {
   Model m;
-  m.name = fmt::format("{}-{}", d.model, d.flavour);
-  m.num_layers = d.layers;
-  m.hidden_size = d.hidden;
-  m.ffn_hidden_size = d.ffn;
-  m.num_attention_heads = d.heads;
-  m.num_query_groups = d.groups;
-  m.kv_channels = d.head;
-  m.vocab_size = d.vocabulary;
+  m.name = std::move(name);
+  m.num_layers = layers;
+  m.hidden_size = hidden;
+  m.ffn_hidden_size = ffn;
+  m.num_attention_heads = m.num_query_groups = heads;
+  m.kv_channels = head;
+  m.vocab_size = vocabulary;
   m.activation = Activation::swiglu;
   m.normalization = Normalization::rms_norm;
   m.position_embedding = PositionEmbedding::rope;
   m.add_bias_linear = false;
-  m.qk_layernorm = d.model == "qwen3";
-  m.tied_embeddings = d.tied;
+  m.tied_embeddings = false;
   return m;
 }
 
 // deepseek-ai/deepseek-moe-16b-base with latent attention, as DeepSeek-V2-Lite.
 Model titan_deepseek_16b() {
-  Model m = titan_dense({"deepseek_v3", "16b", 27, 2048, 10944, 16, 16, 192, 102400, false});
+  Model m = titan_dense("deepseek_v3-16b", 27, 2048, 10944, 16, 192, 102400);
   m.moe = MixtureOfExperts{.num_moe_experts = 64,
                            .moe_router_topk = 6,
                            .moe_ffn_hidden_size = 1408,
@@ -73,33 +67,6 @@ Model titan_deepseek_16b() {
                            .num_first_dense_layers = 1};
   m.mla = LatentAttention{
       .kv_lora_rank = 512, .qk_head_dim = 128, .qk_pos_emb_head_dim = 64, .v_head_dim = 128};
-  return m;
-}
-
-// meta-llama/Llama-4-Scout-17B-16E.
-Model titan_scout() {
-  Model m = titan_dense({"llama4", "17bx16e", 48, 5120, 16384, 40, 8, 128, 202048, false});
-  m.moe = MixtureOfExperts{.num_moe_experts = 16,
-                           .moe_router_topk = 1,
-                           .moe_ffn_hidden_size = 8192,
-                           .moe_shared_expert_intermediate_size = 8192};
-  return m;
-}
-
-// openai/gpt-oss-20b.
-Model titan_gpt_oss_20b() {
-  Model m = titan_dense({"gpt_oss", "20b", 24, 2880, 2880, 64, 8, 64, 201088, false});
-  m.add_bias_linear = true;
-  m.attention_sinks = true;
-  m.rotary_mscale = 1.3465735902799727;
-  m.activation_func_clamp_value = 7.0;
-  m.sliding_window = 128;
-  m.sliding_window_interval = 2;
-  m.moe = MixtureOfExperts{.num_moe_experts = 32,
-                           .moe_router_topk = 4,
-                           .moe_ffn_hidden_size = 2880,
-                           .moe_expert_bias = true,
-                           .moe_router_bias = true};
   return m;
 }
 
@@ -114,17 +81,22 @@ std::string plain_flavour(const std::string& flavour) {
   return name;
 }
 
-std::optional<Model> titan_sizes(std::string_view model, const std::string& flavour) {
-  for (const TitanDense& dense : kTitanDense) {
-    if (dense.model == model && dense.flavour == flavour) return titan_dense(dense);
+std::optional<Model> titan_sizes(std::string_view model, std::string_view flavour) {
+  if (model == "llama3" && flavour == "debugmodel") {
+    return titan_dense("llama3-debugmodel", 6, 256, 768, 16, 16, 2048);
   }
   if (model == "deepseek_v3" && flavour == "16b") return titan_deepseek_16b();
-  if (model == "llama4" && flavour == "17bx16e") return titan_scout();
-  if (model == "gpt_oss" && flavour == "20b") return titan_gpt_oss_20b();
   return std::nullopt;
 }
 
 }  // namespace
+
+std::optional<TitanName> titan_name_of(std::string_view model) {
+  for (const TitanFlavour& known : kTitanShipped) {
+    if (known.name == model) return TitanName{known.model, known.flavour};
+  }
+  return std::nullopt;
+}
 
 void name_titan_model(TitanReading& t) {
   const Value* name = t.r.find("model.name");
@@ -134,7 +106,7 @@ void name_titan_model(TitanReading& t) {
   const std::string model = word_of(*name);
   const std::string size = plain_flavour(word_of(*flavour));
   for (const TitanFlavour& known : kTitanShipped) {
-    if (known.model != model || known.flavour != size) continue;
+    if (known.model != model || lower_case(known.flavour) != size) continue;
     record.model_name = known.name;
     t.num_layers = known.num_layers;
     return t.r.note("model", record.model_name, *flavour);

@@ -86,7 +86,8 @@ TitanStages titan_split_points(const TitanReading& t) {
   const Value* points = t.any({"parallelism.pipeline_parallel_split_points",
                                "experimental.pipeline_parallel_split_points"});
   if (points == nullptr || titan_list(*points).empty()) return stages;
-  if (t.num_layers == 0) fail_at(*points, "the model's layers are not known here");
+  if (t.num_layers == 0)
+    fail_at(*points, "needs the model's layers, which are not known", "name it with --model");
   stages.from = points;
   int begin = 0;
   for (const std::string& point : titan_list(*points)) {
@@ -145,7 +146,8 @@ void read_titan_split(const TitanReading& t) {
   if (read_titan_stages(t)) return;
   const Value* layers = t.r.find("parallelism.pipeline_parallel_layers_per_stage");
   if (t.num_layers == 0) {
-    if (layers != nullptr) fail_at(*layers, "the model's layers are not known here");
+    if (layers != nullptr)
+      fail_at(*layers, "needs the model's layers, which are not known", "name it with --model");
     return;
   }
   if (layers == nullptr) {

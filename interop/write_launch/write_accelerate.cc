@@ -94,6 +94,8 @@ std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {
   // Options of the command, for which the file has no place.
   s.set("--per_device_train_batch_size", l.micro_batch_size);
   s.set("--gradient_accumulation_steps", num_micro_batches(t.scenario.job.global_batch_size, l));
+  // Said, because transformers 5 loads weights in 16 bits, and then trains those.
+  s.set("--dtype", t.scenario.job.master_weights ? "float32" : "bfloat16");
   return s.take();
 }
 

@@ -110,12 +110,21 @@ Arguments megatron_model_arguments(const Training& t) {
   a.flag_if(!m.add_bias_linear, "--disable-bias-linear");
   a.flag_if(m.add_qkv_bias, "--add-qkv-bias");
   a.flag_if(m.qk_layernorm, "--qk-layernorm");
-  a.set_if(m.position_embedding == PositionEmbedding::rope, "--position-embedding-type", "rope");
+  const bool yarn = m.rotary_mscale != 1.0 && !m.mla;
+  a.set_if(m.position_embedding == PositionEmbedding::rope, "--position-embedding-type",
+           yarn ? "yarn" : "rope");
   a.set_if(m.position_embedding == PositionEmbedding::none, "--position-embedding-type", "none");
   a.set("--make-vocab-size-divisible-by", t.scenario.job.make_vocab_size_divisible_by);
   if (m.mla) add_latent_attention(a, *m.mla);
   if (m.linear_attention) add_linear_attention(a, *m.linear_attention);
   a.flag_if(m.attention_output_gate, "--attention-output-gate");
+  // Tokens before a token; the window counts the token itself, too.
+  a.set_if(m.sliding_window > 0, "--window-size", fmt::format("{},0", m.sliding_window - 1));
+  a.set_if(m.sliding_window > 0 && m.sliding_window_interval > 1, "--window-attn-skip-freq",
+           m.sliding_window_interval);
+  a.set_if(m.attention_sinks, "--softmax-type", "learnable");
+  a.set_if(m.activation_func_clamp_value > 0.0, "--activation-func-clamp-value",
+           m.activation_func_clamp_value);
   if (m.moe) add_experts(a, m, t.layout);
   a.set_if(m.mtp_num_layers > 0, "--mtp-num-layers", m.mtp_num_layers);
   return a;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "interop/read_launch/torchtitan_names.h"
 #include "interop/write_launch/launch.h"
 #include "interop/write_launch/settings_text.h"
 #include "interop/write_launch/vocabulary.h"
@@ -174,7 +175,10 @@ LaunchFile torchtitan(const Training& t) {
                     .notes = {},
                     .refusal = torchtitan_layout_refusal(t)};
   if (!launch.refusal.empty()) return launch;
-  std::string model = "[model]\nname = \"llama3\"  # yours\nflavor = \"\"  # yours\n";
+  const auto known = titan_name_of(t.scenario.model.name);
+  std::string model =
+      known ? fmt::format("[model]\nname = \"{}\"\nflavor = \"{}\"\n", known->name, known->flavor)
+            : "[model]\nname = \"llama3\"  # yours\nflavor = \"\"  # yours\n";
   if (t.scenario.job.precision == Precision::fp8)
     model += "converters = [\"quantize.linear.float8\"]\n";
   launch.text = fmt::format("# {}\n{}\n{}", short_name(t.layout), model,

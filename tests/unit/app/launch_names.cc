@@ -159,6 +159,7 @@ constexpr LaunchName kAccelerate[] = {
     {"parallelism_config.parallelism_config_sp_backend", kSpeedup, kSpeedupCode},
     {"parallelism_config.parallelism_config_sp_size", kSpeedup, kSpeedupCode},
     {"--per_device_train_batch_size", "transformers 4", kTrainer},
+    {"--dtype", "transformers 5.23", "examples/pytorch/language-modeling/run_clm.py"},
     {"--gradient_accumulation_steps", "transformers 4", kTrainer},
 };
 
