@@ -19,7 +19,7 @@ namespace {
 constexpr LayerKind kMixerAlone{.linear_attention = true, .mlp = false};
 
 // h 80, f 112, 4 heads of 16: two layers of one part each, then two with an MLP behind.
-Model small(std::string_view pattern = "M-ma") {
+Model layered(std::string_view pattern = "M-ma") {
   Model model;
   model.num_layers = static_cast<int>(pattern.size());
   model.hidden_size = 80;
@@ -35,7 +35,7 @@ Model small(std::string_view pattern = "M-ma") {
 }
 // 6 heads of 32 in 2 groups with states of 48, chunks of 64: I = 192, 2 * 2 * 48 = 192.
 Model state_space() {
-  Model model = small();
+  Model model = layered();
   model.state_space = StateSpace{.mamba_num_heads = 6,
                                  .mamba_head_dim = 32,
                                  .mamba_num_groups = 2,
@@ -46,18 +46,18 @@ Model state_space() {
 }
 // 3 heads of 16: D = 48.
 Model kimi_delta() {
-  Model model = small();
+  Model model = layered();
   model.kimi_delta = KimiDelta{.kda_num_heads = 3, .kda_head_dim = 16, .kda_conv_kernel_dim = 4};
   return model;
 }
 Model short_convolution() {
-  Model model = small();
+  Model model = layered();
   model.short_convolution = ShortConvolution{3};
   return model;
 }
 // 3 heads of 32, chunks of 64: D = 96.
 Model lightning() {
-  Model model = small();
+  Model model = layered();
   model.lightning_attention =
       Lightning{.lightning_num_heads = 3, .lightning_head_dim = 32, .lightning_chunk_size = 64};
   return model;
@@ -236,7 +236,7 @@ TEST(Lightning, KeepsItsStateIn16Bits) {
 // Nemotron 3: routed experts work on 32 columns of 80. Two linears of 80 * 32, 4 experts of
 // 2 * 32 * 16 where the activation is not gated, a router of 80 * 4, a shared one of 2 * 80 * 24.
 TEST(LatentExperts, WorkOnANarrowerHiddenState) {
-  Model model = small("E");
+  Model model = layered("E");
   model.activation = Activation::relu;
   model.moe = MixtureOfExperts{.num_moe_experts = 4,
                                .moe_router_topk = 2,
