@@ -84,7 +84,15 @@ constexpr std::array kFamilies{
     ModelTypeReader{"llama4_text", huggingface::read_llama4,
                     "attention in chunks is predicted as attention to all positions"},
     ModelTypeReader{"granitemoehybrid", huggingface::read_granite_hybrid},
-    ModelTypeReader{"nemotron_h", huggingface::read_nemotron_h},
+    ModelTypeReader{"bamba", huggingface::read_bamba},
+    ModelTypeReader{"nemotron_h", huggingface::read_nemotron_h,
+                    "layers of multi-token prediction are left out"},
+    ModelTypeReader{"mamba2", huggingface::read_mamba2},
+    ModelTypeReader{"kimi_linear", huggingface::read_kimi_linear},
+    ModelTypeReader{"lfm2", huggingface::read_lfm2},
+    ModelTypeReader{"lfm2_moe", huggingface::read_lfm2_moe},
+    ModelTypeReader{"minimax", huggingface::read_minimax},
+    ModelTypeReader{"minimax_text_01", huggingface::read_minimax},
     ModelTypeReader{"gpt2", huggingface::read_gpt2},
     ModelTypeReader{"gpt_neox", huggingface::read_gpt_neox},
     ModelTypeReader{"opt", huggingface::read_opt},
@@ -159,8 +167,11 @@ int optional_size(ObjectReader& config, std::initializer_list<std::string_view> 
 
 void read_shape(ObjectReader& config, Model& model) {
   model.hidden_size = required_size(config, {"hidden_size", "n_embd", "n_embed", "d_model"});
-  model.num_layers = config.required_int(
-      present(config, {"num_hidden_layers", "n_layer", "n_layers"}), {1, 100'000});
+  const std::string_view layers_key = present(config, {"num_hidden_layers", "n_layer", "n_layers"});
+  constexpr IntRange kLayers{1, 100'000};
+  const int layers = model.num_layers;
+  model.num_layers = layers > 0 ? config.optional_int(layers_key, layers, kLayers)
+                                : config.required_int(layers_key, kLayers);
   const int heads = model.num_attention_heads;
   const std::initializer_list<std::string_view> heads_keys = {"num_attention_heads", "n_head",
                                                               "n_heads"};

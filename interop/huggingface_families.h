@@ -105,13 +105,23 @@ void read_deepseek_v2(ObjectReader& config, Model& model);
 void read_deepseek_v3(ObjectReader& config, Model& model);
 void read_deepseek_v32(ObjectReader& config, Model& model);
 
-// Plain where no layer is a state-space one; fails as read_hybrid else.
+// Latent attention alone.
+void read_latent(ObjectReader& config, Model& model);
+
+// Recurrent mixers in layers that come in no regular turn.
 void read_granite_hybrid(ObjectReader& config, Model& model);
-// A family with layers of a kind that is not modelled: linear attention, state spaces, ...
+void read_bamba(ObjectReader& config, Model& model);
+void read_nemotron_h(ObjectReader& config, Model& model);
+void read_mamba2(ObjectReader& config, Model& model);
+void read_kimi_linear(ObjectReader& config, Model& model);
+void read_lfm2(ObjectReader& config, Model& model);
+void read_lfm2_moe(ObjectReader& config, Model& model);
+void read_minimax(ObjectReader& config, Model& model);
+
+// A family with layers of a kind that is not modelled.
 bool is_hybrid(std::string_view model_type);
 // Fails: says how many of its layers are of that kind.
 void read_hybrid(ObjectReader& config, Model& model);
-void read_nemotron_h(ObjectReader& config, Model& model);
 
 void read_gpt2(ObjectReader& config, Model& model);
 void read_gpt_neox(ObjectReader& config, Model& model);

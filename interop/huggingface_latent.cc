@@ -17,7 +17,7 @@ LatentAttention read_latent_attention(ObjectReader& config) {
 
 }  // namespace
 
-void read_deepseek_v2(ObjectReader& config, Model& model) {
+void read_latent(ObjectReader& config, Model& model) {
   read_phi3(config, model);
   refuse_unless(config, "attention_bias", false, false,
                 "biases in latent attention are not supported");
@@ -25,6 +25,10 @@ void read_deepseek_v2(ObjectReader& config, Model& model) {
   // One latent vector serves all heads; num_key_value_heads says nothing about it.
   model.num_query_groups = model.num_attention_heads;
   model.kv_channels = model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim;
+}
+
+void read_deepseek_v2(ObjectReader& config, Model& model) {
+  read_latent(config, model);
   model.moe = read_grouped_experts(config);
 }
 

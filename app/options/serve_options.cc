@@ -181,7 +181,8 @@ ServingScenario serving_scenario(const std::string& model_name, const std::strin
     throw InputError(
         model_name, "",
         fmt::format("has no known key-value layout: num_attention_heads {}, "
-                    "num_query_groups {}, kv_channels {}; each must be above 0",
+                    "num_query_groups {}, kv_channels {}; each must be above 0, and a layer must "
+                    "attend",
                     model.num_attention_heads, model.num_query_groups, model.kv_channels),
         "serve needs a model whose layers hold keys and values");
   }

@@ -8,6 +8,7 @@
 
 #include "calibrate/trial/trial.h"
 #include "sim/base/job.h"
+#include "sim/block/recurrent.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 #include "sim/rules/rules.h"
@@ -254,7 +255,9 @@ std::string unsupported_model(const Model& m) {
     return "norms over all heads' queries and keys";
   }
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
-  if (m.linear_attention) return "gated delta nets";
+  if (const auto mixer = recurrent_mixer(m)) return std::string(mixer->plural);
+  if (!m.hybrid_layer_pattern.empty()) return "layers of one part";
+  if (m.moe && m.moe->moe_latent_size > 0) return "experts behind a latent";
   if (m.attention_output_gate) return "a gate on attention's output";
   if (m.moe && m.moe->moe_shared_expert_gate) return "a gate on the shared expert";
   if (m.activation == Activation::xielu) return "the xIELU activation";

@@ -45,8 +45,8 @@ bool read_file(const MarkedText& name, std::optional<std::vector<MarkedText>> ar
     if (std::find(open.begin(), open.end(), candidate) != open.end()) return true;
     const auto text = state.read && !candidate.empty() ? state.read(candidate) : std::nullopt;
     if (!text) continue;
-    constexpr std::size_t kLeastCost = 256;  // so that empty files cannot be read without end
-    state.count(text->size() + kLeastCost, line);
+    constexpr std::size_t kLeastFile = 256;  // so that empty files cannot be read without end
+    state.count(text->size() + kLeastFile, line);
     state.sourcing.push_back(candidate);
     std::optional<ShellArguments> kept;
     if (arguments) {

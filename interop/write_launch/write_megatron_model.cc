@@ -6,6 +6,7 @@
 
 #include "interop/write_launch/bash_arguments.h"
 #include "interop/write_launch/launch.h"
+#include "sim/block/recurrent.h"
 
 namespace meshwright::interop {
 namespace {
@@ -26,6 +27,9 @@ std::string expert_layers(const Model& model) {
 std::string missing_feature(const Model& m) {
   if (m.num_attention_heads == 0) return "model without attention";
   if (m.vocab_size == 0) return "model without a vocabulary";
+  const auto mixer = recurrent_mixer(m);
+  if (mixer && !m.linear_attention) return std::string(mixer->plural);
+  if (!m.hybrid_layer_pattern.empty()) return "layers of one part";
   if (m.activation != Activation::gelu && m.activation != Activation::swiglu) {
     return fmt::format("{} activation", name_of(m.activation));
   }
@@ -52,6 +56,7 @@ void add_experts(Arguments& arguments, const Model& model, const Layout& layout)
                    moe.moe_router_num_groups);
   arguments.set_if(moe.moe_router_num_groups > 0, "--moe-router-group-topk",
                    moe.moe_router_group_topk);
+  arguments.set_if(moe.moe_latent_size > 0, "--moe-latent-size", moe.moe_latent_size);
   arguments.flag_if(moe.moe_shared_expert_gate, "--moe-shared-expert-gate");
   add_megatron_dispatcher(arguments, layout);
   arguments.flag("--moe-grouped-gemm");

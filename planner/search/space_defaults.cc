@@ -10,14 +10,6 @@
 #include "sim/schedule/traits.h"
 
 namespace meshwright::planner {
-namespace {
-
-bool has_dense_layers(const Model& model) {
-  if (!model.moe) return true;
-  return model.moe->num_first_dense_layers > 0 || model.moe->moe_layer_interval > 1;
-}
-
-}  // namespace
 
 SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job,
                                    UnsupportedBits lacks) {
@@ -36,7 +28,7 @@ SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const 
   };
   const unsigned latent = model.mla ? unsigned{kRecomputeMlaUpProjection} : 0U;
   if ((latent | attention) != 0) add(latent);
-  if (has_dense_layers(model)) add(latent | kRecomputeMlp);
+  if (has_dense_mlp(model)) add(latent | kRecomputeMlp);
   if (!model.moe) return space;
   add(kRecomputeMoeActivation);
   add(kRecomputeLayerNorm | latent | kRecomputeMoeActivation);

@@ -182,7 +182,7 @@ class StepTracer {
     chunks_ = chunk_memories(units, layout_, chunk_groups(table_.model(), layout_, stage));
     const StageMemory& memory = estimate_.memory[s];
     lasting_ = memory.total() - memory.activations - memory.recompute_workspace - memory.logits -
-               memory.operator_workspace + units.placeholders[kinds_of(table_.model(), stage)];
+               memory.operator_workspace + units.placeholders_of(kinds_of(table_.model(), stage));
     count_memory(s, seconds(0), {});
     draw(s, kDataParallel, "parameter all-gather", seconds(0), extras_[s].data.gather.time);
   }

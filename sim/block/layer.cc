@@ -2,31 +2,39 @@
 #include "sim/block/layer.h"
 
 #include "sim/block/attention.h"
-#include "sim/block/delta_net.h"
 #include "sim/block/mlp.h"
+#include "sim/block/recurrent.h"
 
 namespace meshwright {
 namespace {
 
 constexpr LinearNames kMtpLinear{"mtp.projection", "", ""};
 
-// Norms over the hidden state in one layer: in front of attention, in front of the MLP, after each.
-int layer_norms(const Model& model) {
+// Norms over the hidden state in one layer: in front of its mixer, in front of its MLP, after each.
+int layer_norms(const Model& model, LayerKind kind) {
   const int after = model.post_layer_norms ? 1 : 0;
   const bool one_norm = model.parallel_attention_mlp && model.parallel_shared_layer_norm;
-  const int attention = model.num_attention_heads > 0 ? 1 + after : 0;
-  return attention + (one_norm ? 0 : 1) + after;
+  const int mixer = model.num_attention_heads > 0 && kind.mixer ? 1 + after : 0;
+  return mixer + (kind.mlp ? (one_norm ? 0 : 1) + after : 0);
+}
+
+LayerParts mixer_parts(const Model& model, LayerKind kind) {
+  if (!kind.mixer) return {};
+  return kind.linear_attention ? recurrent_mixer(model)->parts() : attention_parts(model);
+}
+
+LayerParts mlp_parts(const Model& model, LayerKind kind) {
+  if (!kind.mlp) return {};
+  return kind.mixture_of_experts ? expert_parts(model) : dense_mlp_parts(model);
 }
 
 }  // namespace
 
 LayerParts layer_parts(const Model& model, LayerKind kind) {
-  LayerParts parts = kind.linear_attention ? delta_net_parts(model) : attention_parts(model);
-  for (const LayerPart& part :
-       kind.mixture_of_experts ? expert_parts(model) : dense_mlp_parts(model)) {
-    parts.push_back(part);
-  }
-  parts.push_back({.whole_numbers = layer_norms(model) * norm_numbers(model, model.hidden_size)});
+  LayerParts parts = mixer_parts(model, kind);
+  for (const LayerPart& part : mlp_parts(model, kind)) parts.push_back(part);
+  parts.push_back(
+      {.whole_numbers = layer_norms(model, kind) * norm_numbers(model, model.hidden_size)});
   return parts;
 }
 

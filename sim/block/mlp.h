@@ -14,6 +14,10 @@ MlpParts dense_mlp(const Model& model);
 // A shared expert is a dense MLP without biases (Megatron-LM refuses them there).
 MlpParts shared_expert_mlp(const Model& model);
 MlpParts routed_experts(const Model& model);
+// To and from the width that routed experts work on, where that is another (Nemotron 3); whole on
+// each tensor rank (Megatron-LM moe/moe_layer.py, fc1_latent_proj and fc2_latent_proj).
+LayerPart latent_down(const Model& model);
+LayerPart latent_up(const Model& model);
 LayerPart router_part(const Model& model);
 
 LayerParts dense_mlp_parts(const Model& model);

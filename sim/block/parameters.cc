@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/block/layer.h"
+#include "sim/block/recurrent.h"
 
 namespace meshwright {
 namespace {
@@ -62,11 +63,11 @@ LayerParameters mtp_layer_parameters(const Model& model) {
 
 bool is_countable(const Model& model) {
   double layer = 0.0;
-  for (const bool experts : {false, model.moe.has_value()}) {
-    for (const bool linear : {false, model.linear_attention.has_value()}) {
-      const LayerKind kind{.mixture_of_experts = experts, .linear_attention = linear};
-      layer = std::max(layer, countable_numbers(layer_parts(model, kind)));
-    }
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    const LayerKind kind = layer_kind_of(k);
+    const bool possible = (!kind.mixture_of_experts || model.moe) &&
+                          (!kind.linear_attention || recurrent_mixer(model));
+    if (possible) layer = std::max(layer, countable_numbers(layer_parts(model, kind)));
   }
   const double rows = 2.0 * model.vocab_size + model.max_position_embeddings;
   const double layers = static_cast<double>(model.num_layers) + model.mtp_num_layers;

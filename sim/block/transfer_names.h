@@ -106,6 +106,15 @@ inline constexpr BlockNames kLatentKeyValue{"",
                                             "latent key-value gradient reduce-scatter",
                                             "latent key-value all-gather for the weight gradient"};
 
+// Narrow vectors behind which a mixer's gates stand (Kimi delta attention).
+inline constexpr BlockNames kGates{"",
+                                   "gate gradient all-reduce",
+                                   "gate all-gather",
+                                   "",
+                                   "",
+                                   "gate gradient reduce-scatter",
+                                   "gate all-gather for the weight gradient"};
+
 inline constexpr std::string_view kRotaryKeyGather = "rotary key all-gather";
 inline constexpr std::string_view kRotaryKeyGradientScatter = "rotary key gradient reduce-scatter";
 inline constexpr std::string_view kRotaryKeyGradientAllReduce = "rotary key gradient all-reduce";
@@ -123,8 +132,8 @@ inline constexpr std::string_view kHeadsExchange = "query-key-value-output all-t
 inline constexpr std::string_view kHeadsExchangeGradient =
     "query-key-value-output gradient all-to-all";
 
-inline constexpr std::string_view kDeltaNetExchange = "delta net all-to-all";
-inline constexpr std::string_view kDeltaNetExchangeGradient = "delta net gradient all-to-all";
+inline constexpr std::string_view kScanExchange = "scan all-to-all";
+inline constexpr std::string_view kScanExchangeGradient = "scan gradient all-to-all";
 
 inline constexpr std::string_view kSharedGroupsAllGather =
     "query-key-value all-gather of shared groups";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models as JSON.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "sim/block/parameters.h"
@@ -17,6 +19,7 @@ namespace {
 constexpr IntRange kSize{1, 1'000'000'000};
 constexpr IntRange kSizeOrNone{0, 1'000'000'000};
 constexpr IntRange kLayers{1, 100'000};
+constexpr IntRange kHeads{1, 1'000'000};
 
 // "configs/models/llama-3-8b.json": llama-3-8b.
 std::string stem_of(std::string_view file) {
@@ -61,6 +64,9 @@ const Record<MixtureOfExperts>& experts_record() {
     r.row<&M::moe_ffn_hidden_size>(kSize, "Width of an expert; default: ffn_hidden_size.");
     r.row<&M::moe_shared_expert_intermediate_size>(kSizeOrNone,
                                                    "Width of the shared expert; 0: none.");
+    r.row<&M::moe_latent_size>(kSizeOrNone,
+                               "Width that routed experts work on (Nemotron 3); 0: the layer's.");
+    r.omitted_at_default();
     r.row<&M::num_first_dense_layers>(kSizeOrNone,
                                       "Dense layers before the first layer with experts.");
     r.row<&M::moe_layer_interval>(kLayers,
@@ -124,10 +130,98 @@ const Record<DeltaNet>& delta_net_record() {
   });
 }
 
+const Record<StateSpace>& state_space_record() {
+  return described([](Record<StateSpace>& r) {
+    using S = StateSpace;
+    r.about("State space of Mamba-2.");
+    r.row<&S::mamba_num_heads>(kHeads, "Heads.");
+    r.required();
+    r.row<&S::mamba_head_dim>(IntRange{1, 100'000}, "Width of a head.");
+    r.row<&S::mamba_num_groups>(IntRange{1, 100'000},
+                                "Groups of heads that share what enters and leaves a state.");
+    r.row<&S::mamba_state_dim>(IntRange{1, 100'000}, "Size of a state, a number of a head.");
+    r.row<&S::mamba_conv_kernel_dim>(IntRange{1, 1'000}, "Positions of the causal convolution.");
+    r.row<&S::mamba_chunk_size>(IntRange{1, 100'000}, "Tokens that a scan works on together.");
+    r.check([](const StateSpace& space, ObjectReader& reader) {
+      if (space.mamba_num_heads % space.mamba_num_groups == 0) return;
+      reader.fail("mamba_num_heads",
+                  fmt::format("must be a multiple of mamba_num_groups {} (got {})",
+                              space.mamba_num_groups, space.mamba_num_heads));
+    });
+  });
+}
+
+const Record<KimiDelta>& kimi_delta_record() {
+  return described([](Record<KimiDelta>& r) {
+    using K = KimiDelta;
+    r.about("Kimi delta attention: a delta rule with a decay a channel.");
+    r.row<&K::kda_num_heads>(kHeads, "Heads of queries, keys and values.");
+    r.required();
+    r.row<&K::kda_head_dim>(IntRange{1, 100'000}, "Width of a head.");
+    r.row<&K::kda_conv_kernel_dim>(IntRange{1, 1'000}, "Positions of the causal convolution.");
+  });
+}
+
+const Record<ShortConvolution>& short_convolution_record() {
+  return described([](Record<ShortConvolution>& r) {
+    r.about("A short convolution between two gates (LFM2).");
+    r.row<&ShortConvolution::short_conv_kernel_dim>(IntRange{1, 1'000},
+                                                    "Positions of the causal convolution.");
+  });
+}
+
+const Record<Lightning>& lightning_record() {
+  return described([](Record<Lightning>& r) {
+    using L = Lightning;
+    r.about("Lightning attention (MiniMax-01): linear attention with fixed decays.");
+    r.row<&L::lightning_num_heads>(kHeads, "Heads of queries, keys and values.");
+    r.required();
+    r.row<&L::lightning_head_dim>(IntRange{1, 100'000}, "Width of a head.");
+    r.row<&L::lightning_chunk_size>(IntRange{1, 100'000}, "Tokens that a scan works on together.");
+  });
+}
+
+constexpr std::array kRecurrentMixers{"linear_attention", "state_space", "kimi_delta",
+                                      "short_convolution", "lightning_attention"};
+
+// A model has one recurrent mixer at most. The pattern names what the model has; a mixer that comes
+// in no regular turn needs one.
+void check_layer_pattern(const Model& model, ObjectReader& reader) {
+  const std::string& pattern = model.hybrid_layer_pattern;
+  constexpr const char* kKey = "hybrid_layer_pattern";
+  const char* mixer = nullptr;
+  for (const char* key : kRecurrentMixers) {
+    if (!reader.has(key)) continue;
+    if (mixer != nullptr) reader.fail(key, fmt::format("must not stand beside {}", mixer));
+    mixer = key;
+  }
+  if (pattern.empty()) {
+    if (mixer == nullptr || model.linear_attention) return;
+    reader.fail(kKey, fmt::format("must say which layers have the {}", mixer));
+  }
+  if (pattern.size() != static_cast<std::size_t>(model.num_layers)) {
+    reader.fail(kKey, fmt::format("must have {} letters, one a layer (got {})", model.num_layers,
+                                  pattern.size()));
+  }
+  const std::size_t other = pattern.find_first_not_of("M*-Ema");
+  if (other != std::string::npos) {
+    reader.fail(kKey, fmt::format("must be of the letters M, *, -, E, m and a (letter {} is '{}')",
+                                  other, pattern[other]));
+  }
+  if (mixer == nullptr && pattern.find_first_of("Mm") != std::string::npos) {
+    reader.fail(kKey, "has M or m, which need a recurrent mixer",
+                fmt::format("one of {}", fmt::join(kRecurrentMixers, ", ")));
+  }
+  if (!model.moe && pattern.find('E') != std::string::npos) {
+    reader.fail(kKey, "has E, which needs moe");
+  }
+}
+
 void check_attention(const Model& model, ObjectReader& reader) {
   const int heads = model.num_attention_heads;
   if (heads == 0) {
-    for (const char* key : {"mla", "linear_attention"}) {
+    if (reader.has("mla")) reader.fail("mla", "needs num_attention_heads, 1 or more");
+    for (const char* key : kRecurrentMixers) {
       if (reader.has(key)) reader.fail(key, "needs num_attention_heads, 1 or more");
     }
     check_at_most(reader, "num_query_groups", model.num_query_groups, {0, 0});
@@ -238,6 +332,16 @@ Record<Model> make_model_record() {
   r.check(check_layers_of_experts);
   r.row<&M::mla>(latent_attention_record);
   r.row<&M::linear_attention>(delta_net_record);
+  r.row<&M::state_space>(state_space_record);
+  r.row<&M::kimi_delta>(kimi_delta_record);
+  r.row<&M::short_convolution>(short_convolution_record);
+  r.row<&M::lightning_attention>(lightning_record);
+  r.row<&M::hybrid_layer_pattern>(
+      "A letter a layer, where layers come in no regular turn. Of one part alone: M a recurrent "
+      "mixer, * attention, - an MLP, E experts. With an MLP or experts: m a recurrent mixer, a "
+      "attention.");
+  r.omitted_at_default();
+  r.check(check_layer_pattern);
   return r;
 }
 

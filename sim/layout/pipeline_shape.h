@@ -10,17 +10,6 @@
 
 namespace meshwright {
 
-// By the MLP, and in each by the token mixer: whole attention, a window, linear attention.
-inline constexpr int kTokenMixers = 3;
-inline constexpr int kLayerKinds = 2 * kTokenMixers;
-constexpr std::size_t kind_index(LayerKind kind) {
-  const std::size_t mixer = kind.linear_attention ? 2U : kind.sliding_window ? 1U : 0U;
-  return (kind.mixture_of_experts ? kTokenMixers : 0U) + mixer;
-}
-constexpr LayerKind layer_kind_of(std::size_t index) {
-  return {index >= kTokenMixers, index % kTokenMixers == 1, index % kTokenMixers == 2};
-}
-
 // Inputs of a chunk's cost, except its place in the model.
 struct ChunkKind {
   std::array<int, kLayerKinds> layers{};  // by kind_index

@@ -133,7 +133,7 @@ StageMemory memory_at(const InFlightState& state, const std::vector<ChunkMemory>
 
 StageMemory standing_memory(const UnitBytes& units, const Layout& layout, unsigned kinds) {
   StageMemory memory;
-  memory.operator_workspace = units.placeholders[kinds];
+  memory.operator_workspace = units.placeholders_of(kinds);
   memory.communication_buffers = pipeline_buffers(units, layout) +
                                  sequence_gather_buffer(units, layout) +
                                  expert_dispatch_bytes(units, layout, kinds);

@@ -37,7 +37,7 @@ LayerSizes sizes_of(const Operators& operators, const Layout& layout, double wid
     (mlp ? sizes.kept_mlp : sizes.kept_other) += kept;
     add_mlp_sizes(sizes, op, width);
     if (op.name == "attention.core") sizes.heads = op.forward_bytes;
-    if (op.name == "delta_net.convolution") sizes.heads = op.forward_bytes;
+    if (op.name == "recurrent.convolution") sizes.heads = op.forward_bytes;
     if (op.name == "attention.split_heads") sizes.heads = op.forward_bytes * 0.5;
     if (op.name == "attention.scores") {
       sizes.scores = bytes(2.0 * static_cast<double>(op.batch) * static_cast<double>(op.m) *
@@ -92,6 +92,12 @@ Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kind
 
 }  // namespace
 
+Bytes UnitBytes::placeholders_of(unsigned kinds) const {
+  const auto found = std::find_if(placeholders.begin(), placeholders.end(),
+                                  [&](const auto& of_set) { return of_set.first == kinds; });
+  return found == placeholders.end() ? Bytes{} : found->second;
+}
+
 UnitBytes unit_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
                      const Layout& layout) {
   UnitBytes units;
@@ -109,8 +115,8 @@ UnitBytes unit_bytes(const Model& model, const Numerics& numerics, const TokenSh
                        sizes_of(operators, layout, shape.width, true)};
     shapes[k] = weight_shapes(operators);
   }
-  for (unsigned set = 0; set < units.placeholders.size(); ++set) {
-    if ((set & ~kinds) == 0) units.placeholders[set] = placeholders(shapes, set, numerics);
+  for (unsigned set = kinds; set > 0; set = (set - 1) & kinds) {
+    units.placeholders.emplace_back(set, placeholders(shapes, set, numerics));
   }
   units.input = layer_input_bytes(model, numerics, tokens, layout);
   units.gathered = bytes(static_cast<double>(shape.rows) * model.hidden_size * shape.width);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "sim/layout/pipeline_shape.h"
 #include "sim/memory/activation_memory.h"
@@ -42,7 +44,8 @@ struct UnitBytes {
   LogitsBytes logits;
   int head_passes = 1;  // with multi-token prediction's
   // Weight-gradient placeholders of a stage, by the set of its layers' kinds (bit kind_index).
-  std::array<Bytes, std::size_t{1} << kLayerKinds> placeholders;
+  std::vector<std::pair<unsigned, Bytes>> placeholders;
+  [[nodiscard]] Bytes placeholders_of(unsigned kinds) const;
 };
 
 UnitBytes unit_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,

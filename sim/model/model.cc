@@ -9,24 +9,32 @@ LayerKind layer_kind(const Model& model, int index) {
     const int since_first = index - model.moe->num_first_dense_layers;
     kind.mixture_of_experts = since_first >= 0 && since_first % model.moe->moe_layer_interval == 0;
   }
-  if (model.linear_attention) {
+  if (!model.hybrid_layer_pattern.empty()) {
+    const char letter = model.hybrid_layer_pattern[static_cast<std::size_t>(index)];
+    kind.mixer = letter != '-' && letter != 'E';
+    kind.mlp = letter != 'M' && letter != '*';
+    kind.linear_attention = letter == 'M' || letter == 'm';
+    const bool by_turn = kind.mixer && kind.mlp && kind.mixture_of_experts;
+    kind.mixture_of_experts = letter == 'E' || by_turn;
+  } else if (model.linear_attention) {
     kind.linear_attention = (index + 1) % model.linear_attention->linear_attention_freq != 0;
   }
-  if (model.sliding_window > 0 && !kind.linear_attention) {
+  if (model.sliding_window > 0 && kind.mixer && !kind.linear_attention) {
     const int interval = model.sliding_window_interval;
     kind.sliding_window = interval == 1 || (index + 1) % interval != 0;
   }
   return kind;
 }
 
-std::int64_t linear_key_size(const Model& model) {
-  const DeltaNet& net = *model.linear_attention;
-  return std::int64_t{net.linear_num_key_heads} * net.linear_key_head_dim;
+bool has_dense_mlp(const Model& model) {
+  const std::string& pattern = model.hybrid_layer_pattern;
+  if (pattern.find('-') != std::string::npos) return true;
+  if (!pattern.empty() && pattern.find_first_of("ma") == std::string::npos) return false;
+  return !model.moe || model.moe->num_first_dense_layers > 0 || model.moe->moe_layer_interval > 1;
 }
 
-std::int64_t linear_value_size(const Model& model) {
-  const DeltaNet& net = *model.linear_attention;
-  return std::int64_t{net.linear_num_value_heads} * net.linear_value_head_dim;
+std::int64_t expert_hidden_size(const Model& model) {
+  return model.moe->moe_latent_size > 0 ? model.moe->moe_latent_size : model.hidden_size;
 }
 
 std::int64_t query_size(const Model& model) {

@@ -2,6 +2,7 @@
 // The transformer: what is trained, independent of any layout. Field names are Megatron-LM's.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@ struct MixtureOfExperts {
   int moe_router_topk = 0;                      // experts per token
   int moe_ffn_hidden_size = 0;                  // width of one routed expert
   int moe_shared_expert_intermediate_size = 0;  // 0: no shared expert
+  int moe_latent_size = 0;                      // width that routed experts work on; 0: the layer's
   int num_first_dense_layers = 0;               // layers before the first expert layer
   int moe_layer_interval = 1;                   // every n-th layer after those is an expert layer
   double moe_expert_capacity_factor = 0.0;      // 0: dropless
@@ -79,6 +81,41 @@ struct DeltaNet {
   bool operator==(const DeltaNet&) const = default;
 };
 
+// State space (Mamba-2, arXiv 2405.21060): each head keeps a state of head width x state size;
+// heads of a group share what enters and leaves it.
+struct StateSpace {
+  int mamba_num_heads = 0;
+  int mamba_head_dim = 64;
+  int mamba_num_groups = 8;
+  int mamba_state_dim = 128;
+  int mamba_conv_kernel_dim = 4;  // positions of the causal convolution
+  int mamba_chunk_size = 128;     // tokens that a scan works on together
+  bool operator==(const StateSpace&) const = default;
+};
+
+// Delta rule with a decay a channel (Kimi Linear, arXiv 2510.26692): queries, keys and values have
+// the same heads.
+struct KimiDelta {
+  int kda_num_heads = 0;
+  int kda_head_dim = 128;
+  int kda_conv_kernel_dim = 4;
+  bool operator==(const KimiDelta&) const = default;
+};
+
+// Convolution of a few positions between two gates (LFM2): the hidden state's columns, no heads.
+struct ShortConvolution {
+  int short_conv_kernel_dim = 3;
+  bool operator==(const ShortConvolution&) const = default;
+};
+
+// Linear attention with a fixed decay a head (MiniMax-01, arXiv 2501.08313).
+struct Lightning {
+  int lightning_num_heads = 0;
+  int lightning_head_dim = 128;
+  int lightning_chunk_size = 256;
+  bool operator==(const Lightning&) const = default;
+};
+
 struct Model {
   std::string name;
   int num_layers = 0;
@@ -113,7 +150,16 @@ struct Model {
 
   std::optional<MixtureOfExperts> moe;
   std::optional<LatentAttention> mla;
+  // One recurrent mixer at most (sim/block/recurrent.h).
   std::optional<DeltaNet> linear_attention;
+  std::optional<StateSpace> state_space;
+  std::optional<KimiDelta> kimi_delta;
+  std::optional<ShortConvolution> short_convolution;
+  std::optional<Lightning> lightning_attention;
+  // A letter a layer, where layers come in no regular turn. Of one part alone, as Megatron-LM
+  // writes them: M a recurrent mixer, * attention, - an MLP, E experts. With an MLP or experts
+  // behind: m a recurrent mixer, a attention.
+  std::string hybrid_layer_pattern;
 
   bool operator==(const Model&) const = default;
 };
@@ -122,16 +168,69 @@ struct Model {
 struct LayerKind {
   bool mixture_of_experts = false;
   bool sliding_window = false;
-  bool linear_attention = false;
+  bool linear_attention = false;  // a recurrent mixer, of whatever kind
+  bool mixer = true;              // false: an MLP or experts alone
+  bool mlp = true;                // false: a mixer alone
   bool operator==(const LayerKind&) const = default;
+};
+
+// By the MLP (dense, experts, none), and in each by the token mixer: whole attention, a window, a
+// recurrent one, none.
+inline constexpr int kTokenMixers = 4;
+inline constexpr int kLayerKinds = 3 * kTokenMixers;
+constexpr std::size_t kind_index(LayerKind kind) {
+  const std::size_t mixer = !kind.mixer             ? 3U
+                            : kind.linear_attention ? 2U
+                            : kind.sliding_window   ? 1U
+                                                    : 0U;
+  return (!kind.mlp ? 2U : kind.mixture_of_experts ? 1U : 0U) * kTokenMixers + mixer;
+}
+constexpr LayerKind layer_kind_of(std::size_t index) {
+  const std::size_t mixer = index % kTokenMixers, mlp = index / kTokenMixers;
+  return {mlp == 1, mixer == 1, mixer == 2, mixer != 3, mlp != 2};
+}
+
+// Layers by their kind; fractions where recomputed layers are spread over chunks.
+class LayerCounts {
+ public:
+  double& of(LayerKind kind) { return counts_[kind_index(kind)]; }
+  [[nodiscard]] double of(LayerKind kind) const { return counts_[kind_index(kind)]; }
+  template <typename Chosen>
+  [[nodiscard]] double sum(Chosen chosen) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < counts_.size(); ++k) {
+      if (counts_[k] > 0 && chosen(layer_kind_of(k))) sum += counts_[k];
+    }
+    return sum;
+  }
+  [[nodiscard]] double total() const {
+    return sum([](LayerKind) { return true; });
+  }
+  [[nodiscard]] double dense() const {
+    return sum([](LayerKind kind) { return kind.mlp && !kind.mixture_of_experts; });
+  }
+  [[nodiscard]] double experts() const {
+    return sum([](LayerKind kind) { return kind.mixture_of_experts; });
+  }
+  [[nodiscard]] double mixers() const {
+    return sum([](LayerKind kind) { return kind.mixer; });
+  }
+  [[nodiscard]] double recurrent() const {
+    return sum([](LayerKind kind) { return kind.linear_attention; });
+  }
+  [[nodiscard]] double softmax() const { return mixers() - recurrent(); }
+
+ private:
+  std::array<double, kLayerKinds> counts_{};
 };
 
 // The kind of layer `index`, 0 <= index < num_layers.
 LayerKind layer_kind(const Model& model, int index);
 
-// Columns of a delta net's queries, or keys, and of its values.
-std::int64_t linear_key_size(const Model& model);
-std::int64_t linear_value_size(const Model& model);
+// Tells whether some layer has a dense MLP.
+bool has_dense_mlp(const Model& model);
+// Width of what routed experts take and give: the latent's, or the hidden state's.
+std::int64_t expert_hidden_size(const Model& model);
 // Width of the query projection's output: heads x head width (MLA: heads x (qk + rope)).
 std::int64_t query_size(const Model& model);
 // Width of the key projection's output, all groups.

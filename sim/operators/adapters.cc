@@ -74,7 +74,7 @@ struct InputOf {
 };
 constexpr InputOf kInputs[] = {
     {"attention.qkv", "input_norm"},
-    {"delta_net.input", "input_norm"},
+    {"recurrent.input", "input_norm"},
     {"attention.q_up", "attention.q_norm"},
     {"attention.kv_up", "attention.kv_norm"},
     {"mlp.fc1", "mlp_norm"},

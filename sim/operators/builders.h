@@ -57,7 +57,7 @@ enum class Feed { norm, other };
 void append_linear(Operators& ops, const Operator& linear, Feed feed, const RankShape& shape);
 void append_attention(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
                       const TokenShape& tokens, const Layout& layout);
-void append_delta_net(Operators& ops, const Model& model, const TokenShape& tokens,
+void append_recurrent(Operators& ops, const Model& model, const TokenShape& tokens,
                       const Layout& layout, const RankShape& shape);
 void append_dense_mlp(Operators& ops, const Model& model, const RankShape& shape);
 void append_experts(Operators& ops, const Model& model, const Layout& layout,

@@ -19,9 +19,9 @@ double layer_matrix_size(const Model& model, LayerKind kind) {
 
 double layer_attention_flops(const Model& model, LayerKind kind, const Numerics& numerics,
                              const TokenShape& sequence) {
-  if (model.num_attention_heads == 0) return 0.0;
+  if (model.num_attention_heads == 0 || !kind.mixer) return 0.0;
   if (kind.linear_attention) {
-    return static_cast<double>(sequence.queries) * delta_rule_flops(model);
+    return static_cast<double>(sequence.queries) * scan_flops(model);
   }
   const double widths = static_cast<double>(query_size(model) + attention_output_size(model));
   return 2.0 * widths * attention_pairs(model, kind, numerics, sequence, 1);

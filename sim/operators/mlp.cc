@@ -151,8 +151,8 @@ void append_bias(Operators& ops, const ExpertLoad& load, double outputs, const R
 void append_stash(Operators& ops, const ExpertLoad& load, const Model& model, double width,
                   const RankShape& shape) {
   const auto inputs = static_cast<double>(mlp_inputs(model));
-  const double kept =
-      model.hidden_size * shape.operand + width * inputs * shape.width + width * shape.operand;
+  const double kept = static_cast<double>(expert_hidden_size(model)) * shape.operand +
+                      width * inputs * shape.width + width * shape.operand;
   ops.push_back(of_experts("experts.stash", Module::experts, kernel::kAdd,
                            load.copies * kept / shape.width, 2, 2, shape));
 }
@@ -200,8 +200,10 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   ops.push_back(linear_operator(router_part(model), tokens, shape));
   ops.back().saved = bytes(static_cast<double>(tokens) * moe.num_moe_experts * 4.0);  // fp32 scores
   const ExpertLoad load{experts, static_cast<double>(tokens), copies};
-  const double moved = copies * model.hidden_size;
-  const double permuted = permuted_rows(load, model, layout, shape) * model.hidden_size;
+  const auto hidden = static_cast<double>(expert_hidden_size(model));
+  const double moved = copies * hidden;
+  const double permuted = permuted_rows(load, model, layout, shape) * hidden;
+  if (moe.moe_latent_size > 0) ops.push_back(linear_operator(latent_down(model), tokens, shape));
   ops.push_back(
       of_experts("experts.permute", Module::router, kernel::kTranspose, permuted, 1, 1, shape));
   ops.back().saved = bytes(moved * shape.operand);  // the dispatched tokens, fc1's input
@@ -222,6 +224,10 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   }
   ops.push_back(
       of_experts("experts.unpermute", Module::router, kernel::kTranspose, permuted, 1, 1, shape));
+  if (moe.moe_latent_size > 0) {
+    ops.push_back(linear_operator(latent_up(model), tokens, shape));
+    ops.back().saved = bytes(static_cast<double>(tokens) * hidden * shape.width);
+  }
   if (moe.moe_shared_expert_intermediate_size > 0) {
     append_mlp(ops, shared_expert_mlp(model), shape.rows, {1, shape.tensor_size}, shape,
                {"shared_expert.activation", Module::shared_expert});

@@ -149,33 +149,11 @@ Operator residual_operator(std::string_view name, const Model& model, const Rank
   return op;
 }
 
-std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Numerics& numerics,
-                                      const TokenShape& tokens, const Layout& layout) {
-  const RankShape shape = rank_shape(numerics, tokens, layout);
+namespace {
+
+void append_mlp_block(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
+                      const Layout& layout, const RankShape& shape) {
   const bool normalized = model.normalization != Normalization::none;
-  const bool attends = model.num_attention_heads > 0;
-  Operators ops;
-  ops.reserve(32);
-  if (attends) {
-    if (normalized) {
-      ops.push_back(norm_operator("input_norm",
-                                  model.mla ? Module::layer_norm : Module::attention_linear, model,
-                                  shape.sequence_rows, model.hidden_size, shape));
-      ops.back().saved *= shape.operand / shape.width;
-    }
-    if (kind.linear_attention) {
-      append_delta_net(ops, model, tokens, layout, shape);
-    } else {
-      append_attention(ops, model, kind, numerics, tokens, layout);
-    }
-    if (model.post_layer_norms) {
-      ops.push_back(norm_operator("post_attention_norm", Module::norm, model, shape.sequence_rows,
-                                  model.hidden_size, shape));
-    }
-    if (!model.parallel_attention_mlp) {
-      ops.push_back(residual_operator("attention.residual", model, shape));
-    }
-  }
   const bool own_norm =
       normalized && !(model.parallel_attention_mlp && model.parallel_shared_layer_norm);
   if (own_norm) {
@@ -201,7 +179,41 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
     ops.push_back(norm_operator("post_mlp_norm", Module::norm, model, shape.sequence_rows,
                                 model.hidden_size, shape));
   }
-  if (attends) ops.push_back(residual_operator("mlp.residual", model, shape));
+  if (model.num_attention_heads > 0) {
+    ops.push_back(residual_operator("mlp.residual", model, shape));
+  }
+}
+
+}  // namespace
+
+std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Numerics& numerics,
+                                      const TokenShape& tokens, const Layout& layout) {
+  const RankShape shape = rank_shape(numerics, tokens, layout);
+  const bool normalized = model.normalization != Normalization::none;
+  const bool attends = model.num_attention_heads > 0;  // a plain perceptron has no residual
+  Operators ops;
+  ops.reserve(32);
+  if (attends && kind.mixer) {
+    if (normalized) {
+      ops.push_back(norm_operator("input_norm",
+                                  model.mla ? Module::layer_norm : Module::attention_linear, model,
+                                  shape.sequence_rows, model.hidden_size, shape));
+      ops.back().saved *= shape.operand / shape.width;
+    }
+    if (kind.linear_attention) {
+      append_recurrent(ops, model, tokens, layout, shape);
+    } else {
+      append_attention(ops, model, kind, numerics, tokens, layout);
+    }
+    if (model.post_layer_norms) {
+      ops.push_back(norm_operator("post_attention_norm", Module::norm, model, shape.sequence_rows,
+                                  model.hidden_size, shape));
+    }
+    if (!model.parallel_attention_mlp) {
+      ops.push_back(residual_operator("attention.residual", model, shape));
+    }
+  }
+  if (kind.mlp) append_mlp_block(ops, model, kind, numerics, layout, shape);
   if (freezes_weights(numerics)) add_adapters(ops, model, numerics, shape);
   if (recomputes_module(layout, kRecomputeOp)) mark_op_recompute(ops, model, layout, shape);
   return ops;

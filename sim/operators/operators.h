@@ -33,8 +33,12 @@ inline constexpr std::string_view kRotary = "rotary";
 inline constexpr std::string_view kEmbedding = "embedding";
 inline constexpr std::string_view kCrossEntropy = "cross_entropy";
 inline constexpr std::string_view kAdam = "adam";
-inline constexpr std::string_view kQuantize = "quantize";     // to fp8, by rows and by columns
-inline constexpr std::string_view kDeltaRule = "delta_rule";  // a scan over chunks of a sequence
+inline constexpr std::string_view kQuantize = "quantize";  // to fp8, by rows and by columns
+// Scans over chunks of a sequence.
+inline constexpr std::string_view kDeltaRule = "delta_rule";
+inline constexpr std::string_view kStateSpace = "state_space";
+inline constexpr std::string_view kKimiDelta = "kimi_delta";
+inline constexpr std::string_view kLightning = "lightning_attention";
 inline constexpr std::string_view kTranspose =
     "transpose";  // heads to and from batch, token permutation
 }  // namespace kernel
@@ -123,6 +127,10 @@ constexpr bool is_layer_linear(const Operator& op) {
   return op.kind == OperatorKind::gemm && op.has_weight && !op.adapter &&
          op.module != Module::router && op.module != Module::head;
 }
+constexpr bool is_scan(std::string_view kernel) {
+  return kernel == kernel::kDeltaRule || kernel == kernel::kStateSpace ||
+         kernel == kernel::kKimiDelta || kernel == kernel::kLightning;
+}
 // Tells whether backward has a product for the weight's gradient.
 constexpr bool trains_weight(const Operator& op) { return op.has_weight && !op.frozen; }
 
@@ -153,9 +161,8 @@ bool mtp_is_recomputed(const Layout& layout);
 // Number of a stage's layers that are recomputed whole.
 int fully_recomputed_layers(const Layout& layout, int stage_layers);
 
-// FLOPs of the gated delta rule for one token of all heads of a layer, in chunks of 64 tokens:
-// products with the state, products of a chunk's tokens with each other, two triangular solves.
-double delta_rule_flops(const Model& model);
+// FLOPs of a recurrent mixer's scan for one token of all heads of a layer.
+double scan_flops(const Model& model);
 // FLOPs that the model needs for one step of the whole batch, forward and backward, no recompute
 // (Megatron-LM num_floating_point_operations): causal attention counted half, or in full
 // (PaLM, Narayanan 2021).

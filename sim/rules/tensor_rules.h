@@ -3,13 +3,11 @@
 // megatron/training/arguments.py, "transformer_config.py" its megatron/core/transformer one.
 #pragma once
 
+#include "sim/block/recurrent.h"
 #include "sim/rules/rule_row.h"
 
 namespace meshwright {
 
-inline bool has_dense_mlp(const Model& model) {
-  return !model.moe || model.moe->num_first_dense_layers > 0 || model.moe->moe_layer_interval > 1;
-}
 inline CheckResult dense_mlp_columns(const RuleInput& in) {
   if (!has_dense_mlp(in.model)) return std::nullopt;
   return must_divide(in.model.ffn_hidden_size, in.layout.tensor_parallel_size);
@@ -71,20 +69,38 @@ inline constexpr RuleRow kTensorRules[]{
     {.name = "linear_attention_heads_divide",
      .part = RulePart::sizes,
      .check = [](const RuleInput& in) -> CheckResult {
-       if (!in.model.linear_attention) return std::nullopt;
-       return must_divide(in.model.linear_attention->linear_num_key_heads,
+       const auto mixer = recurrent_mixer(in.model);
+       if (!mixer) return std::nullopt;
+       return must_divide(mixer->heads,
                           in.layout.tensor_parallel_size * in.layout.context_parallel_size);
      },
-     .requirement = "linear_num_key_heads must be a multiple of tensor x context size.",
+     .requirement = "The heads of a recurrent mixer (linear_num_key_heads, mamba_num_heads, "
+                    "kda_num_heads, ...) must be a multiple of tensor x context size.",
      .reason = "A scan runs over whole sequences of whole heads: tensor ranks and context ranks "
                "share the heads (Megatron-LM transformer_config.py).",
-     .remedy = "Use sizes whose product divides the key heads of the linear attention.",
+     .remedy = "Use sizes whose product divides the heads of the recurrent mixer.",
      .sentence =
          [](const RuleInput& in, const Missed& m) {
            return fmt::format(
-               "linear_num_key_heads {} is not divisible by tensor_parallel_size {} x "
-               "context_parallel_size {}",
-               whole(m.available), in.layout.tensor_parallel_size, in.layout.context_parallel_size);
+               "{} {} is not divisible by tensor_parallel_size {} x context_parallel_size {}",
+               recurrent_mixer(in.model)->heads_name, whole(m.available),
+               in.layout.tensor_parallel_size, in.layout.context_parallel_size);
+         }},
+    {.name = "state_space_groups_divide",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const auto mixer = recurrent_mixer(in.model);
+       if (!mixer || mixer->groups == 0) return std::nullopt;
+       return must_divide(mixer->groups, in.layout.tensor_parallel_size);
+     },
+     .requirement = "mamba_num_groups must be a multiple of tensor_parallel_size.",
+     .reason = "Each rank has whole groups of heads, which share what enters and leaves a state "
+               "(Megatron-LM core/ssm/mamba_mixer.py asserts it).",
+     .remedy = "Use a tensor_parallel_size that divides mamba_num_groups.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format("mamba_num_groups {} is not divisible by tensor_parallel_size {}",
+                              whole(m.available), in.layout.tensor_parallel_size);
          }},
     {.name = "ffn_divides_by_tensor_size",
      .part = RulePart::sizes,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/block/delta_net.h"
+#include "sim/block/recurrent.h"
 
 namespace meshwright {
 namespace {
@@ -19,6 +19,8 @@ double indexer_bytes(const LatentAttention& mla) {
 
 bool has_kv_layout(const Model& m) {
   if (m.num_layers <= 0 || m.num_attention_heads <= 0) return false;
+  const std::string& pattern = m.hybrid_layer_pattern;
+  if (!pattern.empty() && pattern.find_first_of("*a") == std::string::npos) return false;
   return m.mla ? m.mla->kv_lora_rank > 0 : m.num_query_groups > 0 && m.kv_channels > 0;
 }
 
@@ -27,6 +29,7 @@ CachedLayers cached_layers(const Model& m, int pipeline_parallel_size) {
   CachedLayers found;
   for (int i = m.num_layers - layers; i < m.num_layers; ++i) {
     const LayerKind kind = layer_kind(m, i);
+    if (!kind.mixer) continue;
     (kind.linear_attention ? found.linear : kind.sliding_window ? found.window : found.full) += 1;
   }
   return found;
@@ -43,11 +46,11 @@ Bytes kv_layer_bytes(const Model& m, KvCacheFormat format) {
 }
 
 Bytes state_layer_bytes(const Model& m) {
-  if (!m.linear_attention) return {};
-  constexpr double kFp32 = 4.0, k16Bits = 2.0;
-  const double convolution = static_cast<double>(m.linear_attention->linear_conv_kernel_dim) *
-                             static_cast<double>(delta_net_channels(m));
-  return bytes(static_cast<double>(delta_net_state(m)) * kFp32 + convolution * k16Bits);
+  const auto mixer = recurrent_mixer(m);
+  if (!mixer) return {};
+  constexpr double k16Bits = 2.0;
+  const double convolution = static_cast<double>(mixer->positions * mixer->channels);
+  return bytes(static_cast<double>(mixer->state) * mixer->state_bytes + convolution * k16Bits);
 }
 
 Bytes kv_token_bytes(const Model& m, KvCacheFormat format) {

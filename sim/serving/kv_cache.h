@@ -5,7 +5,7 @@
 //   MLA       (r + rope) * c a layer, whole on each tensor rank; fp8_ds_mla 656 B
 //   window    a layer with a window keeps W tokens and one block
 //   indexer   128 + 4 B a layer more (DeepSeek-V3.2, fp8 with an fp32 scale)
-//   delta net heads * dk * dv states in fp32 and k positions of its convolution in 16 bits, a
+//   recurrent a state (sim/block/recurrent.h) and k positions of its convolution in 16 bits, a
 //             sequence and layer, divided by tp; nothing a token
 // Decode context parallelism spreads the tokens of a sequence over dcp of the tensor ranks.
 // Sources: vLLM v1/kv_cache_interface.py; SGLang mem_cache/memory_pool.py.
@@ -27,7 +27,7 @@ CachedLayers cached_layers(const Model& model, int pipeline_parallel_size);
 
 // Bytes of one token in one layer, all ranks together, nothing repeated.
 Bytes kv_layer_bytes(const Model& model, KvCacheFormat format);
-// Bytes of one sequence in one delta net, all ranks together.
+// Bytes of one sequence in one recurrent mixer, all ranks together.
 Bytes state_layer_bytes(const Model& model);
 // Bytes of one token in all layers of the model without repetition: the table of published models.
 Bytes kv_token_bytes(const Model& model, KvCacheFormat format);
@@ -48,7 +48,7 @@ struct SequenceCache {
   Bytes full_token{}, window_token{};  // of the rank's layers
   double window = 0;                   // tokens; 0: no layer has one
   int block_size = 16;
-  Bytes state{};  // of the rank's delta nets, once a sequence
+  Bytes state{};  // of the rank's recurrent mixers, once a sequence
   [[nodiscard]] Bytes bytes_of(double tokens) const;
   void widen(double factor) {
     full_token *= factor;

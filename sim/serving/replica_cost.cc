@@ -14,7 +14,7 @@ namespace {
 
 // Positions that a sparse indexer keeps (DeepSeek-V3.2, arXiv 2512.02556).
 constexpr double kIndexedKeys = 2048;
-// Prompt tokens by which the scan of a delta net is priced.
+// Prompt tokens by which a scan is priced.
 constexpr std::int64_t kScannedTokens = 8192;
 // Rows whose spread and provenance stand for all.
 constexpr std::size_t kUsualPoint = 12;  // 64 rows
@@ -54,8 +54,8 @@ void set_row_tables(ReplicaCost& cost, const RowCostTable& costs) {
 }
 
 // A decode reads and writes the states of its sequence; a prompt is scanned.
-void set_delta_net_cost(ReplicaCost& cost, const Model& model, const Device& device, double layers,
-                        double tp) {
+void set_state_cost(ReplicaCost& cost, const Model& model, const Device& device, double layers,
+                    double tp) {
   if (layers == 0.0) return;
   cost.linear_layers = layers;
   cost.decode_state = state_layer_bytes(model) / tp * 2.0;
@@ -63,7 +63,7 @@ void set_delta_net_cost(ReplicaCost& cost, const Model& model, const Device& dev
   const TokenShape tokens{1, kScannedTokens, kScannedTokens};
   const LayerKind linear{.linear_attention = true};
   for (const Operator& op : layer_operators(model, linear, numerics, tokens, Layout{})) {
-    if (op.kernel != kernel::kDeltaRule) continue;
+    if (!is_scan(op.kernel)) continue;
     const Cost scan = kernel_cost(op.kernel, op.forward_bytes, device);
     cost.prefill_scan = (scan.time - device.kernel_launch) / (tp * kScannedTokens);
   }
@@ -102,7 +102,7 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   cost.full_layers = layers.full;
   cost.window_layers = layers.window;
   cost.window = model.sliding_window;
-  set_delta_net_cost(cost, model, only_device(cluster), layers.linear, tp);
+  set_state_cost(cost, model, only_device(cluster), layers.linear, tp);
   // The trial's kernel computes all pairs and masks those outside a window afterwards.
   if (cost.prefill_rate.hidden_pairs) {
     cost.full_layers += cost.window_layers;
@@ -145,7 +145,7 @@ void set_remainders(ReplicaCost& cost, const std::vector<ServedRemainder>& remai
 void set_host_cost(ReplicaCost& cost, const Model& model, const ReplicaOptions& options,
                    const ServingCluster& cluster, const Engine& engine) {
   const double layers = model.num_layers,
-               expert_layers = kind_counts(model, {0, model.num_layers}).experts();
+               expert_layers = layer_counts(model, {0, model.num_layers}).experts();
   cost.host_step =
       engine.host.step + engine.host.layer * layers + engine.host.expert_layer * expert_layers;
   cost.host_sequence = engine.host.sequence;

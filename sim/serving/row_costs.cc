@@ -67,7 +67,7 @@ struct RowCompiler {
       // Residual sums run inside the norms behind them, but on cores; permutations inside the
       // experts' kernels.
       const bool summed = op.module == Module::residual && !on_cores();
-      const bool fused = summed || op.module == Module::router || op.kernel == kernel::kDeltaRule;
+      const bool fused = summed || op.module == Module::router || is_scan(op.kernel);
       if (op.kind != OperatorKind::memory_bound || fused) continue;
       sum.small_kernels =
           sum.small_kernels + times(kernel_cost(op.kernel, op.forward_bytes, device()), times_run);
@@ -88,7 +88,8 @@ struct RowCompiler {
     const WeightScheme scheme = quantized ? options.weights : WeightScheme{};
     const ExpertRate rate =
         expert_rate(cluster.inference, engine.kind, scheme.format, expert_sharding(l));
-    const double ep = l.expert_parallel_size, h = model.hidden_size;
+    const double ep = l.expert_parallel_size;
+    const auto h = static_cast<double>(expert_hidden_size(model));
     const double number = served_bytes(device());
     const double width = static_cast<double>(moe.moe_ffn_hidden_size) / expert_tensor_size(l);
     const double tokens = rows * dp;
@@ -165,11 +166,12 @@ struct RowCompiler {
                                    place(Group::tensor, layout, cluster), cluster);
   }
 
-  [[nodiscard]] RowCosts at(double exact, const KindCounts& layers) const {
+  [[nodiscard]] RowCosts at(double exact, const LayerCounts& layers) const {
     const auto rows = static_cast<std::int64_t>(std::ceil(exact));
     RowCosts sum;
     if (on_cores()) sum.small_kernels = outside_layers(exact);
-    for (const LayerKind kind : kServedKinds) {
+    for (std::size_t k = 0; k < kLayerKinds; ++k) {
+      const LayerKind kind = layer_kind_of(k);
       const double count = layers.of(kind);
       if (count > 0) add_layer(sum, kind, rows, count);
     }
@@ -226,7 +228,7 @@ RowCostTable row_costs(const Model& model, const ServingCluster& cluster, const 
   compiler.tp = options.layout.tensor_parallel_size;
   compiler.dp = options.layout.data_parallel_size;
   if (compiler.on_cores()) compiler.numerics.precision = Precision::fp32;
-  const KindCounts layers = kind_counts(model, {0, model.num_layers});
+  const LayerCounts layers = layer_counts(model, {0, model.num_layers});
   RowCostTable costs{};
   for (int point = 0; point < RowTable::kPoints; ++point) {
     costs[static_cast<std::size_t>(point)] = compiler.at(RowTable::rows_of(point), layers);

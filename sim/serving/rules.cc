@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/number_text.h"
+#include "sim/block/recurrent.h"
 #include "sim/hardware/device.h"
 
 namespace meshwright {
@@ -26,9 +27,6 @@ bool quantizes_part(const RuleIn& in, unsigned part) {
   return in.options.weights.format != WeightFormat::bf16 &&
          (in.options.weights.quantized & part) != 0;
 }
-bool has_dense_layers(const Model& m) {
-  return !m.moe || m.moe->num_first_dense_layers > 0 || m.moe->moe_layer_interval > 1;
-}
 int expert_tensor_ranks(const RuleIn& in) { return expert_tensor_size(in.options.layout); }
 std::int64_t as_whole(double value) { return static_cast<std::int64_t>(value); }
 
@@ -40,7 +38,7 @@ RuleResult whole_blocks(const RuleIn& in, std::int64_t block) {
     if (width == 0 || (width % ranks == 0 && width / ranks % block == 0)) return std::nullopt;
     return RuleMissed{static_cast<double>(ranks), static_cast<double>(width)};
   };
-  if (has_dense_layers(m) && quantizes_part(in, kQuantizedDenseMlp)) {
+  if (has_dense_mlp(m) && quantizes_part(in, kQuantizedDenseMlp)) {
     if (RuleResult result = broken(m.ffn_hidden_size, tp)) return result;
   }
   if (m.moe && quantizes_part(in, kQuantizedExperts)) {
@@ -106,19 +104,23 @@ constexpr ServingRuleRow kServingRules[]{
          }},
     {.name = "linear_attention_heads_divide",
      .check = [](const RuleIn& in) -> RuleResult {
-       if (!in.model.linear_attention) return std::nullopt;
-       return share_is_whole(in.model.linear_attention->linear_num_key_heads,
-                             in.options.layout.tensor_parallel_size);
+       const auto mixer = recurrent_mixer(in.model);
+       if (!mixer) return std::nullopt;
+       const int tp = in.options.layout.tensor_parallel_size;
+       if (RuleResult result = share_is_whole(mixer->heads, tp)) return result;
+       return mixer->groups > 1 ? share_is_whole(mixer->groups, tp) : std::nullopt;
      },
-     .requirement = "linear_num_key_heads must be a multiple of tensor_parallel_size.",
-     .reason = "Each rank keeps the states of whole heads (vLLM model_executor/layers/mamba, "
-               "gated_delta_net_state_shape).",
-     .remedy = "Use a tensor size that divides the key heads of the linear attention.",
+     .requirement = "The heads of a recurrent mixer (linear_num_key_heads, mamba_num_heads, ...), "
+                    "and groups of them beyond one, must be a multiple of tensor_parallel_size.",
+     .reason = "Each rank keeps the states of whole heads; one group is repeated (vLLM "
+               "model_executor/layers/mamba, mamba_utils.py and mamba_mixer2.py).",
+     .remedy = "Use a tensor size that divides the heads of the recurrent mixer.",
      .sentence =
-         [](const RuleIn&, const RuleMissed& m) {
+         [](const RuleIn& in, const RuleMissed& m) {
            return fmt::format(
-               "{} key heads of linear attention are not divisible by tensor size {}",
-               as_whole(m.available), as_whole(m.needed));
+               "{} heads (or groups of heads) of {} are not divisible by tensor "
+               "size {}",
+               as_whole(m.available), recurrent_mixer(in.model)->plural, as_whole(m.needed));
          }},
     {.name = "kv_heads_divide_or_repeat",
      .check = [](const RuleIn& in) -> RuleResult {
@@ -155,7 +157,7 @@ constexpr ServingRuleRow kServingRules[]{
     {.name = "mlp_divides_by_tensor_size",
      .check = [](const RuleIn& in) -> RuleResult {
        const int tp = in.options.layout.tensor_parallel_size;
-       if (has_dense_layers(in.model)) return share_is_whole(in.model.ffn_hidden_size, tp);
+       if (has_dense_mlp(in.model)) return share_is_whole(in.model.ffn_hidden_size, tp);
        return share_is_whole(in.model.moe->moe_shared_expert_intermediate_size, tp);
      },
      .requirement = "The width of the MLP must be a multiple of the tensor size.",

@@ -41,7 +41,7 @@ struct PassLedger {
   void layer_outputs() {
     const double dense = pass.layers.dense(), expert = pass.layers.experts();
     if (model.parallel_attention_mlp) return all_reduce("layer output all-reduce", dense + expert);
-    all_reduce(transfer_names::kAttention.output_all_reduce, dense + expert);
+    all_reduce(transfer_names::kAttention.output_all_reduce, pass.layers.mixers());
     all_reduce(transfer_names::kMlp.output_all_reduce, dense);
     // With data ranks tokens come back by the exchange.
     const bool exchanges = options.layout.data_parallel_size > 1;
@@ -90,7 +90,8 @@ struct PassLedger {
         dispatch.formula = combine.formula = "dp*rows*h*w";
         break;
     }
-    const double numbers = pass.rows / l.tensor_parallel_size * copies * model.hidden_size;
+    const double numbers = pass.rows / l.tensor_parallel_size * copies *
+                           static_cast<double>(expert_hidden_size(model));
     dispatch.payload = bytes(numbers * dispatched);
     combine.payload = bytes(numbers * number);
     add(StepTerm::exchange, dispatch);
@@ -128,7 +129,7 @@ PassPart part_of(const Model& model, const ReplicaOptions& options, const Engine
   return {.rows = decodes + step.prefill_tokens,
           .decodes = decodes,
           .sampled = decodes + step.prefill_sequences,
-          .layers = kind_counts(model, layers)};
+          .layers = layer_counts(model, layers)};
 }
 
 // Of a pass, and behind a head its drafts; with algorithms.
@@ -150,10 +151,12 @@ std::vector<ServingTransfer> volume_of(const Model& model, const ServingCluster&
 
 }  // namespace
 
-KindCounts kind_counts(const Model& model, StageLayers layers) {
-  KindCounts count{};
+LayerCounts layer_counts(const Model& model, StageLayers layers) {
+  LayerCounts count;
   for (int i = layers.first; i < layers.first + layers.count; ++i) {
-    count.of(layer_kind(model, i)) += 1;
+    LayerKind kind = layer_kind(model, i);
+    kind.sliding_window = false;
+    count.of(kind) += 1;
   }
   return count;
 }
@@ -163,7 +166,7 @@ PassPart draft_pass(const Model& model, const ReplicaOptions& options, double se
   return {.rows = sequences,
           .decodes = sequences,
           .sampled = sequences,
-          .layers = kind_counts(model, {model.num_layers - 1, 1})};
+          .layers = layer_counts(model, {model.num_layers - 1, 1})};
 }
 
 std::vector<ServingTransfer> pass_transfers(const Model& model, const ServingCluster& cluster,

@@ -30,31 +30,15 @@ struct ServingTransfer {
   std::string_view algorithm{};          // one-shot, two-shot, ring ...; empty: point to point
 };
 
-// Layers of a model: dense ones, and those with experts.
-struct KindCounts {
-  std::array<double, 4> layers{};  // dense, with experts; the same with linear attention
-  double& of(LayerKind kind) { return layers[index(kind)]; }
-  [[nodiscard]] double of(LayerKind kind) const { return layers[index(kind)]; }
-  [[nodiscard]] double dense() const { return layers[0] + layers[2]; }
-  [[nodiscard]] double experts() const { return layers[1] + layers[3]; }
-  [[nodiscard]] double softmax() const { return layers[0] + layers[1]; }
-
- private:
-  static std::size_t index(LayerKind kind) {
-    return (kind.linear_attention ? 2U : 0U) + (kind.mixture_of_experts ? 1U : 0U);
-  }
-};
-inline constexpr std::array kServedKinds{
-    LayerKind{}, LayerKind{.mixture_of_experts = true}, LayerKind{.linear_attention = true},
-    LayerKind{.mixture_of_experts = true, .linear_attention = true}};
-KindCounts kind_counts(const Model& model, StageLayers layers);
+// A window changes the time of attention alone: layers with one count as those without.
+LayerCounts layer_counts(const Model& model, StageLayers layers);
 
 // One pass over some layers.
 struct PassPart {
   double rows = 0;     // new tokens
   double decodes = 0;  // of them, those of answers, with drafts that are verified
   double sampled = 0;  // rows with logits
-  KindCounts layers{};
+  LayerCounts layers{};
   bool embedding = true, head = true;
   double sends = 0;  // to a next stage
 };

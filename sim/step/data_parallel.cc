@@ -112,7 +112,8 @@ DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster
   DataOverlap overlap{able && layout.overlap_grad_reduce, able && layout.overlap_param_gather,
                       prefetch, prefetch || (able && layout.overlap_grad_reduce),
                       only_device(cluster).overlap_slowdown};
-  const bool layers_alike = model.num_attention_heads > 0 && !model.moe && !model.mla;
+  const bool layers_alike = model.num_attention_heads > 0 && !model.moe && !model.mla &&
+                            model.hybrid_layer_pattern.empty();
   if (prefetch && layers_alike) overlap.linears = linear_shares(model);
   return overlap;
 }

@@ -18,8 +18,8 @@ struct Block {
 };
 constexpr std::array kBlocks{
     Block{transfer_names::kAttention,
-          {"attention.qkv", "delta_net.input"},
-          {"attention.projection", "delta_net.projection"}},
+          {"attention.qkv", "recurrent.input"},
+          {"attention.projection", "recurrent.projection"}},
     Block{transfer_names::kMlp, {"mlp.fc1"}, {"mlp.fc2"}},
     Block{transfer_names::kParallel,
           {"attention.qkv", "mlp.fc1"},

@@ -3,7 +3,7 @@
 // not change them: the ring passes every key and value around.
 #include <algorithm>
 
-#include "sim/block/delta_net.h"
+#include "sim/block/recurrent.h"
 #include "sim/block/transfer_names.h"
 #include "sim/volume/parts.h"
 
@@ -70,19 +70,21 @@ class ContextLedger {
   }
 
   // A scan needs whole sequences: all that the input linear put out goes against heads, and the
-  // outputs back (Megatron-LM core/ssm/gated_delta_net, tensor_a2a_cp2hp).
-  void delta_nets(ContextCalls calls) {
-    if (!scope_.model.linear_attention) return;
-    const double width = static_cast<double>(delta_net_input(scope_.model).outputs +
-                                             linear_value_size(scope_.model)) /
-                         scope_.layout.tensor_parallel_size;
+  // outputs back (Megatron-LM core/ssm, tensor_a2a_cp2hp).
+  void scans(ContextCalls calls) {
+    const auto mixer = recurrent_mixer(scope_.model);
+    if (!mixer) return;
+    double width = static_cast<double>(mixer->values());
+    for (const LayerPart& part : mixer->inputs) {
+      if (part.split == Split::columns) width += static_cast<double>(part.outputs);
+    }
     const auto call = [&](std::string_view name, Phase phase, double times) {
       add(name, Collective::all_to_all, phase, scope_.layout.context_parallel_size, times,
-          scope_.activation(width), false, "b*s*(2*k+3*v+2*heads)*w/(c*t)");
+          scope_.activation(width / scope_.layout.tensor_parallel_size), false, mixer->exchanged);
     };
-    call(kDeltaNetExchange, Phase::forward, calls.forward);
-    call(kDeltaNetExchange, Phase::recompute, calls.recompute);
-    call(kDeltaNetExchangeGradient, Phase::backward, calls.forward);
+    call(kScanExchange, Phase::forward, calls.forward);
+    call(kScanExchange, Phase::recompute, calls.recompute);
+    call(kScanExchangeGradient, Phase::backward, calls.forward);
   }
 
   // Ulysses: sequence pieces against heads before the attention, and back after it.
@@ -125,7 +127,7 @@ void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitC
   const bool core_again = recomputes_module(layout, kRecomputeCoreAttention);
   const double layers = calls.layers.softmax();
   ContextLedger context(ledger, scope, {layers, core_again ? layers : calls.recomputed.softmax()});
-  context.delta_nets({calls.layers.linear, calls.recomputed.linear});
+  context.scans({calls.layers.recurrent(), calls.recomputed.recurrent()});
   const int size = layout.context_parallel_size;
   const int inner = layout.hierarchical_context_parallel_size;
   switch (layout.cp_comm_type) {

@@ -117,7 +117,7 @@ class ExpertLedger {
     using enum Collective;
     constexpr double kFp32 = 4.0;
     const double entries = tokens * scope_.model.moe->num_moe_experts;
-    const Bytes outputs = bytes(tokens * scope_.model.hidden_size * kFp32);
+    const Bytes outputs = bytes(tokens * width() * kFp32);
     const auto call = calls_between(group, size);
     for (const auto& [phase, times] :
          {std::pair{Phase::forward, forward_}, std::pair{Phase::recompute, recompute_}}) {
@@ -136,6 +136,9 @@ class ExpertLedger {
          bytes(entries * kFp32), formulas.probabilities);
   }
 
+  [[nodiscard]] double width() const {
+    return static_cast<double>(expert_hidden_size(scope_.model));
+  }
   // Experts under tensor parallelism need sequence parallelism, which cuts the tokens by t.
   [[nodiscard]] double own_tokens() const {
     return scope_.tokens() / scope_.layout.tensor_parallel_size;
@@ -149,13 +152,13 @@ class ExpertLedger {
     return own_tokens() * moe.moe_router_topk * capacity;
   }
   [[nodiscard]] Bytes rows(double count) const {
-    return bytes(count * scope_.model.hidden_size * activation_bytes(scope_.job.precision));
+    return bytes(count * width() * activation_bytes(scope_.job.precision));
   }
 
   // In fp8 with the scales of blocks: a byte for 32 numbers, or four for 128.
   [[nodiscard]] Bytes sent(double count, Precision format) const {
     if (format != Precision::fp8) return rows(count);
-    return bytes(count * scope_.model.hidden_size * (1.0 + 1.0 / 32));
+    return bytes(count * width() * (1.0 + 1.0 / 32));
   }
 
   void both_ways(std::string_view name, std::string_view gradient_name, Bytes payload,
@@ -208,8 +211,8 @@ class ExpertLedger {
 void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   if (!scope.model.moe) return;
   const bool again = recomputes_module(scope.layout, kRecomputeMoe | kRecomputeOp);
-  const double layers = calls.layers.expert;
-  ExpertLedger experts(ledger, scope, layers, again ? layers : calls.recomputed.expert);
+  const double layers = calls.layers.experts();
+  ExpertLedger experts(ledger, scope, layers, again ? layers : calls.recomputed.experts());
   experts.exchange();
   experts.share_between_tensor_ranks();
 }

@@ -35,15 +35,6 @@ struct VolumeScope {
   }
 };
 
-// Layers of a chunk by their MLP; fractions when recomputed layers are spread over chunks.
-struct LayerCounts {
-  double dense = 0;
-  double expert = 0;
-  double linear = 0;  // of both, those with linear attention
-  [[nodiscard]] double total() const { return dense + expert; }
-  [[nodiscard]] double softmax() const { return total() - linear; }
-};
-
 struct UnitCounts {
   LayerCounts layers;      // with the multi-token-prediction layers of the head
   LayerCounts recomputed;  // layers that the backward pass recomputes whole

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens once a step beside the gradients' own reduction: parameters that several ranks hold,
 // and scalars (Megatron-LM core/distributed/finalize_model_grads.py, core/optimizer/clip_grads.py).
-#include "sim/block/delta_net.h"
 #include "sim/block/parameters.h"
+#include "sim/block/recurrent.h"
 #include "sim/block/transfer_names.h"
 #include "sim/memory/model_state.h"
 #include "sim/volume/parts.h"
@@ -42,9 +42,11 @@ double head_norm_parameters(const Model& model, const Stage& stage) {
   const double attention = by_head && model.num_attention_heads > 0
                                ? 2.0 * static_cast<double>(norm_numbers(model, model.kv_channels))
                                : 0.0;
+  const auto mixer = recurrent_mixer(model);
   const auto of_layer = [&](int layer) {
-    if (!layer_kind(model, layer).linear_attention) return attention;
-    return static_cast<double>(delta_net_input(model).whole_numbers);
+    const LayerKind kind = layer_kind(model, layer);
+    if (!kind.linear_attention) return kind.mixer ? attention : 0.0;
+    return static_cast<double>(mixer->head_norm);
   };
   double sum = 0.0;
   for (const Chunk& chunk : stage.chunks) {

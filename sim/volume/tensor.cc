@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "sim/block/attention.h"
-#include "sim/block/delta_net.h"
 #include "sim/block/mlp.h"
+#include "sim/block/recurrent.h"
 #include "sim/operators/operators.h"
 #include "sim/volume/parts.h"
 
@@ -205,8 +205,8 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
   TensorLedger tensor(ledger, scope);
   const Model& model = scope.model;
   const Times attention{calls.layers.softmax(), calls.recomputed.softmax()};
-  const Times mlp{calls.layers.dense, calls.recomputed.dense};
-  const Times expert{calls.layers.expert, calls.recomputed.expert};
+  const Times mlp{calls.layers.dense(), calls.recomputed.dense()};
+  const Times expert{calls.layers.experts(), calls.recomputed.experts()};
   if (model.parallel_attention_mlp && model.num_attention_heads > 0) {
     // One sum of both branches is reduced. Running only the MLP again needs no reduction, but under
     // sequence parallelism its input again.
@@ -220,8 +220,8 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
     tensor.parts(attention_parts(model), expert);
   } else {
     tensor.parts(attention_parts(model), attention);
-    if (model.linear_attention) {
-      tensor.parts(delta_net_parts(model), {calls.layers.linear, calls.recomputed.linear});
+    if (const auto mixer = recurrent_mixer(model)) {
+      tensor.parts(mixer->parts(), {calls.layers.recurrent(), calls.recomputed.recurrent()});
     }
     tensor.parts(dense_mlp_parts(model), mlp);
   }

@@ -14,14 +14,10 @@ namespace {
 UnitCounts unit_counts(const Model& model, const Layout& layout, const Chunk& chunk,
                        int recomputed) {
   UnitCounts calls;
-  const auto count = [](LayerCounts& counts, LayerKind kind, double layers) {
-    (kind.mixture_of_experts ? counts.expert : counts.dense) += layers;
-    if (kind.linear_attention) counts.linear += layers;
-  };
   for (int i = 0; i < chunk.num_layers; ++i) {
     const LayerKind kind = layer_kind(model, chunk.first_layer + i);
-    count(calls.layers, kind, 1);
-    if (i < recomputed) count(calls.recomputed, kind, 1);
+    calls.layers.of(kind) += 1;
+    if (i < recomputed) calls.recomputed.of(kind) += 1;
   }
   calls.embeddings = chunk.embedding ? 1 : 0;
   if (chunk.head) calls.heads = 1 + model.mtp_num_layers;
@@ -30,9 +26,9 @@ UnitCounts unit_counts(const Model& model, const Layout& layout, const Chunk& ch
     // Multi-token prediction looks the next tokens up again, where its layers are.
     calls.embeddings += calls.mtp;
     const LayerKind last = layer_kind(model, model.num_layers - 1);
-    count(calls.layers, last, calls.mtp);
+    calls.layers.of(last) += calls.mtp;
     if (mtp_is_recomputed(layout)) {
-      count(calls.recomputed, last, calls.mtp);
+      calls.recomputed.of(last) += calls.mtp;
       calls.mtp_again = calls.mtp;
     }
   }

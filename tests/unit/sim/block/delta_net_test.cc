@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/block/delta_net.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "sim/block/parameters.h"
+#include "sim/block/recurrent.h"
 #include "sim/operators/operators.h"
 #include "sim/serving/kv_cache.h"
 #include "sim/volume/volume.h"
@@ -65,14 +64,14 @@ TEST(DeltaNet, ParametersFollowFromItsHeads) {
 // transformers 5.23, Qwen3NextGatedDeltaNet: 33,718,464 parameters a mixer.
 TEST(DeltaNet, OfQwen3NextHasTheClassesParameters) {
   std::int64_t sum = 0;
-  for (const LayerPart& part : delta_net_parts(next())) {
+  for (const LayerPart& part : recurrent_mixer(next())->parts()) {
     sum += part.weights() + part.cut_numbers + part.whole_numbers;
   }
   EXPECT_EQ(sum, 33'718'464);
 }
 
 // A token: 4 * 64 * 64 + 2 * 64 * 192 + 6 * 4 * 16 * 48 + 64 * (192 + 64) = 75,776.
-TEST(DeltaNet, ScansInChunksOf64Tokens) { EXPECT_EQ(delta_rule_flops(small()), 75'776.0); }
+TEST(DeltaNet, ScansInChunksOf64Tokens) { EXPECT_EQ(scan_flops(small()), 75'776.0); }
 
 Bytes saved_by(const std::vector<Operator>& ops, std::string_view prefix) {
   Bytes sum;
@@ -90,7 +89,7 @@ TEST(DeltaNet, OfTransformersKeepsWhatItsCodeKeeps) {
   job.precision = Precision::bf16;
   job.kernel_fusion = KernelFusion::transformers;
   const auto ops = layer_operators(next(), kLinear, job, {});
-  EXPECT_EQ(saved_by(ops, "delta_net."), bytes(128 * 361'664.0 + 53'504.0));
+  EXPECT_EQ(saved_by(ops, "recurrent."), bytes(128 * 361'664.0 + 53'504.0));
 }
 
 TEST(DeltaNet, TensorRanksShareItsHeads) {
@@ -127,7 +126,7 @@ TEST(DeltaNet, ExchangesSequencesForHeadsBetweenContextRanks) {
   const Chunk chunk{.first_layer = 0, .num_layers = 4};
   int found = 0;
   for (const Transfer& one : chunk_transfers(small(), job, layout, chunk, 0)) {
-    if (one.name != "delta net all-to-all") continue;
+    if (one.name != "scan all-to-all") continue;
     ++found;
     EXPECT_EQ(one.payload, bytes(64 * 648 * 2.0));
     EXPECT_EQ(one.times_per_step, 3.0);

@@ -104,7 +104,7 @@ TEST(Placeholders, StandForEachShapeOnce) {
   PublishedRun setup = modern_layer();
   setup.model.num_layers = 48;
   const auto placeholders = [&] {
-    return unit_bytes(setup.model, setup.job, setup.layout).placeholders[1];
+    return unit_bytes(setup.model, setup.job, setup.layout).placeholders_of(1);
   };
   const Bytes once = bytes(4096.0 * (6144 + 4096 + 28672 + 14336) * 2);
   EXPECT_EQ(placeholders(), once);

@@ -142,9 +142,11 @@ Exchange exchange_of(ExpertExchange kind, double tokens, int ranks, const Model&
   ReplicaOptions options;
   options.layout.data_parallel_size = options.layout.expert_parallel_size = ranks;
   options.exchange = kind;
+  LayerCounts layers;
+  layers.of({.mixture_of_experts = true}) = 1;
   Exchange found;
   found.transfers =
-      pass_transfers(model, cluster, options, {.rows = tokens, .layers = {0, 1}, .head = false});
+      pass_transfers(model, cluster, options, {.rows = tokens, .layers = layers, .head = false});
   for (const ServingTransfer& one : found.transfers) {
     const Seconds time = transfer_cost(one.transfer, options, engine, cluster).time;
     found.microseconds.push_back(time / microseconds(1));

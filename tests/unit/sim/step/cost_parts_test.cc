@@ -121,7 +121,7 @@ Numbers unit_bytes_of(const Question& q, const Layout& layout) {
                         units.logits.gradient, units.logits.weight_gradient}) {
     numbers.push_back(b.value());
   }
-  for (const Bytes b : units.placeholders) numbers.push_back(b.value());
+  for (const auto& [kinds, b] : units.placeholders) numbers.push_back(b.value());
   return numbers;
 }
 

@@ -44,7 +44,7 @@ TEST(Pairing, GivesEachTransferTheProductNextToIt) {
   EXPECT_EQ(gather, (Pairing{{"mlp.fc1"}, LinearPass::forward, Interleaving::ring, 8}));
   const Pairing scatter =
       pairing_of(named("attention output reduce-scatter", Phase::recompute, 8), {});
-  EXPECT_EQ(scatter, (Pairing{{"attention.projection", "delta_net.projection"},
+  EXPECT_EQ(scatter, (Pairing{{"attention.projection", "recurrent.projection"},
                               LinearPass::forward,
                               Interleaving::drain,
                               kDrainPieces}));
