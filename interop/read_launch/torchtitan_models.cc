@@ -79,6 +79,9 @@ Model titan_deepseek_16b() {
 // meta-llama/Llama-4-Scout-17B-16E.
 Model titan_scout() {
   Model m = titan_dense({"llama4", "17bx16e", 48, 5120, 16384, 40, 8, 128, 202048, false});
+  m.sliding_window = 8192;
+  m.sliding_window_interval = 4;
+  m.sliding_window_in_chunks = true;
   m.moe = MixtureOfExperts{.num_moe_experts = 16,
                            .moe_router_topk = 1,
                            .moe_ffn_hidden_size = 8192,
