@@ -129,6 +129,20 @@ void stretch_positions(ObjectReader& config, Model& model) {
       std::max(model.max_position_embeddings, static_cast<int>(positions));
 }
 
+// Size of the encoder of images, as SGLang looks at it (server_args.py
+// adjust_mem_fraction_for_vlm).
+void read_image_encoder(const Json& config, Model& model) {
+  const auto encoder = config.find("vision_config");
+  if (encoder == config.end() || !encoder->is_object()) return;
+  const auto size = [&](const char* key, int absent) {
+    const auto found = encoder->find(key);
+    const bool number = found != encoder->end() && found->is_number_integer();
+    return number ? std::clamp<int>(found->get<int>(), 0, 1'000'000) : absent;
+  };
+  model.image_encoder_hidden_size = size("hidden_size", 1024);
+  model.image_encoder_num_layers = size("num_hidden_layers", 0);
+}
+
 }  // namespace
 
 Model model_from_huggingface(const Json& config, const std::string& file) {
@@ -139,6 +153,7 @@ Model model_from_huggingface(const Json& config, const std::string& file) {
   model.name = name_from(outer, file);
   family_of(reader)(reader, model);
   stretch_positions(reader, model);
+  read_image_encoder(config, model);
   if (!nested.empty() && !reader.has("tie_word_embeddings")) {
     model.tied_embeddings = outer.optional_bool("tie_word_embeddings", model.tied_embeddings);
   }

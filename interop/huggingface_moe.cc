@@ -233,11 +233,17 @@ void read_glm4_moe(ObjectReader& config, Model& model) {
 }
 
 // intermediate_size is an expert's, intermediate_size_mlp a dense layer's; every token also passes
-// a shared expert. Its norms of queries and keys have no numbers.
+// a shared expert. Its norms of queries and keys have no numbers. Layers with rotary positions
+// attend within chunks, the others to all positions.
 void read_llama4(ObjectReader& config, Model& model) {
   read_phi3(config, model);
   refuse_unless(config, "attention_bias", false, false,
                 "biases in attention but not in the MLP are not supported");
+  const bool whole = config.is_null("attention_chunk_size");
+  model.sliding_window = whole ? 0 : config.optional_int("attention_chunk_size", 8192);
+  model.sliding_window_interval =
+      whole ? 1 : config.optional_int("no_rope_layer_interval", 4, {2, 100'000});
+  model.sliding_window_in_chunks = !whole;
   MixtureOfExperts moe = read_routing(config, "num_local_experts");
   moe.moe_ffn_hidden_size = model.ffn_hidden_size;
   moe.moe_shared_expert_intermediate_size = model.ffn_hidden_size;

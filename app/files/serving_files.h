@@ -14,7 +14,7 @@ namespace meshwright::app {
 // device. Devices without it get rates that are fitted over all chips.
 ServingCluster load_serving_cluster(const std::string& path, reports::Origin* origin = nullptr);
 
-// An engine file, or a name from configs/engines such as vllm-0.24.
+// An engine file, or a name from configs/engines such as vllm-0.32.
 Engine load_engine(const std::string& path, reports::Origin* origin = nullptr);
 
 // The shipped engine of that kind ("vllm") whose version is nearest to the first one in the text

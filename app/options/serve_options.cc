@@ -256,7 +256,7 @@ CLI::Option* add_served_model(Command& command, std::string& model) {
 
 void add_serving_engine(Command& command, std::string& engine) {
   command.reads("--engine", engine,
-                "Engine: a file, or a name from configs/engines. Default: vllm-0.24", "engines");
+                "Engine: a file, or a name from configs/engines. Default: vllm-0.32", "engines");
 }
 
 void add_serve_subject(Command& command, ServeSubject subject) {

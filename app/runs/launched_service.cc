@@ -131,6 +131,7 @@ void share_gpus(interop::ServingLaunch& launch, const ServingScenario& s) {
 planner::ServingPool pool_of(const interop::LaunchedPool& launched, const ServingScenario& s) {
   planner::ServingPool pool{launched.options, launched.replicas};
   pool.options.weights = s.options.weights;
+  pool.options.role = launched.role;
   ReplicaLayout& layout = pool.options.layout;
   if (!s.model.moe) {
     // Data ranks without experts are replicas that exchange nothing.

@@ -93,6 +93,13 @@ void PoolReading::limits(OptionUse use, const Value& value) {
     o.enforce_eager = flag_of(value) == (use == Use::eager);
     return note("enforce_eager", o.enforce_eager ? "true" : "false", value);
   }
+  if (use == Use::performance_mode) {
+    const std::string mode = word_of(value);
+    o.throughput_mode = mode == "throughput";
+    if (mode == "interactivity") return pass(value, "only more sizes of CUDA graphs");
+    if (!o.throughput_mode && mode != "balanced") return refuse(value, "is no such mode");
+    return note("throughput_mode", o.throughput_mode ? "true" : "false", value);
+  }
   if (use == Use::no_custom_all_reduce) {
     pool_.custom_all_reduce = !flag_of(value);
     return note("custom_all_reduce", pool_.custom_all_reduce ? "true" : "false", value);

@@ -16,11 +16,7 @@
 
 namespace meshwright::interop {
 
-enum class PoolRole : std::uint8_t { aggregated, prefill, decode };
-inline constexpr std::array kPoolRoleNames{EnumName{PoolRole::aggregated, "aggregated"},
-                                           EnumName{PoolRole::prefill, "prefill"},
-                                           EnumName{PoolRole::decode, "decode"}};
-constexpr std::string_view name_of(PoolRole v) { return name_in(kPoolRoleNames, v); }
+using meshwright::PoolRole;
 
 // Replicas that are started by one command. `options.layout` counts as sim/serving/replica.h does:
 // the tensor size never contains data ranks.

@@ -37,6 +37,7 @@ constexpr std::array kVllm{
     ServingOption{"block-size", Use::block_size},
     ServingOption{"max-cudagraph-capture-size", Use::graph_max_batch},
     ServingOption{"cudagraph-capture-sizes cuda-graph-sizes", Use::graph_sizes, {}, 1000},
+    ServingOption{"performance-mode", Use::performance_mode},
     ServingOption{"enforce-eager", Use::eager, {}, 0},
     ServingOption{"no-enforce-eager", Use::not_eager, {}, 0},
     ServingOption{"kv-cache-dtype", Use::kv_cache},

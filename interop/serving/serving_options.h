@@ -40,6 +40,7 @@ enum class OptionUse : std::uint8_t {
   graph_sizes,
   eager,
   not_eager,
+  performance_mode,
   no_custom_all_reduce,
   kv_cache,
   quantization,

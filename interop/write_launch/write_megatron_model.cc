@@ -124,8 +124,9 @@ Arguments megatron_model_arguments(const Training& t) {
   if (m.linear_attention) add_linear_attention(a, *m.linear_attention);
   a.flag_if(m.attention_output_gate, "--attention-output-gate");
   // Tokens before a token; the window counts the token itself, too.
-  a.set_if(m.sliding_window > 0, "--window-size", fmt::format("{},0", m.sliding_window - 1));
-  a.set_if(m.sliding_window > 0 && m.sliding_window_interval > 1, "--window-attn-skip-freq",
+  const bool window = m.sliding_window > 0 && !m.sliding_window_in_chunks;
+  a.set_if(window, "--window-size", fmt::format("{},0", m.sliding_window - 1));
+  a.set_if(window && m.sliding_window_interval > 1, "--window-attn-skip-freq",
            m.sliding_window_interval);
   a.set_if(m.attention_sinks, "--softmax-type", "learnable");
   a.set_if(m.activation_func_clamp_value > 0.0, "--activation-func-clamp-value",

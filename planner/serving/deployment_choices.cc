@@ -103,7 +103,9 @@ struct DeploymentFinder {
       }
     }
     if (p < 1 || d < 1 || p * of_prefill + d * of_decode > q.max_gpus) return;
-    const Deployment deployment{{decode.options, d}, ServingPool{prefill.options, p}};
+    Deployment deployment{{decode.options, d}, ServingPool{prefill.options, p}};
+    deployment.pool.options.role = PoolRole::decode;
+    deployment.prefill->options.role = PoolRole::prefill;
     CompiledService service{decode.replica, prefill.replica, d, p, {}};
     service.transfer = transfer_between_pools(q.scenario, deployment, mean_input(q.load.lengths));
     add(deployment, service, std::min(p * prefill.prefill, d * decode.decode));

@@ -29,7 +29,7 @@ inline constexpr double kReplicaStartSeconds = 300.0;
 
 struct ServiceOptions {
   std::string model{};
-  std::string engine = "vllm-0.24";
+  std::string engine = "vllm-0.32";
   std::optional<WeightFormat> weights{};  // none: the checkpoint's
   KvCacheFormat kv_cache = KvCacheFormat::bf16;
   int isl = 1024, osl = 1024;    // tokens of a prompt and of its answer

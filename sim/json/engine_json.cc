@@ -15,13 +15,17 @@ const Record<EngineTier>& engine_tier_record() {
     r.about("Defaults of devices with at least so much memory.");
     r.row<&T::memory>(kGibibytes, "Memory of a device, at least.");
     r.required();
-    r.row<&T::except_architecture>("Devices of this architecture do not count.");
+    r.row<&T::architecture>("Only devices of this architecture count.").omitted_at_default();
+    r.row<&T::except_name>("Devices with this in their name, in small letters, do not count.");
     r.omitted_at_default();
     r.row<&T::max_num_batched_tokens>("Tokens of a step, at most.");
     r.required();
     r.row<&T::max_num_seqs>("Running sequences, at most.");
     r.required();
     r.row<&T::graph_max_batch>(kServingCount, "Largest CUDA graph; 0: the engine's.");
+    r.omitted_at_default();
+    r.row<&T::graph_max_batch_grouped>(
+        kServingCount, "Of four tensor and data ranks or more; 0: graph_max_batch.");
     r.omitted_at_default();
   });
 }
@@ -36,6 +40,42 @@ const Record<GraphRange>& graph_range_record() {
     r.check([](const G& g, ObjectReader& reader) {
       if (g.last < g.first) reader.fail("last", "must be at least \"first\"");
     });
+  });
+}
+
+const Record<StaticReserve>& static_reserve_record() {
+  return described([](Record<StaticReserve>& r) {
+    using R = StaticReserve;
+    r.about("What a default share leaves free beside chunks, ranks and decode graphs (SGLang).");
+    r.row<&R::least_tokens>(kServingCount, "Tokens of a chunk, at least.").omitted_at_default();
+    r.row<&R::drafts>(kGibibytes, "With speculation.");
+    r.row<&R::prompt_graphs>(graph_range_record, "Sizes of prompts' CUDA graphs, in tokens.");
+    r.omitted_at_default();
+    r.row<&R::prompt_graph>(kGibibytes, "Each of them.").omitted_at_default();
+    r.row<&R::latent_prompt_graphs>(kGibibytes, "All of them with latent attention.");
+    r.omitted_at_default();
+    r.row<&R::deep_ep>(kGibibytes, "DeepEP's buffers.").omitted_at_default();
+    r.row<&R::deep_ep_prompts>(kGibibytes, "More of them where prompts have CUDA graphs.");
+    r.omitted_at_default();
+    r.row<&R::shrinks_for_images>("A model with an image encoder gets a smaller share.");
+    r.omitted_at_default();
+    r.row<&R::aiter_share>(
+        NumberRange{0.0, 1.0},
+        "Of the share, stated or not, under AMD's aiter kernels beyond 8,192 positions.");
+    r.omitted_at_default();
+  });
+}
+
+const Record<EngineCache>& engine_cache_record() {
+  return described([](Record<EngineCache>& r) {
+    using C = EngineCache;
+    r.about("How layers share the cache's blocks, and what a request reserves of them.");
+    r.row<&C::group_slack>(NumberRange{0.0, 10.0},
+                           "Layers of a kind form groups of as many as the rarest kind has, or as "
+                           "the most frequent one if it has fewer than so many times these. 0: "
+                           "no groups.");
+    r.row<&C::steps_in_flight>(kServingCount, "Steps whose tokens windows reserve in one stage.");
+    r.row<&C::state_pages>(kServingCount, "Pages of a state that a sequence reserves.");
   });
 }
 
@@ -54,6 +94,10 @@ const Record<EngineMemory>& engine_memory_record() {
     r.row<&M::outside_alone>(kGibibytes, "Memory outside PyTorch of a rank alone.");
     r.row<&M::outside_grouped>(kGibibytes, "The same with NCCL's buffers.");
     r.row<&M::graphs>(kGibibytes, "Memory of CUDA graphs that is taken from the cache.");
+    r.row<&M::graphs_of>(kServingCount, "Sizes that this is of, more or less by their number.");
+    r.omitted_at_default();
+    r.row<&M::reserve>(static_reserve_record, "Where the share follows from the device.");
+    r.omitted_at_default();
   });
 }
 
@@ -150,13 +194,36 @@ Record<Engine> make_engine_record() {
   r.row<&E::max_partial_prefills>("Prompts that a step may cut.");
   r.row<&E::block_size>("Tokens of a block of the cache.");
   r.row<&E::latent_block_size>("The same for latent attention (MLA).");
+  r.row<&E::hopper_latent_block_size>(
+      kServingCount, "The same on Hopper, in 16 bits without an indexer; 0: latent_block_size.");
+  r.omitted_at_default();
+  r.row<&E::cache>("cache_groups", engine_cache_record, "Groups of layers that share blocks.");
+  r.omitted_at_default();
   r.row<&E::tiers>(engine_tier_record, "Defaults by the device's memory, rising.");
   r.required();
   r.check([](const E& e, ObjectReader& reader) {
     if (e.tiers.empty()) reader.fail("tiers", "must hold at least one entry");
   });
+  r.row<&E::shares_chunk>("Attention's data ranks divide the tokens of a step.");
+  r.omitted_at_default();
+  r.row<&E::throughput_factor>("Of both defaults in its throughput mode.").omitted_at_default();
+  r.row<&E::sequences_of_length>(
+      kServingCount,
+      "Default of sequences: so many times the requests of max_model_len that the cache holds; 0: "
+      "the tier's.");
+  r.omitted_at_default();
+  r.row<&E::least_sequences>(kServingCount, "At least so many; at most the tier's.");
+  r.omitted_at_default();
+  r.row<&E::draft_sequences>(kServingCount, "Default with speculation; 0: the same.");
+  r.omitted_at_default();
   r.row<&E::graphs>(graph_range_record, "Sizes of CUDA graphs.");
   r.row<&E::graph_max_batch>("Largest of them.");
+  r.row<&E::graph_sequences>(
+      kServingCount, "Graphs end at so many times the rows of max_num_seqs; 0: they do not.");
+  r.omitted_at_default();
+  r.row<&E::mxfp4_hidden_multiple>("Rows of mxfp4 experts are padded to a multiple of this.");
+  r.omitted_at_default();
+  r.row<&E::mxfp4_ffn_multiple>("Columns of a rank's mxfp4 experts, too.").omitted_at_default();
   r.row<&E::pads_to_graph>("Batches are padded to the next size.");
   r.row<&E::exchange>("expert_exchange", kExpertExchangeNames,
                       "How tokens reach experts of other ranks by default.");

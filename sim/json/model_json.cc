@@ -326,8 +326,15 @@ Record<Model> make_model_record() {
   r.row<&M::sliding_window>(kSizeOrNone, "Tokens that a query sees; 0: all before it.");
   r.row<&M::sliding_window_interval>(
       kLayers, "Of n layers, n - 1 use the window and one sees all; 1: all use it.");
+  r.row<&M::sliding_window_in_chunks>(
+      "Windows are chunks: a token sees those before it in its own (Llama 4).");
+  r.omitted_at_default();
   r.row<&M::mtp_num_layers>(IntRange{0, 100'000},
                             "Layers of multi-token prediction (DeepSeek-V3).");
+  r.row<&M::image_encoder_num_layers>(
+      kSizeOrNone, "Layers of the transformer that reads images; 0: not stated.");
+  r.omitted_at_default();
+  r.row<&M::image_encoder_hidden_size>(kSizeOrNone, "Its width; 0: none.").omitted_at_default();
   r.row<&M::moe>(experts_record);
   r.check(check_layers_of_experts);
   r.row<&M::mla>(latent_attention_record);

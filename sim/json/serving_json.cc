@@ -46,6 +46,22 @@ const Record<ReplicaWeights>& replica_weights_record() {
   });
 }
 
+const Record<CacheGroups>& cache_groups_record() {
+  return described([](Record<CacheGroups>& r) {
+    using G = CacheGroups;
+    r.about("Groups of layers that share the cache's blocks.");
+    r.row<&G::full>(kServingCount, "Groups with whole contexts.");
+    r.row<&G::window>(kServingCount, "Groups with a window.");
+    r.row<&G::linear>(kServingCount, "Groups with states.");
+    r.row<&G::layers>("Layers of a group.");
+    r.row<&G::block>("One block of a group.");
+    r.row<&G::window_tokens>("Tokens of windows that a request reserves.");
+    r.row<&G::window_blocks>(kServingCount, "Blocks beside them.");
+    r.row<&G::state_blocks>(kServingCount, "Blocks of states.");
+    r.all_required();
+  });
+}
+
 const Record<SequenceCache>& sequence_cache_record() {
   return described([](Record<SequenceCache>& r) {
     using S = SequenceCache;
@@ -57,6 +73,8 @@ const Record<SequenceCache>& sequence_cache_record() {
     r.omitted_at_default();
     r.row<&S::block_size>("Tokens of a block.");
     r.all_required();
+    r.row<&S::groups>(cache_groups_record, "Groups of layers that share blocks.");
+    r.omitted_at_default();
   });
 }
 
@@ -168,6 +186,8 @@ const Record<ReplicaOptions>& replica_options_record() {
     r.omitted_at_default();
     r.row<&O::num_speculative_tokens>(kServingCount, "Drafts a step.");
     r.row<&O::enforce_eager>("No CUDA graphs.");
+    r.row<&O::throughput_mode>("Its mode for throughput: larger defaults.");
+    r.row<&O::role>(kPoolRoleNames, "What the pool does.");
     r.row<&O::max_cache_tokens>(kServingCount, "Tokens of the cache, at most.");
   });
 }

@@ -146,7 +146,11 @@ struct Model {
   int sliding_window = 0;                    // 0: every layer attends to all positions
   // Number n: of n layers, n - 1 use the window and one is full; 1: all use it.
   int sliding_window_interval = 1;
+  // A window is the chunk of so many positions that a token lies in: it sees none before (Llama 4).
+  bool sliding_window_in_chunks = false;
   int mtp_num_layers = 0;  // multi-token-prediction layers (DeepSeek-V3)
+  // Transformer that reads images before this one; only engines' memory defaults look at it.
+  int image_encoder_num_layers = 0, image_encoder_hidden_size = 0;  // 0: not stated; no encoder
 
   std::optional<MixtureOfExperts> moe;
   std::optional<LatentAttention> mla;

@@ -3,6 +3,7 @@
 #include "sim/block/attention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/operators/builders.h"
 
@@ -264,6 +265,14 @@ double attention_pairs(const Model& model, LayerKind kind, const Numerics& numer
   const auto mine = static_cast<double>(tokens.queries);
   const double queries = mine * context_ranks;
   const double keys = static_cast<double>(tokens.keys) * context_ranks;
+  if (kind.sliding_window && model.sliding_window_in_chunks && numerics.causal) {
+    const auto chunk = static_cast<double>(model.sliding_window);
+    const auto before = [&](double end) {  // pairs of all queries up to there
+      const double whole = std::floor(end / chunk), rest = end - whole * chunk;
+      return (whole * chunk * chunk + rest * rest) / 2.0;
+    };
+    return (before(keys) - before(keys - queries)) * mine / queries;
+  }
   if (kind.sliding_window && model.sliding_window < keys) {
     // A query sees min(its position, window) keys; the first see less than the window: q*w - m^2/2
     // pairs a sequence, m the window less the keys before the first query.

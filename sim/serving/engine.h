@@ -50,11 +50,13 @@ constexpr std::string_view name_of(MemoryRule v) { return name_in(kMemoryRuleNam
 
 // Defaults that depend on the device's memory: the last row whose memory it has.
 struct EngineTier {
-  Bytes memory{};                     // at least
-  std::string except_architecture{};  // does not count there
+  Bytes memory{};              // at least
+  std::string architecture{};  // of the devices that it is for; empty: all
+  std::string except_name{};   // devices with this in their name do not count
   int max_num_batched_tokens = 0;
   int max_num_seqs = 0;
-  int graph_max_batch = 0;  // 0: as graphs say
+  int graph_max_batch = 0;          // 0: as graphs say
+  int graph_max_batch_grouped = 0;  // of replicas of four GPUs or more; 0: the same
   bool operator==(const EngineTier&) const = default;
 };
 
@@ -62,6 +64,21 @@ struct EngineTier {
 struct GraphRange {
   int first = 1, last = 1, step = 1;
   bool operator==(const GraphRange&) const = default;
+};
+
+// What a fraction that follows from the device leaves free beside chunks, ranks and decode graphs
+// (SGLang).
+struct StaticReserve {
+  int least_tokens = 0;                     // of a chunk
+  Bytes drafts = gibibytes(2);              // with speculation
+  std::vector<GraphRange> prompt_graphs{};  // sizes in tokens
+  Bytes prompt_graph{};                     // each of them
+  Bytes latent_prompt_graphs{};             // all of them with latent attention
+  Bytes deep_ep{}, deep_ep_prompts{};       // DeepEP's buffers; more where prompts have graphs
+  bool shrinks_for_images = false;          // a model with an image encoder gets a smaller share
+  // AMD's aiter kernels take a share of the fraction, stated or not, beyond 8,192 positions.
+  double aiter_share = 1.0;
+  bool operator==(const StaticReserve&) const = default;
 };
 
 struct EngineMemory {
@@ -72,7 +89,9 @@ struct EngineMemory {
   double hidden_copies = 4.0, ffn_copies = 3.0, sampling_copies = 6.0;
   Bytes outside_alone = mebibytes(154);    // CUDA's context, a rank without others
   Bytes outside_grouped = mebibytes(614);  // and NCCL's buffers
-  Bytes graphs{};                          // that captured CUDA graphs take of the cache's room
+  Bytes graphs{};                          // that CUDA graphs take of the cache's room
+  int graphs_of = 0;        // sizes that these are of; others take their share. 0: any
+  StaticReserve reserve{};  // where fraction is 0
   bool operator==(const EngineMemory&) const = default;
 };
 
@@ -127,6 +146,18 @@ struct EngineLearning {
   bool operator==(const EngineLearning&) const = default;
 };
 
+// How blocks of the cache are shared out among layers, and what a request reserves of them.
+struct EngineCache {
+  // Layers of a kind form groups that share blocks, as many in each as the rarest kind has; as the
+  // most frequent one has if those are fewer than so many times the rarest. 0: no groups.
+  double group_slack = 0.0;
+  // Windows reserve W - 1 tokens and those of so many steps; a pipeline has one more for each
+  // further stage, and only one is open where host and device take turns. 0: a window and a block.
+  int steps_in_flight = 0;
+  int state_pages = 1;  // pages of a state that a sequence reserves
+  bool operator==(const EngineCache&) const = default;
+};
+
 struct Engine {
   std::string name{};  // of its file: "vllm-0.24"
   EngineKind kind = EngineKind::vllm;
@@ -144,10 +175,20 @@ struct Engine {
   int max_partial_prefills = 1;
 
   int block_size = 16, latent_block_size = 16;  // tokens; latent: MLA
+  int hopper_latent_block_size = 0;  // of 16-bit numbers without an indexer there; 0: the same
+  EngineCache cache{};
   std::vector<EngineTier> tiers{};
+  bool shares_chunk = false;    // attention's data ranks divide the tokens of a step
+  int throughput_factor = 1;    // of both defaults in its throughput mode
+  int sequences_of_length = 0;  // default sequences: so many times the requests of max_model_len
+  int least_sequences = 0;      // that hold, at least these, at most the tier's. 0: the tier's
+  int draft_sequences = 0;      // default with speculation; 0: the same
   std::vector<GraphRange> graphs{};
   int graph_max_batch = 512;
+  int graph_sequences = 0;  // graphs end at so many times the sequences' rows; 0: they do not
   bool pads_to_graph = true;
+  // Rows and columns of mxfp4 experts are padded to multiples of these.
+  int mxfp4_hidden_multiple = 1, mxfp4_ffn_multiple = 1;
   ExpertExchange exchange = ExpertExchange::all_gather_reduce_scatter;
   bool custom_all_reduce = true;
   Bytes one_shot_at_4 = kibibytes(512), one_shot_at_8 = kibibytes(256);
@@ -180,6 +221,10 @@ ReplicaOptions with_defaults(ReplicaOptions options, const Engine& engine, const
 // Rows that a decode step of so many runs: the next captured size, or as many as there are above
 // the largest.
 int next_graph_size(int rows, const std::vector<GraphRange>& graphs, int graph_max_batch);
+// How many sizes up to the largest are captured.
+int captured_sizes(const std::vector<GraphRange>& graphs, int graph_max_batch);
+// Tokens of a step of one attention group.
+int step_tokens(const Engine& engine, const ReplicaOptions& options);
 // The largest captured size.
 int graph_max_batch(const Engine& engine, const Device& device, const ReplicaOptions& options);
 

@@ -45,7 +45,7 @@ std::variant<ServingEstimate, ServingViolation> serving_estimate(const ServingSc
 
   const ReplicaCost cost = replica_cost(s.model, s.cluster, s.engine, found.options);
   const double budget =
-      s.engine.chunked_prefill ? std::max(1, found.options.max_num_batched_tokens) : batch.input;
+      s.engine.chunked_prefill ? step_tokens(s.engine, found.options) : batch.input;
   const double first = std::min(batch.input, budget);
   found.prefill = step_estimate(s, found.options, cost, prefill_step(1, first));
   found.prefill_chunks = std::ceil(batch.input / budget);

@@ -70,6 +70,12 @@ Bytes kv_rank_layer_bytes(const Model& m, const ReplicaOptions& options) {
   return all * (kv_replication(m, options.layout) / tp);
 }
 
+double CacheGroups::blocks_of(double tokens, int block_size) const {
+  const auto blocks = [&](double held) { return in_blocks(held, block_size) / block_size; };
+  return full * blocks(tokens) +
+         window * (blocks(std::min(window_tokens, tokens)) + window_blocks) + state_blocks;
+}
+
 Bytes SequenceCache::bytes_of(double tokens) const {
   const double whole = in_blocks(tokens, block_size);
   Bytes sum = state + full_token * whole;
@@ -83,8 +89,12 @@ SequenceCache sequence_cache(const Model& m, const ReplicaOptions& options, int 
   const CachedLayers layers = cached_layers(m, options.layout.pipeline_parallel_size);
   const Bytes layer = kv_rank_layer_bytes(m, options);
   const Bytes states = state_layer_bytes(m) * (layers.linear / options.layout.tensor_parallel_size);
-  return {layer * layers.full, layer * layers.window,
-          layers.window > 0 ? static_cast<double>(m.sliding_window) : 0.0, block_size, states};
+  return {layer * layers.full,
+          layer * layers.window,
+          layers.window > 0 ? static_cast<double>(m.sliding_window) : 0.0,
+          block_size,
+          states,
+          {}};
 }
 
 }  // namespace meshwright

@@ -42,13 +42,29 @@ constexpr double in_blocks(double tokens, int block_size) {
   return static_cast<double>(blocks) * block_size;
 }
 
+// Block tables of a sequence in an engine whose layers form groups that share the cache's blocks
+// (sim/serving/cache_groups.h).
+struct CacheGroups {
+  int full = 0, window = 0, linear = 0;  // groups of each kind of layer
+  int layers = 0;                        // of a group; the last ones of some may be empty
+  Bytes block{};                         // of one group
+  double window_tokens = 0;              // that a request reserves in layers with a window
+  int window_blocks = 0;                 // and blocks beside them
+  int state_blocks = 0;                  // in layers with states
+  [[nodiscard]] int count() const { return full + window + linear; }
+  // Blocks that a request of so many tokens reserves, in all groups.
+  [[nodiscard]] double blocks_of(double tokens, int block_size) const;
+  bool operator==(const CacheGroups&) const = default;
+};
+
 // What sequences of one rank cost, for the search: bytes = state + full * blocks(tokens) + window *
 // min(blocks(tokens), W + block).
 struct SequenceCache {
   Bytes full_token{}, window_token{};  // of the rank's layers
   double window = 0;                   // tokens; 0: no layer has one
   int block_size = 16;
-  Bytes state{};  // of the rank's recurrent mixers, once a sequence
+  Bytes state{};         // of the rank's recurrent mixers, once a sequence
+  CacheGroups groups{};  // none: every block holds tokens of all layers
   [[nodiscard]] Bytes bytes_of(double tokens) const;
   void widen(double factor) {
     full_token *= factor;

@@ -28,6 +28,8 @@ struct ReplicaMemory {
   SequenceCache sequence{};
   double kv_blocks = 0;  // of one attention group
   double kv_tokens = 0;  // that they hold
+  // Requests of one attention group that the engine finds room for before it starts.
+  [[nodiscard]] double reserved_requests(double tokens) const;
   // Requests of one attention group with so many tokens each.
   [[nodiscard]] double requests_of(double tokens) const;
   // Tokens of the longest request that the cache holds, in whole blocks.
@@ -41,15 +43,19 @@ struct CacheRoom {
 };
 CacheRoom cache_room(const ReplicaMemory& memory, MemoryRule rule);
 
-// SGLang server_args.py (0.5.16): (M - reserved) / M, reserved MiB = 512 + 1.5 * chunked prefill +
-// tp * pp / 8 * 1,024 + 2 * largest graph (attention data ranks: 3 * that * dp, and half more above
-// 300), 10 GiB at least on devices above 60 GiB.
-double static_memory_fraction(const Device& device, const ReplicaOptions& options,
-                              int graph_max_batch);
+// SGLang server_args.py (0.5.16 to 0.5.23): (M - reserved) / M in thousandths, reserved MiB = 512 +
+// 1.5 * chunked prefill + tp * pp / 8 * 1,024 + 2 * largest graph (attention data ranks: 3 * that *
+// dp, and half more above 300) + graphs of prompts, 10 GiB at least on devices above 60 GiB, and
+// DeepEP's buffers on top. A model with an image encoder gets 0.76 to 0.998 of it.
+double static_memory_fraction(const Model& model, const Device& device, const Engine& engine,
+                              const ReplicaOptions& options);
 
 // Peak of activations of one rank, of so many bytes a number.
 Bytes peak_activations(const Model& model, const Engine& engine, const ReplicaOptions& options,
                        double number_bytes = 2.0);
+
+// Blocks and tokens of a cache of so many bytes.
+void set_cache(ReplicaMemory& memory, Bytes kv_cache, const ReplicaOptions& options);
 
 // Options with defaults (with_defaults).
 ReplicaMemory replica_memory(const Model& model, const Device& device, const Engine& engine,

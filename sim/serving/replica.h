@@ -25,6 +25,9 @@ struct WeightScheme {
   int group_size = 128;      // int4: weights that share a scale
   bool zero_points = false;  // int4: each group has a 4-bit zero point, too
   unsigned quantized = kQuantizedLinears;
+  // Experts are padded to multiples of these on each rank, by the engine's kernels
+  // (replica_memory).
+  int hidden_multiple = 1, ffn_multiple = 1;
   bool operator==(const WeightScheme&) const = default;
 };
 
@@ -104,6 +107,13 @@ struct PromptWait {
   bool operator==(const PromptWait&) const = default;
 };
 
+// What a pool's replicas do.
+enum class PoolRole : std::uint8_t { aggregated, prefill, decode };
+inline constexpr std::array kPoolRoleNames{EnumName{PoolRole::aggregated, "aggregated"},
+                                           EnumName{PoolRole::prefill, "prefill"},
+                                           EnumName{PoolRole::decode, "decode"}};
+constexpr std::string_view name_of(PoolRole v) { return name_in(kPoolRoleNames, v); }
+
 // What a launch command says of a replica; 0 or none: the engine's default.
 struct ReplicaOptions {
   WeightScheme weights{};
@@ -118,6 +128,8 @@ struct ReplicaOptions {
   int max_cache_tokens = 0;                 // of the cache, at most: --max-total-tokens
   int num_speculative_tokens = 0;           // drafts a step
   bool enforce_eager = false;               // no CUDA graphs
+  bool throughput_mode = false;             // --performance-mode throughput
+  PoolRole role = PoolRole::aggregated;
   PromptWait prompt_wait{};
   bool operator==(const ReplicaOptions&) const = default;
 };

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/serving/cache_capacity.h"
-
 namespace meshwright {
 namespace {
 

@@ -516,7 +516,9 @@ std::optional<ServingViolation> check_replica_memory(const ServingRuleInput& in,
                             {in_gibibytes(room.beside), in_gibibytes(room.budget)}};
   }
   const auto missed = [&](double tokens, MemoryRuleRow row) -> std::optional<ServingViolation> {
-    if (tokens <= 0.0 || memory.requests_of(tokens) >= 1.0) return std::nullopt;
+    const double held =
+        row == kLongestRule ? memory.reserved_requests(tokens) : memory.requests_of(tokens);
+    if (tokens <= 0.0 || held >= 1.0) return std::nullopt;
     return ServingViolation{&kServingMemoryRules[row], {tokens, memory.longest_request()}};
   };
   if (const auto found = missed(request, kRequestRule)) return found;

@@ -17,7 +17,7 @@ SchedulerRule scheduler_rule(const Engine& engine, const ReplicaOptions& options
   rule.chunks = engine.chunked_prefill;
   rule.overlapped = engine.host.overlapped;
   rule.full_cache = engine.full_cache;
-  rule.token_budget = std::max(1, options.max_num_batched_tokens);
+  rule.token_budget = step_tokens(engine, options);
   rule.max_sequences = options.max_num_seqs > 0 ? options.max_num_seqs : 1e9;
   rule.block_size = options.block_size;
   rule.request = engine.host.request;
@@ -39,6 +39,34 @@ double running_limit(const ServingReplica& replica, double input, double output)
   const double share = replica.rule.full_cache == FullCache::no_evict ? 1.0 : 0.5;
   const double each = std::floor(replica.memory.requests_of(input + share * output));
   return std::min(each, replica.rule.max_sequences);
+}
+
+namespace {
+
+double tokens_that_fit(const ServingReplica& replica) {
+  const SequenceCache& sequence = replica.memory.sequence;
+  const Bytes token = sequence.full_token + sequence.window_token;
+  // One block of a pool that groups share holds nothing (vLLM v1/core/block_pool.py, null_block).
+  const Bytes cache = replica.memory.kv_cache - sequence.groups.block;
+  if (sequence.window <= 0.0) return cache / token;
+  // A window's layers keep W tokens and a block; a request of many tokens is mostly full layers.
+  return sequence.full_token.value() > 0 ? cache / sequence.full_token : 1e18;
+}
+
+}  // namespace
+
+double cache_capacity(const ServingReplica& replica) {
+  const double tokens = tokens_that_fit(replica), block = replica.rule.block_size;
+  return replica.rule.whole_blocks ? std::floor(tokens / block) * block : tokens;
+}
+
+double window_equivalent_tokens(const ServingReplica& replica) {
+  const SequenceCache& sequence = replica.memory.sequence;
+  if (sequence.full_token.value() <= 0.0) return 0.0;
+  const double states = sequence.state / sequence.full_token;
+  if (sequence.window <= 0.0) return states;
+  const double kept = in_blocks(sequence.window, sequence.block_size) + sequence.block_size;
+  return sequence.window_token * kept / sequence.full_token + states;
 }
 
 StepTime group_step_time(const ReplicaCost& cost, const EngineStep& slowest,

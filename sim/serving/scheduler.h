@@ -50,6 +50,14 @@ constexpr double reserved_share(FullCache rule) {
 // request at its mean (no_evict: whole) length, at most max_sequences.
 double running_limit(const ServingReplica& replica, double input, double output);
 
+// Tokens of full layers that an attention group's cache holds: kv_cache / full_token, in whole
+// blocks where the engine counts these. Without a window a token is one of all layers. 1e18 where
+// all layers have windows.
+double cache_capacity(const ServingReplica& replica);
+// Tokens of full layers that a request's windows and states are worth: ((blocks(W) + block) *
+// window_token + state) / full_token. 0 without these, or where no layer keeps all tokens.
+double window_equivalent_tokens(const ServingReplica& replica);
+
 // One pass of a replica whose attention groups hold `slowest` at most and `mean` on average: groups
 // wait for the slowest, and experts see the rows of all.
 StepTime group_step_time(const ReplicaCost& cost, const EngineStep& slowest,

@@ -2,6 +2,7 @@
 #include "sim/serving/weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/error.h"
 #include "sim/block/layer.h"
@@ -26,9 +27,24 @@ double tensor_share(const LayerPart& part, int tp) {
          static_cast<double>(part.inputs * (part.group_outputs / part.groups));
 }
 
-double plain_bytes(const LayerPart& part) {
-  return static_cast<double>(part.copies() * (part.cut_numbers + part.whole_numbers)) *
-         kPlainWeight;
+double plain_bytes(const LayerPart& part, double cut_ranks = 1.0, double whole_ranks = 1.0) {
+  return static_cast<double>(part.copies()) * kPlainWeight *
+         (static_cast<double>(part.cut_numbers) / cut_ranks +
+          static_cast<double>(part.whole_numbers) / whole_ranks);
+}
+
+// A rank's weights of a matrix of all experts, `matrices` beside each other.
+double expert_share(const LayerPart& part, const ReplicaOptions& options, std::int64_t matrices) {
+  const auto padded = [](double size, int multiple) {
+    return multiple > 1 ? std::ceil(size / multiple) * multiple : size;
+  };
+  const bool up = part.split == Split::columns;
+  const auto hidden = static_cast<double>(up ? part.inputs : part.outputs);
+  const auto columns = static_cast<double>(up ? part.outputs / matrices : part.inputs);
+  const double ffn = columns / expert_tensor_size(options.layout);
+  return static_cast<double>(part.experts) / options.layout.expert_parallel_size *
+         padded(hidden, options.weights.hidden_multiple) *
+         padded(ffn, options.weights.ffn_multiple) * static_cast<double>(up ? matrices : 1);
 }
 
 struct RankLayerBytes {
@@ -38,14 +54,16 @@ struct RankLayerBytes {
 RankLayerBytes rank_layer_bytes(const Model& m, LayerKind kind, const ReplicaOptions& options) {
   constexpr unsigned kAttentionParts = kQuantizedAttentionInput | kQuantizedAttentionOutput;
   const int tp = options.layout.tensor_parallel_size;
-  const int ranks = options.layout.expert_parallel_size * expert_tensor_size(options.layout);
+  const int expert_ranks = options.layout.expert_parallel_size;
   RankLayerBytes bytes;
   for (const LayerPart& part : layer_parts(m, kind)) {
     const double stored = stored_bytes(options.weights, part.quantized);
-    bytes.dense += plain_bytes(part);
     if (part.experts > 0) {
-      bytes.experts += static_cast<double>(part.weights()) / ranks * stored;
+      bytes.experts +=
+          expert_share(part, options, mlp_inputs(m)) * stored +
+          plain_bytes(part, expert_ranks * expert_tensor_size(options.layout), expert_ranks);
     } else {
+      bytes.dense += plain_bytes(part, part.split == Split::whole ? 1.0 : tp);
       ((part.quantized & kAttentionParts) != 0 ? bytes.attention : bytes.dense) +=
           tensor_share(part, tp) * stored;
     }

@@ -26,7 +26,7 @@ namespace {
 std::string whole_number(double value) { return count_text(static_cast<std::int64_t>(value)); }
 
 struct ServeEstimateOptions {
-  std::string model, cluster, engine = "vllm-0.24";
+  std::string model, cluster, engine = "vllm-0.32";
   ServeSizes sizes;
   ServeFormats formats;
   int batch = 1, input = 1024, output_tokens = 1024;

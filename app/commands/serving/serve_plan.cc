@@ -32,7 +32,7 @@ namespace meshwright::app {
 namespace {
 
 struct ServePlanOptions {
-  std::string model, engine = "vllm-0.24", mode = "aggregated", prices = "example-2026";
+  std::string model, engine = "vllm-0.32", mode = "aggregated", prices = "example-2026";
   std::vector<std::string> clusters;
   ServeFormats formats;
   LoadOptions load;

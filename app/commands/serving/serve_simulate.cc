@@ -26,7 +26,7 @@ namespace meshwright::app {
 namespace {
 
 struct ServeSimulateOptions {
-  std::string model, cluster, engine = "vllm-0.24";
+  std::string model, cluster, engine = "vllm-0.32";
   ServeSizes sizes;
   int replicas = 1, prefill_replicas = 0, prefill_tensor = 0;
   ServeFormats formats;
@@ -37,11 +37,13 @@ struct ServeSimulateOptions {
 
 planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingScenario& s) {
   ReplicaOptions options = s.options;
+  if (o.prefill_replicas > 0) options.role = PoolRole::decode;
   options.layout = replica_layout_of(o.sizes, s.engine);
   const Device& device = only_device(s.cluster);
   planner::Deployment deployment{{with_defaults(options, s.engine, device, s.model), o.replicas},
                                  {}};
   if (o.prefill_replicas > 0) {
+    options.role = PoolRole::prefill;
     if (o.prefill_tensor > 0) options.layout.tensor_parallel_size = o.prefill_tensor;
     deployment.prefill =
         planner::ServingPool{with_defaults(options, s.engine, device, s.model), o.prefill_replicas};

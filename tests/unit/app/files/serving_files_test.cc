@@ -13,14 +13,15 @@ TEST(NearestEngine, OfAVersionIsTheNearestThatIsShipped) {
   EXPECT_EQ(nearest_engine("mii", ""), "");
 }
 
-// vLLM 0.12 is of December 2025 and the oldest, 0.14 of January, 0.17 of March 2026.
+// vLLM 0.12 is of December 2025 and the oldest, 0.14 of January, 0.17 of March 2026; SGLang 0.5.5
+// of November 2025.
 TEST(NearestEngine, WithoutAVersionIsTheNewestOfTheDate) {
   EXPECT_EQ(nearest_engine("vllm", "", "2025-10-29"), "vllm-0.12");
   EXPECT_EQ(nearest_engine("vllm", "", "2026-02-28"), "vllm-0.14");
   EXPECT_EQ(nearest_engine("vllm", "", "2026-03-28"), "vllm-0.17");
-  EXPECT_EQ(nearest_engine("vllm", "", ""), "vllm-0.24");
+  EXPECT_EQ(nearest_engine("vllm", "", ""), "vllm-0.32");
   EXPECT_EQ(nearest_engine("vllm", "0.19.0", "2025-10-29"), "vllm-0.19");
-  EXPECT_EQ(nearest_engine("sglang", "", "2025-10-29"), "sglang-0.5.14");  // its files have no date
+  EXPECT_EQ(nearest_engine("sglang", "", "2025-10-29"), "sglang-0.5.5");
 }
 
 TEST(WithOverlap, TakesTheHostOfTheNearestVersionThatRunsSo) {

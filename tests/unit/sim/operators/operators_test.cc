@@ -98,7 +98,8 @@ TEST(Operators, AttentionReadsKeysAndValuesByTheKeys) {
 }
 
 // A window of 512. One token after 1,999 others sees 512. Of 400 tokens after 300 others the first
-// see fewer, from 300 on: 400 * 512 - (512 - 300)^2 / 2 = 182,328 pairs.
+// see fewer, from 300 on: 400 * 512 - (512 - 300)^2 / 2 = 182,328 pairs. In chunks of 512 the one
+// sees 1,999 - 3 * 512 and half of itself, and the 400 see (512^2 + 188^2 - 300^2) / 2 = 103,744.
 TEST(Operators, NewTokensSeeTheWindowBeforeThem) {
   Model model = gpt3();
   model.sliding_window = 512;
@@ -110,6 +111,9 @@ TEST(Operators, NewTokensSeeTheWindowBeforeThem) {
   };
   EXPECT_DOUBLE_EQ(pairs({1, 1, 2000}), 512.0);
   EXPECT_DOUBLE_EQ(pairs({1, 400, 700}), 182328.0);
+  model.sliding_window_in_chunks = true;
+  EXPECT_DOUBLE_EQ(pairs({1, 1, 2000}), 463.5);
+  EXPECT_DOUBLE_EQ(pairs({1, 400, 700}), 103744.0);
 }
 
 TEST(Operators, GatedActivationDoublesTheFirstLinear) {

@@ -123,15 +123,20 @@ TEST(ReplicaMemory, UnderTensorRtIsAShareOfWhatIsFree) {
   EXPECT_NEAR(memory.kv_cache / free, 0.5, 1e-12);
 }
 
-// 80 GiB are 81,920 MiB: 512 + 1.5 * 8,192 + 8 / 8 * 1,024 + 2 * 256 = 14,336 reserved: 0.825.
+// 80 GiB are 81,920 MiB: 512 + 1.5 * 8,192 + 8 * 128 + 2 * 256 = 14,336 reserved: 0.825.
 TEST(StaticMemoryFraction, ReservesForChunksAndGraphs) {
   Device device;
   device.memory = gibibytes(80);
+  Engine engine;
+  engine.graph_max_batch = 256;
+  const Model model = llama_model();
   const ReplicaOptions options{.layout = {.tensor_parallel_size = 8},
                                .max_num_batched_tokens = 8192};
-  EXPECT_NEAR(static_memory_fraction(device, options, 256), 0.825, 1e-9);
+  EXPECT_NEAR(static_memory_fraction(model, device, engine, options), 0.825, 1e-9);
   // Small chunks: 10 GiB at least.
-  EXPECT_NEAR(static_memory_fraction(device, {.max_num_batched_tokens = 512}, 8), 0.875, 1e-9);
+  engine.graph_max_batch = 8;
+  EXPECT_NEAR(static_memory_fraction(model, device, engine, {.max_num_batched_tokens = 512}), 0.875,
+              1e-9);
 }
 
 // 100,000 tokens of cache: 1,000 + 500 reserved admit 66, 1,000 + 1,000 50; two data ranks twice.

@@ -173,7 +173,7 @@ TEST(ServeLearn, CorrectsTheEngineAndNamesItsEvidence) {
       "load,concurrency,num_prompts,tpot_mean_ms\n";
   const auto row = [](int users, const char* gpu, double tpot) {
     return fmt::format(
-        "c{0},llama-3-8b,{1},vllm,0.24.0,bf16,agg,1,1,500,100,fixed,closed,{0},{2},"
+        "c{0},llama-3-8b,{1},vllm,0.32.0,bf16,agg,1,1,500,100,fixed,closed,{0},{2},"
         "{3}\n",
         users, gpu, 4 * users, tpot);
   };

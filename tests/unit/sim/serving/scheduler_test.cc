@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/serving/cache_capacity.h"
+#include "sim/serving/scheduler.h"
 
 #include <gtest/gtest.h>
 
