@@ -10,15 +10,14 @@ namespace {
 
 constexpr LinearNames kMtpLinear{"mtp.projection", "", ""};
 
-// Norms over the hidden state in one layer: in front of attention, in front of the MLP, after each.
+}  // namespace
+
 int layer_norms(const Model& model) {
   const int after = model.post_layer_norms ? 1 : 0;
   const bool one_norm = model.parallel_attention_mlp && model.parallel_shared_layer_norm;
   const int attention = model.num_attention_heads > 0 ? 1 + after : 0;
   return attention + (one_norm ? 0 : 1) + after;
 }
-
-}  // namespace
 
 LayerParts layer_parts(const Model& model, LayerKind kind) {
   LayerParts parts = kind.linear_attention ? delta_net_parts(model) : attention_parts(model);

@@ -17,9 +17,10 @@ Bytes pipeline_buffers(const UnitBytes& units, const Layout& layout) {
 }
 
 // The whole sequence that Megatron-LM gathers in front of a column-parallel linear, in its one
-// global memory buffer.
+// global memory buffer. DTensor keeps each.
 Bytes sequence_gather_buffer(const UnitBytes& units, const Layout& layout) {
   if (!layout.sequence_parallel || layout.tensor_parallel_size == 1) return {};
+  if (uses_dtensor(layout)) return {};
   return units.input * layout.tensor_parallel_size;
 }
 

@@ -222,6 +222,8 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   }
   ops.push_back(
       of_experts("experts.unpermute", Module::router, kernel::kTranspose, permuted, 1, 1, shape));
+  // transformers weighs what experts put out, which the probabilities' gradient needs (grouped_mm).
+  if (shape.transformers) ops.back().saved = bytes(moved * shape.width);
   if (moe.moe_shared_expert_intermediate_size > 0) {
     append_mlp(ops, shared_expert_mlp(model), shape.rows, {1, shape.tensor_size}, shape,
                {"shared_expert.activation", Module::shared_expert});
