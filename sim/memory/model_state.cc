@@ -233,9 +233,10 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
                           const Stage& stage) {
   StageMemory memory =
       model_state_memory(reduced_parameters(model, job, layout, stage), job, layout);
-  // Of a looped pipeline's chunks a few are gathered at a time.
+  // Of a looped pipeline's chunks a few are gathered at a time (sim/volume/data.cc).
   const auto chunks = static_cast<double>(stage.chunks.size());
-  if (fsdp_below_pipeline(layout) && chunks > kGatheredChunks) {
+  const bool in_turn = layout.tensor_engine == TensorEngine::spmd_types;
+  if (fsdp_below_pipeline(layout) && in_turn && chunks > kGatheredChunks) {
     const StageParameters all = stage_parameters(model, job, layout, stage);
     memory.weights -= bytes((all.dense + all.expert) * (1.0 - kGatheredChunks / chunks) *
                             weight_bytes(job.precision));

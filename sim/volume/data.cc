@@ -288,14 +288,18 @@ void add_vocabulary_unit(Ledger& ledger, const VolumeScope& scope, const FsdpUni
 }
 
 // Adds the transfers that FSDP makes once per step: in a pipeline, and if gradients are reduced
-// after the last micro-batch. Chunks of a looped pipeline take turns to be gathered.
+// after the last micro-batch. Under PyTorch 2.15 (spmd_types) chunks of a looped pipeline take
+// turns to be gathered, each beside passes of others; earlier releases unshard a chunk's root alone
+// (pipelining/schedules.py, UNSHARD).
 void add_fsdp_step(Ledger& ledger, const VolumeScope& scope, const Stage& stage, int stage_index) {
   if (!fsdp_reduces_once(scope.job, scope.layout)) return;
   const bool whole_step = fsdp_below_pipeline(scope.layout);
-  PipelineSizes sizes = pipeline_sizes(scope.layout, scope.job.global_batch_size);
-  sizes.chunks = static_cast<int>(stage.chunks.size());
-  const std::vector<int> gathers =
-      whole_step ? chunk_gathers(scope.layout.schedule, sizes, stage_index) : std::vector<int>{};
+  std::vector<int> gathers(stage.chunks.size(), 1);
+  if (whole_step && scope.layout.tensor_engine == TensorEngine::spmd_types) {
+    PipelineSizes sizes = pipeline_sizes(scope.layout, scope.job.global_batch_size);
+    sizes.chunks = static_cast<int>(stage.chunks.size());
+    gathers = chunk_gathers(scope.layout.schedule, sizes, stage_index);
+  }
   for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
     for (const FsdpUnits& units : fsdp_units(scope, stage.chunks[c])) {
       Stage alone;
@@ -303,8 +307,9 @@ void add_fsdp_step(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
       for (const Shard& shard : shards_of(scope, alone)) {
         DataLedger data(ledger, scope, shard);
         data.cut_into_units(units.count);
-        for (int i = 0; whole_step && i < gathers[c]; ++i) {
-          data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
+        if (whole_step) data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
+        for (int i = 1; whole_step && i < gathers[c]; ++i) {
+          data.all_gather(transfer_names::kUnitGatherAgain, Phase::forward, true);
         }
         data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, !whole_step);
         data.all_reduce_between_copies(Phase::step);
