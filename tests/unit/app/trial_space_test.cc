@@ -82,7 +82,7 @@ TEST(TrialSpace, OfOtherFrameworksLayoutsOnlyWhatGpusAloneHaveIsLeftOut) {
   for (const char* framework :
        {"accelerate-2026", "automodel-2026", "deepspeed-2025", "hai-llm-2024", "megatron-core-2025",
         "megatron-lm-2021", "megatron-lm-2023", "nanotron-2024", "pytorch-fsdp-2023",
-        "torchtitan-2025", "zero-bubble-2023"}) {
+        "torchtitan-0.3", "torchtitan-2025", "zero-bubble-2023"}) {
     for (const char* model : {"small-llama", "small-moe"}) {
       SCOPED_TRACE(fmt::format("{} {}", framework, model));
       LeftOut left_out = left_out_of(model, framework);
