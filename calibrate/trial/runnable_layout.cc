@@ -77,6 +77,7 @@ class Cutter {
     }
     take_away_gpu_features();
     take_away_op_recompute();
+    take_away_dtensor();
     take_away_overlapped_sends();
     if (l.pipeline_engine == PipelineEngine::deepspeed) {
       l.pipeline_engine = PipelineEngine::megatron;  // the same stages
@@ -100,6 +101,21 @@ class Cutter {
     if ((beside && network_.sends_alone) || !l.overlap_p2p_comm) return;
     say("overlap of sends with computing");
     l.overlap_p2p_comm = t.groups_of_stages && l.pipeline_parallel_size == 2;
+  }
+
+  // The trial's layers call what Megatron-LM's do, and its FSDP has a root.
+  void take_away_dtensor() {
+    Layout& l = run_.layout;
+    const bool calls =
+        l.tensor_parallel_size * l.context_parallel_size * l.expert_parallel_size > 1;
+    if (uses_dtensor(l) && calls) {
+      say("PyTorch's collectives inside layers: Megatron-LM's were run");
+    }
+    l.tensor_engine = TensorEngine::megatron;
+    if (uses_fsdp(l) && l.fsdp_vocabulary != FsdpVocabulary::root) {
+      say("embedding and head as units of FSDP: they were in the root");
+    }
+    l.fsdp_vocabulary = FsdpVocabulary::root;
   }
 
   // Libraries that exist for GPUs alone.

@@ -163,6 +163,12 @@ void read_megatron_job(LaunchReading& r) {
   job.cross_entropy_loss_fusion = fused && te;
   r.integer(job.make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
             "make_vocab_size_divisible_by", kCounts);
+  // fp64 is sent in fp64, too; no recipe has it.
+  if (const Value* dtype = r.find("moe_router_dtype"); dtype != nullptr) {
+    job.moe_router_fp32 = word_of(*dtype) != "bf16";
+    r.note("moe_router_fp32", job.moe_router_fp32 ? "true" : "false", *dtype);
+    r.settle_job("moe_router_fp32");
+  }
   for (const char* field :
        {"seq_length", "global_batch_size", "precision", "gradient_precision", "exp_avg_precision",
         "exp_avg_sq_precision", "optimizer", "dropout", "cross_entropy_loss_fusion",

@@ -44,6 +44,8 @@ std::string Vocabulary::refusal(const Layout& layout, const Model& model,
 
 Layout without_idle_fields(Layout l, const Model& model, const Layout& otherwise) {
   const auto idle = [&](auto... members) { ((l.*members = otherwise.*members), ...); };
+  // Each software has its own.
+  idle(&Layout::tensor_engine, &Layout::fsdp_vocabulary);
   // 0 says the same of both.
   if (l.expert_tensor_parallel_size == l.tensor_parallel_size) l.expert_tensor_parallel_size = 0;
   if (l.zero_shard_size == gradient_group_size(l)) l.zero_shard_size = 0;

@@ -48,8 +48,11 @@ std::vector<TermComparison> compare_terms(const Estimate& predicted,
   return terms;
 }
 
-// Scalars: the gradient norm's, which a trial does not take, and the mean square's.
-bool is_scalar(const Transfer& t) { return t.payload <= bytes(4); }
+// Scalars: the gradient norm's, which a trial does not take, and the mean square's. Its ranks know
+// each other's counts of tokens.
+bool is_scalar(const Transfer& t) {
+  return t.payload <= bytes(4) || t.name == transfer_names::kTokenCounts;
+}
 
 bool same_entry(const Transfer& a, const Transfer& b) {
   return a.name == b.name && a.group == b.group && a.phase == b.phase &&

@@ -92,8 +92,11 @@ struct Numerics {
   KernelFusion kernel_fusion = KernelFusion::fused;
   bool dropout = false;                    // attention and hidden dropout masks are kept
   bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
-  bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
-  std::optional<Fp8Recipe> fp8_recipe;     // none: delayed scaling, as Megatron-LM's default
+  // Pieces of the tokens for which torch runs head, loss and their backward, one after the other
+  // (torchtitan components/loss.py, ChunkedCELoss).
+  int loss_chunks = 1;
+  bool fp8_param_gather = false;        // linear weights are held and gathered in fp8 alone
+  std::optional<Fp8Recipe> fp8_recipe;  // none: delayed scaling, as Megatron-LM's default
   // The device's products take per-tensor fp8 operands by rows and by columns (Device), so that one
   // copy serves both; set by job_on().
   bool operands_in_any_layout = false;
@@ -109,6 +112,9 @@ struct Numerics {
   // for 32 numbers. The other two ways are bf16.
   Precision moe_dispatch_fwd_dtype = Precision::bf16;
   Precision moe_combine_bwd_dtype = Precision::bf16;
+  // The router computes in fp32 and its probabilities travel so (Megatron-LM --moe-router-dtype
+  // fp32), not in the activations' format.
+  bool moe_router_fp32 = false;
   bool causal = true;  // fused kernels skip the masked half
   // Tokens of the rank whose experts get most of them over the mean. Megatron-LM's benchmarks force
   // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.

@@ -10,13 +10,16 @@ namespace {
 
 constexpr LinearNames kMtpLinear{"mtp.projection", "", ""};
 
-// Norms over the hidden state in one layer: in front of its mixer, in front of its MLP, after each.
+}  // namespace
+
 int layer_norms(const Model& model, LayerKind kind) {
   const int after = model.post_layer_norms ? 1 : 0;
   const bool one_norm = model.parallel_attention_mlp && model.parallel_shared_layer_norm;
   const int mixer = model.num_attention_heads > 0 && kind.mixer ? 1 + after : 0;
   return mixer + (kind.mlp ? (one_norm ? 0 : 1) + after : 0);
 }
+
+namespace {
 
 LayerParts mixer_parts(const Model& model, LayerKind kind) {
   if (!kind.mixer) return {};

@@ -8,6 +8,8 @@ namespace meshwright {
 
 // LayerParts of one layer, forward order; its norms are the last part.
 LayerParts layer_parts(const Model& model, LayerKind kind);
+// Norms over the hidden state in one layer: in front of its mixer, in front of its MLP, after each.
+int layer_norms(const Model& model, LayerKind kind);
 // The projection 2h -> h of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, 2.2), with the
 // norms of the hidden state, of the next token's embedding and of the output.
 LayerPart mtp_projection(const Model& model);

@@ -107,6 +107,14 @@ using LayerParts = std::vector<LayerPart>;
 // Two input matrices (gate and up) where the activation is gated.
 constexpr std::int64_t mlp_inputs(const Model& model) { return is_gated(model.activation) ? 2 : 1; }
 
+// Vectors that a part's whole_numbers are: norms of queries and of keys; else of the hidden state,
+// or one.
+constexpr double vector_count(const Model& model, const LayerPart& part) {
+  if (part.groups > 0 && part.whole_numbers > 0) return 2.0;
+  const bool of_hidden = part.inputs == 0 && part.whole_numbers > model.hidden_size;
+  return of_hidden ? static_cast<double>(part.whole_numbers / model.hidden_size) : 1.0;
+}
+
 // Numbers of a norm over `width` columns.
 constexpr std::int64_t norm_numbers(const Model& model, std::int64_t width) {
   switch (model.normalization) {

@@ -32,6 +32,7 @@ inline constexpr ExpertNames kExperts{"expert dispatch all-to-all", "expert comb
 inline constexpr std::string_view kRouterProbability = "router probability all-to-all";
 inline constexpr std::string_view kRouterProbabilityGradient =
     "router probability gradient all-to-all";
+inline constexpr std::string_view kTokenCounts = "token count exchange";
 // Between ranks that hold pieces of the same experts.
 inline constexpr std::string_view kExpertInputGather = "expert input all-gather";
 inline constexpr std::string_view kExpertInputGradientScatter =
@@ -193,10 +194,18 @@ inline constexpr std::string_view kFirstUnitReduceScatter = "first unit's gradie
 inline constexpr std::string_view kUnitReduceScatter = "unit gradient reduce-scatter";
 inline constexpr std::string_view kRootGather = "root weight all-gather";
 inline constexpr std::string_view kRootReduceScatter = "root gradient reduce-scatter";
+// Embedding and head where they are units.
+inline constexpr std::string_view kVocabularyGather = "embedding or head unit weight all-gather";
+inline constexpr std::string_view kVocabularyGatherAgain =
+    "embedding or head unit weight all-gather again";
+inline constexpr std::string_view kVocabularyReduceScatter =
+    "embedding or head unit gradient reduce-scatter";
 inline constexpr std::string_view kReplicatedGradientAllReduce =
     "replicated parameter gradient all-reduce";
 inline constexpr std::string_view kSharedEmbeddingAllReduce =
     "shared embedding gradient all-reduce";
+inline constexpr std::string_view kExpertTokensAllReduce = "expert token count all-reduce";
+inline constexpr std::string_view kTokenCountAllReduce = "token count all-reduce";
 inline constexpr std::string_view kLossAllReduce = "loss and token count all-reduce";
 
 }  // namespace meshwright::transfer_names

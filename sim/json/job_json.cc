@@ -64,6 +64,9 @@ Record<Job> make_job_record() {
   r.row<&Job::dropout>("Attention and hidden dropout masks are kept.");
   r.row<&Job::cross_entropy_loss_fusion>(
       "The loss keeps no fp32 copy of the logits (Transformer Engine).");
+  r.row<&Job::loss_chunks>(IntRange{1, 65'536},
+                           "Pieces in which head and loss run, forward and backward (torchtitan).");
+  r.omitted_at_default();
   r.row<&Job::fp8_param_gather>(
       "Linear weights are held and gathered in fp8 alone; needs precision fp8.");
   r.check([](const Job& job, ObjectReader& reader) {
@@ -86,6 +89,9 @@ Record<Job> make_job_record() {
   r.omitted_at_default();
   r.row<&Job::moe_combine_bwd_dtype>(kSentNames,
                                      "Format of gradients on their way to the experts.");
+  r.omitted_at_default();
+  r.row<&Job::moe_router_fp32>(
+      "The router's probabilities are computed and sent in fp32 (Megatron-LM --moe-router-dtype).");
   r.omitted_at_default();
   r.row<&Job::causal>("Fused attention skips the masked half.");
   r.row<&Job::moe_load_imbalance>(

@@ -239,6 +239,11 @@ inline constexpr std::tuple kRows{
         .searched_as([](const L& l) {
           return Unasked<bool>{{splits_tensors(l), false}, splits_tensors(l) ? 2U : 1U};
         }),
+    field(&L::tensor_engine, "tensor_engine")
+        .about("Software whose collectives run inside a layer.")
+        .among({kTensorEngineNames})
+        .read(units, unit_bytes, memory, data)
+        .shared_by_most(),
     field(&L::schedule, "schedule")
         .about("Pipeline schedule; default: 1f1b, or interleaved with several chunks a stage.")
         .among({kPipelineScheduleNames})
@@ -314,6 +319,11 @@ inline constexpr std::tuple kRows{
         .about("What FSDP gathers at once; none: no FSDP.")
         .among({kFsdpUnitNames})
         .read(data),
+    field(&L::fsdp_vocabulary, "fsdp_vocabulary")
+        .about("How FSDP holds embedding and head: in the root, or as units that it may free.")
+        .among({kFsdpVocabularyNames})
+        .read(data)
+        .shared_by_most(),
     field(&L::defer_grad_reduce, "defer_grad_reduce")
         .about("Gradients are reduced after the last micro-batch alone.")
         .read(data)

@@ -23,6 +23,18 @@ inline constexpr std::array kPipelineEngineNames{EnumName{PipelineEngine::megatr
                                                  EnumName{PipelineEngine::deepspeed, "deepspeed"}};
 constexpr std::string_view name_of(PipelineEngine v) { return name_in(kPipelineEngineNames, v); }
 
+// Whose collectives run inside a layer. Megatron-LM saves a rank's piece of a column-parallel
+// linear's input, gathers it again for the weight gradient, and sums the gradients of weights that
+// tensor ranks share once a step. PyTorch's DTensor keeps the gathered input and sums such a
+// gradient whenever it is made; FSDP2 shards each weight by rows, padded to its ranks
+// (torch/distributed/tensor; fsdp/_fully_shard/_fsdp_param.py). spmd_types is DTensor's way for
+// torchtitan 0.3.0, whose recompute by operator keeps no collective.
+enum class TensorEngine { megatron, dtensor, spmd_types };
+inline constexpr std::array kTensorEngineNames{EnumName{TensorEngine::megatron, "megatron"},
+                                               EnumName{TensorEngine::dtensor, "dtensor"},
+                                               EnumName{TensorEngine::spmd_types, "spmd_types"}};
+constexpr std::string_view name_of(TensorEngine v) { return name_in(kTensorEngineNames, v); }
+
 enum class RecomputeGranularity { none, selective, full };
 inline constexpr std::array kRecomputeGranularityNames{
     EnumName{RecomputeGranularity::none, "none"},
@@ -96,14 +108,23 @@ inline constexpr std::array kOffloadModuleNames{EnumName{kOffloadAttentionNorm, 
                                                 EnumName{kOffloadMoeActivation, "moe_act"}};
 using OffloadModules = ModuleSet<OffloadModule>;
 
-// Modules that PyTorch FSDP wraps: each is gathered, freed and reduced as a unit. Embedding and
-// head belong to the root, as the whole model does if nothing inside is wrapped. none: no FSDP;
-// ZeRO as in Megatron-LM and DeepSpeed.
+// Modules that PyTorch FSDP wraps: each is gathered, freed and reduced as a unit. The root has what
+// no unit has: the whole model if nothing inside is wrapped. none: no FSDP; ZeRO as in Megatron-LM
+// and DeepSpeed.
 enum class FsdpUnit { none, block, module, whole };
 inline constexpr std::array kFsdpUnitNames{
     EnumName{FsdpUnit::none, "none"}, EnumName{FsdpUnit::block, "block"},
     EnumName{FsdpUnit::module, "module"}, EnumName{FsdpUnit::whole, "whole"}};
 constexpr std::string_view name_of(FsdpUnit v) { return name_in(kFsdpUnitNames, v); }
+
+// Embedding and head under FSDP: in the root, which stays gathered; or a unit each, the head with
+// the final norm. The embedding is freed like a block; freed_units free the head after its forward,
+// too (torchtitan fsdp_reshard_after_forward always).
+enum class FsdpVocabulary { root, units, freed_units };
+inline constexpr std::array kFsdpVocabularyNames{
+    EnumName{FsdpVocabulary::root, "root"}, EnumName{FsdpVocabulary::units, "units"},
+    EnumName{FsdpVocabulary::freed_units, "freed_units"}};
+constexpr std::string_view name_of(FsdpVocabulary v) { return name_in(kFsdpVocabularyNames, v); }
 
 // Dispatcher of tokens to their experts (Megatron-LM --moe-token-dispatcher-type). Every rank
 // gathers all tokens; or each copy of a token goes to its expert's rank; or one copy goes to every
@@ -172,6 +193,7 @@ struct Layout {
   int expert_parallel_size = 1;
   int expert_tensor_parallel_size = 0;  // 0: same as tensor_parallel_size
   bool sequence_parallel = false;
+  TensorEngine tensor_engine = TensorEngine::megatron;
 
   int micro_batch_size = 1;
   PipelineSchedule schedule = kDefaultSchedule;
@@ -186,6 +208,7 @@ struct Layout {
   int zero_stage = 0;       // 0..3; 1 is Megatron's distributed optimizer
   int zero_shard_size = 0;  // ranks that share one copy (hybrid sharding); 0: all data ranks
   FsdpUnit fsdp_unit = FsdpUnit::none;  // with zero_stage 1 to 3, see uses_fsdp
+  FsdpVocabulary fsdp_vocabulary = FsdpVocabulary::root;
   // FSDP's no_sync: whole gradients add up over several micro-batches and are reduced once a step.
   bool defer_grad_reduce = false;
 
@@ -233,6 +256,9 @@ constexpr bool recomputes_module(const Layout& l, unsigned modules) {
   return l.recompute_granularity == RecomputeGranularity::selective &&
          l.recompute_modules.has(modules);
 }
+
+// Tells whether layers run PyTorch's collectives (TensorEngine).
+constexpr bool uses_dtensor(const Layout& l) { return l.tensor_engine != TensorEngine::megatron; }
 
 constexpr bool offloads_activations(const Layout& l) {
   return l.cpu_offloading_num_layers > 0 || l.offload_modules.bits != 0;

@@ -36,13 +36,27 @@ Bytes weight_gradient_inputs(const Operator& op, const Numerics& numerics, const
 
 // Bytes an entry of the logits that torch's cross-entropy has at its peak beside what it keeps.
 // Eager: the gradients by the log-softmax and by the logits, both in fp32 (PyTorch 2.15, by its
-// memory tracker: 12 bytes an entry with the log-softmax). Over tensor ranks (loss parallel): the
+// memory tracker: 12 bytes an entry with the log-softmax); transformers and a loss in pieces still
+// hold the logits in their own format. Over tensor ranks (loss parallel): the
 // one-hot gradient, its sum with the softmax, and the scaled sum, all in fp32
 // (torch/distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward). Compiled with
 // the loss: the logits' gradient alone.
 double torch_loss_bytes(const Numerics& numerics, const Layout& layout) {
   if (numerics.cross_entropy_loss_fusion) return activation_bytes(numerics.precision);
-  return layout.tensor_parallel_size > 1 ? 3 * 4.0 : 2 * 4.0;
+  const double width = activation_bytes(numerics.precision);
+  const bool holds =
+      numerics.kernel_fusion == KernelFusion::transformers || numerics.loss_chunks > 1;
+  const double logits = holds && width < 4.0 ? width : 0.0;
+  return logits + (layout.tensor_parallel_size > 1 ? 3 * 4.0 : 2 * 4.0);
+}
+
+// Head, loss and their backward for one piece of the tokens after the other (torchtitan
+// ChunkedCELoss): the logits of one piece, the weight's gradient, and of all tokens the gradients
+// by the hidden state, piece by piece and joined. The forward pass leaves no logits.
+LogitsBytes in_pieces(LogitsBytes sizes, Bytes hidden, int pieces) {
+  sizes.beside = (sizes.kept + sizes.beside) / pieces + sizes.weight_gradient + 2.0 * hidden;
+  sizes.kept = sizes.gradient = {};
+  return sizes;
 }
 
 // Layers that share one checkpoint (Megatron-LM --recompute-method uniform
@@ -128,15 +142,20 @@ LogitsBytes logits_bytes(const Model& model, const Numerics& numerics, const Tok
     if (width < 4.0 && !numerics.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
     // Eager: the fp32 logits next to their softmax, and the copy that the previous micro-batch
     // still holds. transformers (loss_utils.py) calls torch's cross-entropy.
-    if (is_eager(numerics.kernel_fusion) && !numerics.cross_entropy_loss_fusion) {
+    if (numerics.kernel_fusion == KernelFusion::eager && !numerics.cross_entropy_loss_fusion) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 2 * 4.0);
     }
-    if (numerics.kernel_fusion == KernelFusion::compiled) {
+    if (numerics.kernel_fusion == KernelFusion::compiled || numerics.loss_chunks > 1 ||
+        (numerics.kernel_fusion == KernelFusion::transformers &&
+         !numerics.cross_entropy_loss_fusion)) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) *
                            torch_loss_bytes(numerics, layout));
     }
   }
-  return sizes;
+  if (numerics.loss_chunks == 1) return sizes;
+  const RankShape shape = rank_shape(numerics, tokens, layout);
+  const double hidden = static_cast<double>(shape.rows) * model.hidden_size * shape.width;
+  return in_pieces(sizes, bytes(hidden), numerics.loss_chunks);
 }
 
 Bytes head_activation_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,

@@ -8,6 +8,7 @@
 #include "sim/base/narrow_format.h"
 #include "sim/layout/pipeline_shape.h"
 #include "sim/operators/operators.h"
+#include "sim/schedule/schedule.h"
 
 namespace meshwright {
 namespace {
@@ -92,12 +93,19 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
   return memory;
 }
 
-// Parameters of FSDP's root, gathered: those of no layer. Units of everything have no other root,
-// and parameters that all stay gathered count with the states.
-Bytes gathered_root(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+// Parameters of no layer that FSDP has gathered: those of the root, or of the head's unit while the
+// loss runs. Units of everything have no other root, and parameters that all stay gathered count
+// with the states.
+Bytes gathered_root(const Model& model, const Job& job, const Layout& layout, const Stage& stage,
+                    bool at_loss) {
   if (layout.fsdp_unit == FsdpUnit::whole || keeps_gathered(layout)) return {};
+  const bool units = layout.fsdp_vocabulary != FsdpVocabulary::root;
+  if (units && !at_loss) return {};
   Stage root = stage;
-  for (Chunk& chunk : root.chunks) chunk.num_layers = 0;
+  for (Chunk& chunk : root.chunks) {
+    chunk.num_layers = 0;
+    if (units && !(model.tied_embeddings && chunk.head)) chunk.embedding = false;
+  }
   const double weight =
       freezes_weights(job) ? frozen_weight_bytes(job) : weight_bytes(job.precision);
   return bytes(stage_parameters(model, job, layout, root).dense * weight);
@@ -123,7 +131,7 @@ Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, con
   if (whole) return bytes(unit * std::max(2.0 * weight + reduced, gradient));
   if (keeps_gathered(layout)) return bytes(unit * std::max(weight + reduced, gradient));
   return bytes(unit * std::max(3.0 * weight + reduced, weight + gradient)) +
-         gathered_root(model, job, layout, stage);
+         gathered_root(model, job, layout, stage, false);
 }
 
 }  // namespace
@@ -149,6 +157,14 @@ StageParameters trained_parameters(const Model& model, const Numerics& numerics,
                                    const Layout& layout, const Stage& stage) {
   return freezes_weights(numerics) ? adapter_parameters(model, numerics, layout, stage)
                                    : stage_parameters(model, numerics, layout, stage);
+}
+
+StageParameters reduced_parameters(const Model& model, const Numerics& numerics,
+                                   const Layout& layout, const Stage& stage) {
+  if (uses_fsdp(layout) && uses_dtensor(layout) && !freezes_weights(numerics)) {
+    return padded_parameters(model, numerics, layout, stage);
+  }
+  return trained_parameters(model, numerics, layout, stage);
 }
 
 StageParameters frozen_bytes(const Model& model, const Numerics& numerics, const Layout& layout,
@@ -216,7 +232,15 @@ Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& la
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage) {
   StageMemory memory =
-      model_state_memory(trained_parameters(model, job, layout, stage), job, layout);
+      model_state_memory(reduced_parameters(model, job, layout, stage), job, layout);
+  // Of a looped pipeline's chunks a few are gathered at a time (sim/volume/data.cc).
+  const auto chunks = static_cast<double>(stage.chunks.size());
+  const bool in_turn = layout.tensor_engine == TensorEngine::spmd_types;
+  if (fsdp_below_pipeline(layout) && in_turn && chunks > kGatheredChunks) {
+    const StageParameters all = stage_parameters(model, job, layout, stage);
+    memory.weights -= bytes((all.dense + all.expert) * (1.0 - kGatheredChunks / chunks) *
+                            weight_bytes(job.precision));
+  }
   if (freezes_weights(job)) {
     const StageParameters frozen = frozen_bytes(model, job, layout, stage);
     memory.weights += bytes(sharded(frozen, layout, uses_fsdp(layout) ? 1 : 3));
@@ -232,7 +256,7 @@ StageMemory static_memory_at_loss(StageMemory held, const Model& model, const Jo
   if (!lighter_at_loss(layout)) return held;
   if (num_micro_batches(job.global_batch_size, layout) == 1) held.gradients = {};
   if (gradient_group_size(layout) > 1 && layout.fsdp_unit != FsdpUnit::whole) {
-    held.communication_buffers = gathered_root(model, job, layout, stage);
+    held.communication_buffers = gathered_root(model, job, layout, stage, true);
   }
   return in_whole_bytes(held);
 }

@@ -33,6 +33,9 @@ StageParameters adapter_parameters(const Model& model, const Numerics& numerics,
 // Parameters with gradients and optimizer states: the adapters, or all.
 StageParameters trained_parameters(const Model& model, const Numerics& numerics,
                                    const Layout& layout, const Stage& stage);
+// The same as gradients are reduced: padded under FSDP2.
+StageParameters reduced_parameters(const Model& model, const Numerics& numerics,
+                                   const Layout& layout, const Stage& stage);
 // Bytes of the frozen weights as they are stored, dense and expert, before ZeRO.
 StageParameters frozen_bytes(const Model& model, const Numerics& numerics, const Layout& layout,
                              const Stage& stage);

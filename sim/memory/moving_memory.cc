@@ -17,7 +17,8 @@ Bytes pipeline_buffers(const UnitBytes& units, const Layout& layout) {
 }
 
 // The whole sequence that Megatron-LM gathers in front of a column-parallel linear, in its one
-// global memory buffer.
+// global memory buffer; of DTensor, which keeps the inputs, the gathered gradient of a row-parallel
+// linear's output.
 Bytes sequence_gather_buffer(const UnitBytes& units, const Layout& layout) {
   if (!layout.sequence_parallel || layout.tensor_parallel_size == 1) return {};
   return units.input * layout.tensor_parallel_size;

@@ -71,31 +71,31 @@ void append_query_key_value(Operators& ops, const Model& model, const HeadShape&
   }
 }
 
-// Down projections are whole on each tensor rank and work on its share of the sequence.
+// Down projections are whole on each tensor rank and work on its share of the sequence; under
+// DTensor on all of it, which was gathered before them.
 void append_latent_projections(Operators& ops, const Model& model, const HeadShape& heads,
                                const RankShape& shape) {
   const LatentAttention& mla = *model.mla;
+  const std::int64_t own_rows = shape.sequence_rows + shape.gathered_rows;
   const auto kept = [&](std::int64_t rows, std::int64_t width) {
     return bytes(static_cast<double>(rows) * static_cast<double>(width) * shape.width);
   };
   const std::int64_t query_width = heads.heads * heads.key_width;
   if (mla.q_lora_rank > 0) {
-    append_linear(ops, linear_operator(query_down(model), shape.sequence_rows, shape), Feed::other,
-                  shape);
-    ops.back().saved = kept(shape.sequence_rows, mla.q_lora_rank);
-    ops.push_back(norm_operator("attention.q_norm", Module::mla_up_projection, model,
-                                shape.sequence_rows, mla.q_lora_rank, shape));
+    append_linear(ops, linear_operator(query_down(model), own_rows, shape), Feed::other, shape);
+    ops.back().saved = kept(own_rows, mla.q_lora_rank);
+    ops.push_back(norm_operator("attention.q_norm", Module::mla_up_projection, model, own_rows,
+                                mla.q_lora_rank, shape));
     append_linear(ops, linear_operator(query_up(model), shape.rows, shape), Feed::norm, shape);
   } else {
     append_linear(ops, linear_operator(direct_query(model), shape.rows, shape), Feed::other, shape);
   }
   ops.back().saved = bytes(static_cast<double>(shape.rows * query_width) * shape.attention);
   const std::int64_t latent = mla.kv_lora_rank + mla.qk_pos_emb_head_dim;
-  append_linear(ops, linear_operator(key_value_down(model), shape.sequence_rows, shape),
-                Feed::other, shape);
-  ops.back().saved = kept(shape.sequence_rows, latent);
-  ops.push_back(norm_operator("attention.kv_norm", Module::mla_up_projection, model,
-                              shape.sequence_rows, mla.kv_lora_rank, shape));
+  append_linear(ops, linear_operator(key_value_down(model), own_rows, shape), Feed::other, shape);
+  ops.back().saved = kept(own_rows, latent);
+  ops.push_back(norm_operator("attention.kv_norm", Module::mla_up_projection, model, own_rows,
+                              mla.kv_lora_rank, shape));
   append_linear(ops, linear_operator(key_value_up(model), shape.rows, shape), Feed::norm, shape);
   // Keys are kept with their rotary part copied to each head.
   ops.back().saved = bytes(static_cast<double>(shape.rows * heads.heads) *

@@ -13,6 +13,7 @@ struct RankShape {
   std::int64_t rows = 0;                 // b * q: tokens that a column-parallel linear sees
   std::int64_t sequence_rows = 0;        // rows / t under sequence parallelism, else rows
   std::int64_t tensor_size = 1;          // t
+  std::int64_t gathered_rows = 0;        // rows that DTensor keeps beside a rank's: rows less these
   double width = 2;                      // bytes of a stored activation
   double operand = 2;                    // bytes of a linear's input, kept for its weight gradient
   bool scaled_blocks = false;            // operands of blocks with scales that products know

@@ -224,6 +224,8 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   }
   ops.push_back(
       of_experts("experts.unpermute", Module::router, kernel::kTranspose, permuted, 1, 1, shape));
+  // transformers weighs what experts put out, which the probabilities' gradient needs (grouped_mm).
+  if (shape.transformers) ops.back().saved = bytes(moved * shape.width);
   if (moe.moe_latent_size > 0) {
     ops.push_back(linear_operator(latent_up(model), tokens, shape));
     ops.back().saved = bytes(static_cast<double>(tokens) * hidden * shape.width);

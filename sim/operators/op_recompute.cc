@@ -4,8 +4,9 @@
 // It keeps a block's input and the outputs of listed operators: the first, third, fifth ... GEMM,
 // fused attention, and the reduce-scatters of sequence parallelism. All other operators run again
 // (torchtitan parallelize_llama.py, _save_list and _custom_policy, 004b3148 and ba246978). A Llama
-// block multiplies by wq, wk, wv, wo, w1, w3, w2: wk, wo and w3 run again. Experts are grouped
-// GEMMs, which are not listed.
+// block multiplies by wq, wk, wv, wo, w1, w3, w2: wk, wo and w3 run again; in torchtitan 0.3.0,
+// whose query, key and value are one product, wo and w3, and the reduce-scatters. Experts are
+// grouped GEMMs, which are not listed.
 #include <array>
 #include <string_view>
 
@@ -20,8 +21,9 @@ struct JointColumns {
   int count = 1;
 };
 
-JointColumns joint_columns(const Operator& op, const Model& model) {
-  if (op.name == "attention.qkv") {
+JointColumns joint_columns(const Operator& op, const Model& model, const Layout& layout) {
+  const bool fused = layout.tensor_engine == TensorEngine::spmd_types;
+  if (op.name == "attention.qkv" && !fused) {
     const auto key = static_cast<double>(key_size(model));
     return {{static_cast<double>(query_size(model)), key, key}, 3};
   }
@@ -66,7 +68,8 @@ void mark_product(Operator& op, double kept, bool reduce_scatter, const RankShap
 
 void mark_op_recompute(Operators& ops, const Model& model, const Layout& layout,
                        const RankShape& shape) {
-  const bool reduce_scatter = layout.sequence_parallel && layout.tensor_parallel_size > 1;
+  const bool reduce_scatter = layout.sequence_parallel && layout.tensor_parallel_size > 1 &&
+                              layout.tensor_engine != TensorEngine::spmd_types;
   int products = 0;
   for (Operator& op : ops) {
     if (op.kind == OperatorKind::attention) {
@@ -75,7 +78,7 @@ void mark_op_recompute(Operators& ops, const Model& model, const Layout& layout,
     }
     if (op.kind != OperatorKind::gemm || !op.has_weight || op.of_expert) continue;
     if (op.module == Module::router || op.adapter) continue;
-    const JointColumns columns = joint_columns(op, model);
+    const JointColumns columns = joint_columns(op, model, layout);
     mark_product(op, kept_share(columns, products), reduce_scatter, shape);
     products += columns.count;
   }

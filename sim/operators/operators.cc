@@ -29,6 +29,11 @@ void cast_in_norm(Operator& op, double elements, const RankShape& shape) {
   op.saved = bytes(elements * (4.0 + 2.0 * w));
 }
 
+// DTensor keeps a column-parallel linear's input as it was gathered, not a rank's piece of it.
+void keep_gathered(Operator& norm, const Model& model, const RankShape& shape) {
+  norm.saved += bytes(static_cast<double>(shape.gathered_rows) * model.hidden_size * shape.width);
+}
+
 }  // namespace
 
 bool casts_in_norm(const Model& model, const RankShape& shape) {
@@ -40,6 +45,7 @@ RankShape rank_shape(const Numerics& numerics, const TokenShape& tokens, const L
   shape.rows = meshwright::tokens(tokens);
   shape.tensor_size = layout.tensor_parallel_size;
   shape.sequence_rows = layout.sequence_parallel ? shape.rows / shape.tensor_size : shape.rows;
+  shape.gathered_rows = uses_dtensor(layout) ? shape.rows - shape.sequence_rows : 0;
   shape.width = activation_bytes(numerics.precision);
   shape.operand = operand_bytes(numerics);
   if (is_narrow(numerics.precision)) {
@@ -160,7 +166,12 @@ void append_mlp_block(Operators& ops, const Model& model, LayerKind kind, const 
     ops.push_back(norm_operator("mlp_norm",
                                 kind.mixture_of_experts ? Module::layer_norm : Module::mlp, model,
                                 shape.sequence_rows, model.hidden_size, shape));
-    if (shape.eager) {
+    if (uses_dtensor(layout)) {
+      // Experts on ranks of their own take a rank's tokens; a shared expert gathers.
+      const bool gathers = !kind.mixture_of_experts || layout.expert_parallel_size == 1 ||
+                           model.moe->moe_shared_expert_intermediate_size > 0;
+      if (gathers) keep_gathered(ops.back(), model, shape);
+    } else if (shape.eager) {
       ops.back().saved *=
           static_cast<double>(shape.rows) / static_cast<double>(shape.sequence_rows);
     }
@@ -198,6 +209,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
       ops.push_back(norm_operator("input_norm",
                                   model.mla ? Module::layer_norm : Module::attention_linear, model,
                                   shape.sequence_rows, model.hidden_size, shape));
+      keep_gathered(ops.back(), model, shape);
       ops.back().saved *= shape.operand / shape.width;
     }
     if (kind.linear_attention) {
@@ -251,6 +263,7 @@ std::vector<Operator> head_operators(const Model& model, const Numerics& numeric
                                 model.hidden_size, shape));
     // And its input, the last layer's output, unless the norm counted a copy of it.
     if (!casts_in_norm(model, shape)) ops.back().saved *= 2.0;
+    keep_gathered(ops.back(), model, shape);
   }
   const std::int64_t vocab =
       padded_vocab_size(model, numerics.make_vocab_size_divisible_by, layout.tensor_parallel_size) /

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "sim/base/error.h"
 #include "sim/schedule/schedule.h"
 
@@ -13,6 +15,32 @@ std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, const Pip
     programs.push_back(traits(schedule).program(sizes, stage));
   }
   return programs;
+}
+
+std::vector<int> chunk_gathers(PipelineSchedule schedule, const PipelineSizes& sizes, int stage) {
+  const auto chunks = static_cast<std::size_t>(sizes.chunks);
+  std::vector<int> gathers(chunks, 1);
+  if (sizes.chunks <= kGatheredChunks) return gathers;
+  const StageProgram program = traits(schedule).program(sizes, stage);
+  std::vector<bool> gathered(chunks, false);
+  gathers.assign(chunks, 0);
+  // Chunks of the next instructions, the nearest first, from the end of the program.
+  std::vector<std::vector<int>> ahead(program.size());
+  for (std::size_t i = program.size(); i-- > 0;) {
+    ahead[i] = {program[i].chunk};
+    if (i + 1 == program.size()) continue;
+    for (const int chunk : ahead[i + 1]) {
+      if (chunk != program[i].chunk && ahead[i].size() < kGatheredChunks) ahead[i].push_back(chunk);
+    }
+  }
+  for (const std::vector<int>& near : ahead) {
+    for (std::size_t c = 0; c < chunks; ++c) {
+      const bool needed = std::find(near.begin(), near.end(), static_cast<int>(c)) != near.end();
+      if (needed && !gathered[c]) ++gathers[c];
+      gathered[c] = needed;
+    }
+  }
+  return gathers;
 }
 
 StageChunk stage_chunk(PipelineSchedule schedule, int stages, int model_chunk) {

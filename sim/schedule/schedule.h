@@ -39,6 +39,12 @@ struct Timeline {
 // The program of every stage. Preconditions are the schedule_* rules of sim/rules.
 std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, const PipelineSizes& sizes);
 
+// Times that each chunk of a stage is gathered in a step by PyTorch's pipelines of several chunks:
+// the next three chunks of its program stay gathered (torch/distributed/pipelining/schedules.py,
+// _add_unshard_reshard, max_active_stages). Once each where a stage has no more.
+std::vector<int> chunk_gathers(PipelineSchedule schedule, const PipelineSizes& sizes, int stage);
+inline constexpr int kGatheredChunks = 3;
+
 // Runs the programs: each stage in its own order, an instruction starts when its stage is free and
 // its input has arrived. Throws std::logic_error if the programs deadlock.
 Timeline simulate(PipelineSchedule schedule, const std::vector<StageProgram>& programs,

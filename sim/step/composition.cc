@@ -18,7 +18,7 @@ double last_bucket_of(const CostTable& table, const Layout& layout, const Stage&
       padded_vocab_size(table.model(), table.job().make_vocab_size_divisible_by, tensor));
   const StageParameters held = stage_parameters(table.model(), table.job(), layout, stage);
   return last_bucket_share(held.dense + held.expert, rows / tensor * table.model().hidden_size,
-                           bucket_parameters(facts, gradient_group_size(layout)));
+                           bucket_parameters(facts, layout.data_parallel_size));
 }
 
 std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,

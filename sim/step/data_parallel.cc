@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/block/transfer_names.h"
 #include "sim/volume/transfer.h"
 
 namespace meshwright {
 namespace {
 
-// Sums of gradients that data ranks do not reduce, and of scalars.
+// Sums of gradients that data ranks do not reduce, of norms and of counts.
 bool comes_after_reduction(const Transfer& transfer) {
-  const Bytes scalars = bytes(2.0 * bytes_per_element(Precision::fp32));
   const bool data = transfer.group == Group::data || transfer.group == Group::expert_data;
-  return !transfer.overlappable && (!data || transfer.payload <= scalars);
+  const bool gradients = transfer.collective != Collective::all_reduce ||
+                         transfer.name == transfer_names::kGradientAllReduce ||
+                         transfer.name == transfer_names::kShardAllReduce;
+  return !transfer.overlappable && !(data && gradients);
 }
 
 bool of_each_micro_batch(const Transfer& transfer) { return transfer.phase != Phase::step; }

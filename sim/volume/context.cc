@@ -58,14 +58,19 @@ class ContextLedger {
     pass(kKeyGradientRing, Phase::backward, calls_.forward);
   }
 
+  // DTensor gathers keys and values one after the other, and keeps them
+  // (torchtitan 0.3.0, distributed/context_parallel/api.py).
   void all_gather(int size) {
-    const Bytes payload = scope_.activation(widths_.key_value) * size;
+    const bool keeps = uses_dtensor(scope_.layout);
+    const double pieces = keeps ? 2.0 : 1.0;
+    const Bytes payload = scope_.activation(widths_.key_value) * size / pieces;
     const auto call = [&](std::string_view name, Collective collective, Phase phase, double times) {
-      add(name, collective, phase, size, times, payload, false, "b*s*kv*w/t");
+      add(name, collective, phase, size, times * pieces, payload, false,
+          keeps ? "b*s*k*w/t" : "b*s*kv*w/t");
     };
     call(kKeyGather, Collective::all_gather, Phase::forward, calls_.forward);
     call(kKeyGather, Collective::all_gather, Phase::recompute, calls_.recompute);
-    call(kKeyGatherAgain, Collective::all_gather, Phase::backward, calls_.forward);
+    if (!keeps) call(kKeyGatherAgain, Collective::all_gather, Phase::backward, calls_.forward);
     call(kKeyGradientScatter, Collective::reduce_scatter, Phase::backward, calls_.forward);
   }
 
@@ -124,7 +129,8 @@ void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitC
   const Layout& layout = scope.layout;
   if (layout.context_parallel_size == 1 || scope.model.num_attention_heads == 0) return;
   // The exchange is inside the core attention, so recomputing that repeats it.
-  const bool core_again = recomputes_module(layout, kRecomputeCoreAttention);
+  const bool core_again =
+      recomputes_module(layout, kRecomputeCoreAttention) || op_gathers_again(layout);
   const double layers = calls.layers.softmax();
   ContextLedger context(ledger, scope, {layers, core_again ? layers : calls.recomputed.softmax()});
   context.scans({calls.layers.recurrent(), calls.recomputed.recurrent()});

@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
+#include "sim/block/parameters.h"
 #include "sim/block/transfer_names.h"
+#include "sim/layout/pipeline_shape.h"
 #include "sim/memory/model_state.h"
+#include "sim/schedule/schedule.h"
 #include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
 
@@ -34,7 +39,7 @@ struct Shard {
 
 std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
   const Layout& layout = scope.layout;
-  const StageParameters parameters = trained_parameters(scope.model, scope.job, layout, stage);
+  const StageParameters parameters = reduced_parameters(scope.model, scope.job, layout, stage);
   const int data = gradient_group_size(layout);
   const int expert_data = expert_data_parallel_size(layout);
   StageParameters small, frozen;
@@ -64,8 +69,8 @@ class DataLedger {
             bytes((shard.parameters - shard.fp8_parameters) * weight_bytes(scope.job.precision) +
                   shard.fp8_parameters * gathered_narrow_bytes(scope.job) + shard.frozen_bytes)) {}
 
-  void all_reduce_gradients() {
-    add(transfer_names::kGradientAllReduce, Collective::all_reduce, Phase::step, shard_.group_size,
+  void all_reduce_gradients(Phase phase) {
+    add(transfer_names::kGradientAllReduce, Collective::all_reduce, phase, shard_.group_size,
         gradients_, scope_.layout.overlap_grad_reduce, "N*g");
   }
   void reduce_scatter_gradients(Phase phase) {
@@ -122,34 +127,66 @@ double released_share(double layer_parameters) {
   return layer_parameters > kReused ? 1.0 - kReused / layer_parameters : 0.0;
 }
 
-// A chunk as FSDP wraps it: `count` units alike, and what the root keeps.
-struct FsdpChunk {
-  Chunk units, root;
-  int count = 0;
+// Modules alike that FSDP gathers, frees and reduces as units of their own.
+struct FsdpUnits {
+  enum class Kind { root, embedding, layers, head } kind = Kind::layers;
+  Chunk part;  // what they hold together
+  int count = 1;
 };
-FsdpChunk fsdp_chunk(const VolumeScope& scope, const Chunk& chunk) {
-  if (scope.layout.fsdp_unit == FsdpUnit::whole) return {{}, chunk, 0};
-  FsdpChunk split{chunk, chunk, chunk.num_layers};
-  if (scope.layout.fsdp_unit == FsdpUnit::module) split.count *= linears_of_layer(scope.model);
-  split.units.embedding = split.units.head = split.units.mtp = false;
-  split.root.num_layers = 0;
-  return split;
+
+bool same_kind(const Model& model, int layer, int other) {
+  return kind_index(layer_kind(model, layer)) == kind_index(layer_kind(model, other));
 }
 
-// Nothing runs beside the first unit's gather, which the forward pass waits for, nor beside the
-// reduction of the unit whose backward is the last; the others hide behind their neighbours. Each
-// is counted once a micro-batch.
-void add_units(Ledger& ledger, const VolumeScope& scope, const Chunk& units, int count) {
-  if (count == 0) return;
+void append_layers(std::vector<FsdpUnits>& units, const VolumeScope& scope, const Chunk& chunk) {
+  const bool modules = scope.layout.fsdp_unit == FsdpUnit::module;
+  const int each = modules ? linears_of_layer(scope.model) : 1;
+  for (int i = 0; i < chunk.num_layers; ++i) {
+    const int layer = chunk.first_layer + i;
+    if (i > 0 && same_kind(scope.model, layer, layer - 1)) {
+      ++units.back().part.num_layers;
+      units.back().count += each;
+    } else {
+      units.push_back({FsdpUnits::Kind::layers, {.first_layer = layer, .num_layers = 1}, each});
+    }
+  }
+}
+
+// A chunk's units in the order of the forward pass. Tied, embedding and head are one.
+std::vector<FsdpUnits> fsdp_units(const VolumeScope& scope, const Chunk& chunk) {
+  using enum FsdpUnits::Kind;
+  std::vector<FsdpUnits> units;
+  Chunk first = chunk, last = chunk;
+  first.num_layers = last.num_layers = 0;
+  last.embedding = false;
+  if (scope.layout.fsdp_unit == FsdpUnit::whole) return {{root, chunk}};
+  if (scope.layout.fsdp_vocabulary == FsdpVocabulary::root) {
+    append_layers(units, scope, chunk);
+    units.push_back({root, first});
+    return units;
+  }
+  const bool one = scope.model.tied_embeddings && chunk.embedding && chunk.head;
+  if (!one) first.head = first.mtp = false;
+  if (chunk.embedding) units.push_back({one ? head : embedding, first});
+  append_layers(units, scope, chunk);
+  if (!one && (chunk.head || chunk.mtp)) units.push_back({head, last});
+  return units;
+}
+
+// Nothing runs beside the first layer's gather, which the forward pass waits for, nor beside the
+// reduction of the layer whose backward is the last; the others hide behind their neighbours.
+void add_layer_units(Ledger& ledger, const VolumeScope& scope, const FsdpUnits& units,
+                     bool is_first) {
   const bool frees = scope.layout.zero_stage == 3;
   const bool reduces = !fsdp_reduces_once(scope.job, scope.layout);
   Stage alone;
-  alone.chunks = {units};
+  alone.chunks = {units.part};
   for (const Shard& all : shards_of(scope, alone)) {
     for (const bool first : {true, false}) {
-      const int some = first ? 1 : count - 1;
+      const int exposed = is_first ? 1 : 0;
+      const int some = first ? exposed : units.count - exposed;
       if (some == 0) continue;
-      const Shard shard = all.part(static_cast<double>(some) / count);
+      const Shard shard = all.part(static_cast<double>(some) / units.count);
       DataLedger data(ledger, scope, shard);
       data.cut_into_units(some);
       data.all_gather(first ? transfer_names::kFirstUnitGather : transfer_names::kUnitGather,
@@ -161,7 +198,7 @@ void add_units(Ledger& ledger, const VolumeScope& scope, const Chunk& units, int
       }
     }
     DataLedger data(ledger, scope, all);
-    data.cut_into_units(count);
+    data.cut_into_units(units.count);
     if (frees) data.all_gather(transfer_names::kUnitGatherAgain, Phase::backward, true);
     if (reduces) data.all_reduce_between_copies(Phase::backward);
   }
@@ -180,16 +217,105 @@ void add_root(Ledger& ledger, const VolumeScope& scope, const Chunk& root) {
   }
 }
 
+// Rows of the embedding or of the head.
+double table_parameters(const VolumeScope& scope) {
+  Stage alone;
+  alone.chunks = {{.embedding = true}};
+  return reduced_parameters(scope.model, scope.job, scope.layout, alone).dense;
+}
+
+// Gradients of an embedding or head unit as they are reduced: a loss in pieces has done the head's
+// backward when that of the norm begins.
+std::vector<Shard> reduced_in_turn(const VolumeScope& scope, const FsdpUnits& unit) {
+  Stage alone;
+  alone.chunks = {unit.part};
+  const Shard all = shards_of(scope, alone).front();
+  if (unit.kind != FsdpUnits::Kind::head || scope.job.loss_chunks == 1) return {all};
+  Shard table = all, rest = all;
+  table.parameters = table_parameters(scope);
+  if (!unit.part.embedding) rest.parameters -= table.parameters;
+  return {table, rest};
+}
+
+// Copies without shards (torchtitan data_parallel_replicate_degree alone): each backward pass sums
+// the gradient of each unit.
+void add_replicated_units(Ledger& ledger, const VolumeScope& scope, const FsdpUnits& units) {
+  if (units.kind != FsdpUnits::Kind::layers) {
+    for (const Shard& shard : reduced_in_turn(scope, units)) {
+      DataLedger(ledger, scope, shard).all_reduce_gradients(Phase::backward);
+    }
+    return;
+  }
+  Stage alone;
+  alone.chunks = {units.part};
+  for (const Shard& shard : shards_of(scope, alone)) {
+    DataLedger data(ledger, scope, shard);
+    data.cut_into_units(units.count);
+    data.all_reduce_gradients(Phase::backward);
+  }
+}
+
+// Embedding or head. After a loss in pieces the head was freed, so that its unit is gathered for
+// the norm's backward once more. A head that is freed after its forward is gathered for the loss,
+// too.
+void add_vocabulary_unit(Ledger& ledger, const VolumeScope& scope, const FsdpUnits& unit) {
+  using enum FsdpUnits::Kind;
+  const Layout& layout = scope.layout;
+  const bool in_pieces = unit.kind == head && scope.job.loss_chunks > 1;
+  const bool frees = unit.kind == embedding ? layout.zero_stage == 3
+                                            : layout.fsdp_vocabulary == FsdpVocabulary::freed_units;
+  Stage alone;
+  alone.chunks = {unit.part};
+  const Shard all = shards_of(scope, alone).front();
+  Shard gathered = all;
+  // A tied table is listed under both modules of its unit, and gathered twice (torchtitan 0.3.0).
+  if (unit.part.embedding && unit.part.head) gathered.parameters += table_parameters(scope);
+  DataLedger data(ledger, scope, gathered);
+  // The head's gather hides behind the last layers.
+  data.all_gather(transfer_names::kVocabularyGather, Phase::forward, unit.kind == head);
+  const int again = (frees ? 1 : 0) + (in_pieces ? 1 : 0);
+  for (int i = 0; i < again; ++i) {
+    data.all_gather(transfer_names::kVocabularyGatherAgain, Phase::backward,
+                    unit.kind == embedding);
+  }
+  if (fsdp_reduces_once(scope.job, layout)) return;
+  for (const Shard& shard : reduced_in_turn(scope, unit)) {
+    DataLedger part(ledger, scope, shard);
+    part.reduce_scatter(transfer_names::kVocabularyReduceScatter, Phase::backward,
+                        unit.kind == head);
+    part.all_reduce_between_copies(Phase::backward);
+  }
+}
+
 // Adds the transfers that FSDP makes once per step: in a pipeline, and if gradients are reduced
-// after the last micro-batch.
-void add_fsdp_step(DataLedger& data, const VolumeScope& scope) {
+// after the last micro-batch. Under PyTorch 2.15 (spmd_types) chunks of a looped pipeline take
+// turns to be gathered, each beside passes of others; earlier releases unshard a chunk's root alone
+// (pipelining/schedules.py, UNSHARD).
+void add_fsdp_step(Ledger& ledger, const VolumeScope& scope, const Stage& stage, int stage_index) {
   if (!fsdp_reduces_once(scope.job, scope.layout)) return;
   const bool whole_step = fsdp_below_pipeline(scope.layout);
-  if (whole_step) {
-    data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
+  std::vector<int> gathers(stage.chunks.size(), 1);
+  if (whole_step && scope.layout.tensor_engine == TensorEngine::spmd_types) {
+    PipelineSizes sizes = pipeline_sizes(scope.layout, scope.job.global_batch_size);
+    sizes.chunks = static_cast<int>(stage.chunks.size());
+    gathers = chunk_gathers(scope.layout.schedule, sizes, stage_index);
   }
-  data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, !whole_step);
-  data.all_reduce_between_copies(Phase::step);
+  for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+    for (const FsdpUnits& units : fsdp_units(scope, stage.chunks[c])) {
+      Stage alone;
+      alone.chunks = {units.part};
+      for (const Shard& shard : shards_of(scope, alone)) {
+        DataLedger data(ledger, scope, shard);
+        data.cut_into_units(units.count);
+        if (whole_step) data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
+        for (int i = 1; whole_step && i < gathers[c]; ++i) {
+          data.all_gather(transfer_names::kUnitGatherAgain, Phase::forward, true);
+        }
+        data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, !whole_step);
+        data.all_reduce_between_copies(Phase::step);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -206,10 +332,22 @@ void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& c
                         bool recomputed) {
   if (uses_fsdp(scope.layout)) {
     if (fsdp_below_pipeline(scope.layout)) return;
-    const FsdpChunk split = fsdp_chunk(scope, chunk);
-    add_units(ledger, scope, split.units, split.count);
-    add_root(ledger, scope, split.root);
+    bool first = true;
+    for (const FsdpUnits& units : fsdp_units(scope, chunk)) {
+      if (units.kind == FsdpUnits::Kind::root) {
+        add_root(ledger, scope, units.part);
+      } else if (units.kind != FsdpUnits::Kind::layers) {
+        add_vocabulary_unit(ledger, scope, units);
+      } else {
+        add_layer_units(ledger, scope, units, std::exchange(first, false));
+      }
+    }
     return;
+  }
+  if (replicates_units(scope.layout)) {
+    for (const FsdpUnits& units : fsdp_units(scope, chunk)) {
+      add_replicated_units(ledger, scope, units);
+    }
   }
   const int stage = scope.layout.zero_stage;
   if (stage < 2) return;
@@ -234,18 +372,17 @@ void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& c
   }
 }
 
-void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
+void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
+                            int stage_index) {
   const int zero = scope.layout.zero_stage;
+  if (uses_fsdp(scope.layout)) add_fsdp_step(ledger, scope, stage, stage_index);
   double mirrored = 0;
   for (const Shard& shard : shards_of(scope, stage)) {
     mirrored += shard.parameters / (zero > 0 ? shard.shard_size : 1);
     DataLedger data(ledger, scope, shard);
-    if (uses_fsdp(scope.layout)) {
-      add_fsdp_step(data, scope);
-      continue;
-    }
+    if (uses_fsdp(scope.layout) || replicates_units(scope.layout)) continue;
     const bool all_reduces = zero == 1 && scope.layout.all_reduce_gradients;
-    if (zero == 0 || all_reduces) data.all_reduce_gradients();
+    if (zero == 0 || all_reduces) data.all_reduce_gradients(Phase::step);
     if (zero == 0) continue;
     if (zero == 1 && !all_reduces) data.reduce_scatter_gradients(Phase::step);
     if (!all_reduces) data.all_reduce_between_copies(Phase::step);

@@ -35,6 +35,21 @@ struct VolumeScope {
   }
 };
 
+// Collectives that recompute by operator (recompute_modules op) makes again. DTensor's keeps what
+// reductions and exchanges put out, and gathers again; spmd_types keeps neither (torchtitan 0.3.0,
+// distributed/activation_checkpoint.py).
+constexpr bool op_gathers_again(const Layout& l) {
+  return uses_dtensor(l) && recomputes_module(l, kRecomputeOp);
+}
+constexpr bool op_reduces_again(const Layout& l) {
+  return l.tensor_engine == TensorEngine::spmd_types && recomputes_module(l, kRecomputeOp);
+}
+
+// DTensor's copies of the weights without shards, each of whose units is summed by itself.
+constexpr bool replicates_units(const Layout& l) {
+  return uses_dtensor(l) && l.fsdp_unit != FsdpUnit::none && l.zero_stage == 0;
+}
+
 struct UnitCounts {
   LayerCounts layers;      // with the multi-token-prediction layers of the head
   LayerCounts recomputed;  // layers that the backward pass recomputes whole
@@ -84,7 +99,8 @@ void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& c
 // For one step.
 void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
                             int stage_index);
-void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
+void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
+                            int stage_index);
 void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
 void add_scalar_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
 

@@ -56,6 +56,16 @@ double head_norm_parameters(const Model& model, const Stage& stage) {
   return sum;
 }
 
+int expert_layers(const Model& model, const Stage& stage) {
+  int sum = 0;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      if (layer_kind(model, chunk.first_layer + i).mixture_of_experts) ++sum;
+    }
+  }
+  return sum;
+}
+
 // The first stage and another hold the embedding: tied to the head, or used by multi-token
 // prediction. The ends of a V share a rank, and the mirrored stages' sum covers theirs.
 bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
@@ -75,7 +85,8 @@ void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, co
   if (freezes_weights(scope.job)) return;
   const double summed = layout.sequence_parallel ? replicated_parameters(scope.model, stage)
                                                  : head_norm_parameters(scope.model, stage);
-  if (layout.tensor_parallel_size > 1 && summed > 0.0) {
+  // DTensor has summed them in each backward pass (tensor.cc).
+  if (layout.tensor_parallel_size > 1 && summed > 0.0 && !uses_dtensor(layout)) {
     // Sharded gradients: what falls into a rank's shard, on the mean of the data ranks.
     const bool sharded = layout.zero_stage > 1 && !fsdp_reduces_once(scope.job, layout);
     const double parts = sharded ? zero_shard_group_size(layout) : 1.0;
@@ -121,16 +132,50 @@ void add_scalar_transfers(Ledger& ledger, const VolumeScope& scope, const Stage&
                 .overlappable = false,
                 .formula = formula});
   };
-  sum("gradient norm all-reduce", Group::model, model_ranks, scalar, "4");
-  if (layout.zero_stage > 0) {
-    sum("gradient norm all-reduce over shards", Group::data, data_ranks, scalar, "4");
+  if (uses_dtensor(layout)) {
+    // Each group sums the vector of all tensors' norms, in the optimizer's weights' format. Experts
+    // are on a mesh of their own, which is one group where no other axis cuts it.
+    const StageParameters tensors = weight_tensors(scope.model, scope.job, layout, stage);
+    const Bytes number = bytes(scope.job.master_weights ? 4.0 : weight_bytes(scope.job.precision));
+    const auto norms = [&](Group group, int size, double count) {
+      sum("gradient norm all-reduce", group, size, number * count, "4*tensors");
+    };
+    const bool sharded = uses_fsdp(layout);
+    norms(Group::tensor, layout.tensor_parallel_size, tensors.dense);
+    if (sharded) norms(Group::data, zero_shard_group_size(layout), tensors.dense);
+    if (sharded && layout.tensor_parallel_size == 1 && layout.zero_shard_size == 0) {
+      norms(Group::data, data_ranks, tensors.expert);
+    } else {
+      norms(Group::expert, layout.expert_parallel_size, tensors.expert);
+      if (sharded) norms(Group::expert_data, expert_shard_group_size(layout), tensors.expert);
+    }
+    // Tokens of each expert, by which the router's bias is moved (torchtitan, load_balance_coeff).
+    const Bytes tokens = scalar * expert_layers(scope.model, stage) *
+                         (scope.model.moe ? scope.model.moe->num_moe_experts : 0);
+    sum(transfer_names::kExpertTokensAllReduce, Group::data, data_ranks, tokens, "4*E*layers");
+    if (layout.expert_parallel_size > 1) {
+      sum(transfer_names::kExpertTokensAllReduce, Group::tensor, layout.tensor_parallel_size,
+          tokens, "4*E*layers");
+    }
+    sum("gradient norm all-reduce over stages", Group::pipeline, layout.pipeline_parallel_size,
+        scalar, "4");
+  } else {
+    sum("gradient norm all-reduce", Group::model, model_ranks, scalar, "4");
+    if (layout.zero_stage > 0) {
+      sum("gradient norm all-reduce over shards", Group::data, data_ranks, scalar, "4");
+    }
   }
   if (scope.job.precision == Precision::fp16) {
     sum("overflow flag all-reduce", Group::model, model_ranks, scalar, "4");
   }
-  if (stage.has_head()) {
+  if (!stage.has_head()) return;
+  if (!uses_dtensor(layout)) {
     sum(transfer_names::kLossAllReduce, Group::data, data_ranks, scalar * 2.0, "8");
+    return;
   }
+  sum(transfer_names::kTokenCountAllReduce, Group::data, layout.data_parallel_size, scalar * 2.0,
+      "8");
+  sum(transfer_names::kLossAllReduce, Group::data, data_ranks, scalar, "4");
 }
 
 }  // namespace meshwright

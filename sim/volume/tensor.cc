@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor group's calls inside the layers, as Megatron-LM's core/tensor_parallel/layers.py makes
-// them. A block is a column-parallel linear followed by a row-parallel one.
+// them, or PyTorch's DTensor (TensorEngine). A block is a column-parallel linear followed by a
+// row-parallel one.
 #include <bit>
 
 #include "sim/block/attention.h"
+#include "sim/block/layer.h"
 #include "sim/block/mlp.h"
+#include "sim/block/parameters.h"
 #include "sim/block/recurrent.h"
 #include "sim/operators/operators.h"
 #include "sim/volume/parts.h"
@@ -26,8 +29,8 @@ class TensorLedger {
   TensorLedger(Ledger& ledger, const VolumeScope& scope) : ledger_(ledger), scope_(scope) {}
 
   // A column-parallel linear's input of `width` columns: gathered forward, reduced backward, and
-  // gathered once more for the weight gradient, because the piece is what was saved. That gather
-  // runs beside the input gradient's product, the reduction beside the weight gradient's.
+  // gathered once more for the weight gradient where the piece is what was saved. That gather runs
+  // beside the input gradient's product, the reduction beside the weight gradient's.
   void input(const BlockNames& names, Times times, double width, std::string_view formula) {
     if (!scope_.layout.sequence_parallel) {
       add(names.input_gradient_all_reduce, Collective::all_reduce, Phase::backward, times.forward,
@@ -38,7 +41,7 @@ class TensorLedger {
     gather(names.input_all_gather, Phase::forward, times.forward, width, formula, overlap);
     gather(names.input_all_gather, Phase::recompute, times.recompute, width, formula, overlap);
     // Frozen weights have no gradient, and adapters keep their input gathered.
-    if (!freezes_weights(scope_.job)) {
+    if (!freezes_weights(scope_.job) && !uses_dtensor(scope_.layout)) {
       gather(names.input_all_gather_again, Phase::backward, times.forward, width, formula, true);
     }
     add(names.input_gradient_reduce_scatter, Collective::reduce_scatter, Phase::backward,
@@ -98,8 +101,13 @@ class TensorLedger {
   void parts(const LayerParts& parts, Times times) {
     for (const LayerPart& part : parts) {
       Times again = times;
-      if (recomputes_module(scope_.layout, part.module)) again.recompute = times.forward;
+      const bool op_again = part.exchange == Exchange::output ? op_reduces_again(scope_.layout)
+                                                              : op_gathers_again(scope_.layout);
+      if (op_again || recomputes_module(scope_.layout, part.module)) {
+        again.recompute = times.forward;
+      }
       shared_groups(part, times);
+      if (uses_dtensor(scope_.layout)) whole_gradients(part, times.forward);
       switch (part.exchange) {
         case Exchange::none:
           break;
@@ -114,6 +122,26 @@ class TensorLedger {
           break;
       }
     }
+  }
+
+  // DTensor sums the gradient of a weight that tensor ranks share in each backward pass, before it
+  // is sharded: each has seen its piece of the sequence, or beside a column-parallel linear its
+  // columns.
+  void whole_gradients(const LayerPart& part, double times) {
+    if (part.experts > 0) return;
+    if (!scope_.layout.sequence_parallel && part.split != Split::columns) return;
+    if (part.split == Split::whole) {
+      whole_gradient(static_cast<double>(part.weights()), times);
+    }
+    const double vectors = vector_count(scope_.model, part);
+    whole_gradient(static_cast<double>(part.whole_numbers) / vectors, vectors * times);
+  }
+  void whole_gradient(double numbers, double times) {
+    if (freezes_weights(scope_.job)) return;
+    ledger_.add_tensor_call(scope_, transfer_names::kReplicatedGradientAllReduce,
+                            Collective::all_reduce, Phase::backward, times,
+                            bytes(numbers * bytes_per_element(scope_.job.gradient_precision)),
+                            "n*g", false);
   }
 
   void add(std::string_view name, Collective collective, Phase phase, double times, double width,
@@ -199,6 +227,23 @@ void add_adapter_transfers(TensorLedger& tensor, const VolumeScope& scope, Times
   adapters.rows(mlp, count_of(modules, kLoraFc2));
 }
 
+// Attention's parts. DTensor gathers the hidden state in front of latent attention, whose latents
+// are then whole on each rank; Megatron-LM gathers the latents.
+LayerParts exchanging_parts(const Model& model, const Layout& layout) {
+  LayerParts parts = attention_parts(model);
+  if (!model.mla || !uses_dtensor(layout)) return parts;
+  for (LayerPart& part : parts) {
+    if (part.exchange == Exchange::input || part.exchange == Exchange::shared) {
+      part.exchange = Exchange::none;
+    }
+  }
+  parts.front().exchange = Exchange::input;
+  parts.front().transfers = &transfer_names::kAttention;
+  parts.front().exchanged = kHiddenFormula;
+  parts.front().inputs = model.hidden_size;
+  return parts;
+}
+
 }  // namespace
 
 void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
@@ -219,7 +264,7 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
     tensor.input(kParallel, both, model.hidden_size, kHiddenFormula);
     tensor.parts(attention_parts(model), expert);
   } else {
-    tensor.parts(attention_parts(model), attention);
+    tensor.parts(exchanging_parts(model, scope.layout), attention);
     if (const auto mixer = recurrent_mixer(model)) {
       tensor.parts(mixer->parts(), {calls.layers.recurrent(), calls.recomputed.recurrent()});
     }
@@ -227,6 +272,15 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
   }
   add_adapter_transfers(tensor, scope, attention, mlp);
   if (model.moe) tensor.parts(expert_parts(model), expert);
+  if (!uses_dtensor(scope.layout)) return;
+  double norms = 0;
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    const LayerKind kind = layer_kind_of(k);
+    norms += calls.layers.of(kind) * layer_norms(model, kind);
+  }
+  tensor.whole_gradients({.whole_numbers = norm_numbers(model, model.hidden_size)}, norms);
+  const bool final_norm = calls.heads > 0 && scope.layout.sequence_parallel;
+  if (final_norm) tensor.whole_gradient(static_cast<double>(head_parameters(model, 0)), 1);
 }
 
 }  // namespace meshwright

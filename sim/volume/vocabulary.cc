@@ -55,18 +55,21 @@ void add_head(VocabularyLedger& ledger, const VolumeScope& scope, double times) 
   if (scope.layout.sequence_parallel) {
     ledger.hidden(transfer_names::kLogitsInputAllGather, Collective::all_gather, Phase::forward,
                   times);
-    ledger.hidden(transfer_names::kLogitsInputAllGatherAgain, Collective::all_gather,
-                  Phase::backward, times, true);
+    if (!uses_dtensor(scope.layout)) {
+      ledger.hidden(transfer_names::kLogitsInputAllGatherAgain, Collective::all_gather,
+                    Phase::backward, times, true);
+    }
     ledger.hidden(transfer_names::kLogitsGradientReduceScatter, Collective::reduce_scatter,
                   Phase::backward, times, true);
   } else {
     ledger.hidden(transfer_names::kLogitsGradientAllReduce, Collective::all_reduce, Phase::backward,
                   times, true);
   }
-  // Largest logit, the target's logit, and the sum of exponentials.
+  // Largest logit, the target's logit, and the sum of exponentials; of each piece of the tokens.
+  const double pieces = scope.job.loss_chunks;
   ledger.add(transfer_names::kCrossEntropyAllReduce, Collective::all_reduce, Phase::forward,
-             3.0 * times, bytes(scope.tokens() * bytes_per_element(Precision::fp32)), "b*s*4/c",
-             false);
+             3.0 * times * pieces,
+             bytes(scope.tokens() * bytes_per_element(Precision::fp32) / pieces), "b*s*4/c", false);
 }
 
 // A column-parallel linear 2h -> h whose columns are gathered; under sequence parallelism each rank

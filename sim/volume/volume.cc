@@ -112,7 +112,7 @@ StageVolume stage_volume(const Model& model, const Job& job, const Layout& layou
   const VolumeScope scope(model, job, layout);
   Ledger once;
   add_pipeline_transfers(once, scope, stage, stage_index);
-  add_gradient_transfers(once, scope, stage);
+  add_gradient_transfers(once, scope, stage, stage_index);
   add_shared_parameter_transfers(once, scope, stage);
   add_scalar_transfers(once, scope, stage);
   append_scaled(result.transfers, once.transfers(), 1.0);
@@ -130,7 +130,7 @@ StageVolume data_volume(const Model& model, const Job& job, const Layout& layout
     append_scaled(result.transfers, zero.transfers(), micro_batches_of_chunk(job, layout));
   }
   Ledger once;
-  add_gradient_transfers(once, scope, stage);
+  add_gradient_transfers(once, scope, stage, stage_index);
   add_shared_parameter_transfers(once, scope, stage);
   add_scalar_transfers(once, scope, stage);
   append_scaled(result.transfers, once.transfers(), 1.0);

@@ -192,6 +192,7 @@ Bytes peak_reserved(const TitanRun& run) {
   layout.data_parallel_size = run.data;
   layout.tensor_parallel_size = run.tensor;
   layout.sequence_parallel = run.tensor > 1;
+  layout.tensor_engine = TensorEngine::dtensor;
   layout.pipeline_parallel_size = run.pipeline;
   layout.context_parallel_size = run.context;
   layout.cp_comm_type = ContextParallelAlgorithm::all_gather;

@@ -25,8 +25,9 @@ std::vector<std::string> lines(const std::vector<Transfer>& transfers) {
   std::vector<std::string> text;
   std::map<std::string, double> sent;  // a message of several hidden states is as many
   for (const Transfer& t : transfers) {
-    // Scalars: the gradient norm's, because the trial does not clip, and the mean square's.
-    if (t.payload <= bytes(4)) continue;
+    // Scalars: the gradient norm's, because the trial does not clip, and the mean square's. Its
+    // ranks know each other's counts of tokens.
+    if (t.payload <= bytes(4) || t.name == transfer_names::kTokenCounts) continue;
     if (t.collective == Collective::send_recv && t.group == Group::pipeline) {
       sent[std::string(t.name)] += t.payload_per_step().value();
       continue;
@@ -46,7 +47,10 @@ std::vector<std::string> lines(const std::vector<Transfer>& transfers) {
 std::map<std::string, double> sums(const std::vector<Transfer>& transfers) {
   std::map<std::string, double> bytes_of;
   for (const Transfer& t : transfers) {
-    if (t.payload <= bytes(4) || t.name == transfer_names::kReplicatedGradientAllReduce) continue;
+    if (t.payload <= bytes(4) || t.name == transfer_names::kTokenCounts ||
+        t.name == transfer_names::kReplicatedGradientAllReduce) {
+      continue;
+    }
     bytes_of[fmt::format("{} {} {} {} size {}", name_of(t.group), t.name, name_of(t.collective),
                          name_of(t.phase), t.group_size)] += t.payload_per_step().value();
   }

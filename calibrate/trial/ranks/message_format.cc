@@ -27,16 +27,12 @@ constexpr std::array kOfGradients{names::kGradientAllReduce,
                                   names::kReplicatedGradientAllReduce,
                                   names::kSharedEmbeddingAllReduce,
                                   names::kMirroredGradientAllReduce};
-constexpr std::array kAlwaysWide{names::kCrossEntropyAllReduce,
-                                 names::kLossAllReduce,
-                                 names::kRouterProbability,
-                                 names::kRouterProbabilityGradient,
-                                 names::kExpertProbabilityGather,
-                                 names::kExpertProbabilityGradientScatter,
-                                 names::kRoutingMapGather,
-                                 names::kGatheredExperts.combine,
-                                 names::kGatheredExperts.combine_gradient,
-                                 kMeanSquareAllReduce};
+constexpr std::array kOfRouter{
+    names::kRouterProbability,       names::kRouterProbabilityGradient,
+    names::kExpertProbabilityGather, names::kExpertProbabilityGradientScatter,
+    names::kGatheredExperts.combine, names::kGatheredExperts.combine_gradient};
+constexpr std::array kAlwaysWide{names::kCrossEntropyAllReduce, names::kLossAllReduce,
+                                 names::kRoutingMapGather, kMeanSquareAllReduce};
 
 template <typename Names>
 bool has(const Names& names, std::string_view name) {
@@ -47,7 +43,8 @@ bool has(const Names& names, std::string_view name) {
 
 MessageFormats message_formats(const Job& job) {
   if (!has_sixteen_bits(job.precision)) return {};
-  MessageFormats formats{job.precision, job.precision, Precision::fp32};
+  MessageFormats formats{job.precision, job.precision, Precision::fp32,
+                         job.moe_router_fp32 ? Precision::fp32 : job.precision};
   if (has_sixteen_bits(job.gradient_precision)) formats.gradients = job.gradient_precision;
   return formats;
 }
@@ -55,6 +52,7 @@ MessageFormats message_formats(const Job& job) {
 Precision format_of(std::string_view transfer, const MessageFormats& formats) {
   if (has(kOfWeights, transfer)) return formats.weights;
   if (has(kOfGradients, transfer)) return formats.gradients;
+  if (has(kOfRouter, transfer)) return formats.router;
   return has(kAlwaysWide, transfer) ? Precision::fp32 : formats.activations;
 }
 

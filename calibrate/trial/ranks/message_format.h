@@ -5,9 +5,9 @@
 // norms and activations, probabilities of attention, and gradients of both. The residual stream,
 // results of products and gradients of weights have 32. Where a job's format has 16, activations
 // and their gradients, and weights that are gathered, travel in it, and what arrives has its
-// numbers; gradients of weights travel in the job's gradient format. Loss, softmax, what routers
-// say and the outputs that the allgather dispatcher adds up travel in 32 bits (Megatron-LM), as the
-// ledger has them (sim/volume).
+// numbers; gradients of weights travel in the job's gradient format. Loss and softmax travel in 32
+// bits (Megatron-LM); so do, where the job's router computes in fp32, probabilities and the outputs
+// that the allgather dispatcher adds up, as the ledger has them (sim/volume).
 #pragma once
 
 #include <string_view>
@@ -28,6 +28,7 @@ struct MessageFormats {
   Precision activations = Precision::fp32;
   Precision weights = Precision::fp32;
   Precision gradients = Precision::fp32;  // of weights
+  Precision router = Precision::fp32;     // of probabilities, and what they weigh
 };
 
 // All fp32 where the job's products are fp32 or tf32.

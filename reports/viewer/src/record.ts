@@ -45,6 +45,7 @@ export type Layout = {
   expert_tensor_parallel_size?: number;
   micro_batch_size?: number;
   sequence_parallel?: boolean;
+  tensor_engine?: "megatron" | "dtensor" | "spmd_types";
   schedule?: "gpipe" | "1f1b" | "interleaved" | "zb_h1" | "zb_h2" | "zb_v" | "dualpipe" | "dualpipe_v";
   pipeline_engine?: "megatron" | "nanotron" | "deepspeed";
   num_layers_in_first_pipeline_stage?: number;
@@ -57,6 +58,7 @@ export type Layout = {
   zero_shard_size?: number;
   all_reduce_gradients?: boolean;
   fsdp_unit?: "none" | "block" | "module" | "whole";
+  fsdp_vocabulary?: "root" | "units" | "freed_units";
   defer_grad_reduce?: boolean;
   recompute_granularity?: "none" | "selective" | "full";
   recompute_num_layers?: number;
@@ -1247,6 +1249,7 @@ export type ReportRecord = {
     kernel_fusion?: "fused" | "eager" | "compiled" | "transformers";
     dropout?: boolean;
     cross_entropy_loss_fusion?: boolean;
+    loss_chunks?: number;
     fp8_param_gather?: boolean;
     fp8_recipe?: "delayed" | "tensorwise" | "blockwise" | "mxfp8";
     activation_func_fp8_input_store?: boolean;
@@ -1254,6 +1257,7 @@ export type ReportRecord = {
     disable_parameter_transpose_cache?: boolean;
     moe_dispatch_fwd_dtype?: "bf16" | "fp8";
     moe_combine_bwd_dtype?: "bf16" | "fp8";
+    moe_router_fp32?: boolean;
     causal?: boolean;
     moe_load_imbalance?: number;
     make_vocab_size_divisible_by?: number;

@@ -15,8 +15,8 @@ namespace {
 TEST(Fields, EveryFieldOfALayoutHasARow) {
   [[maybe_unused]] const auto [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w,
                                x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao,
-                               ap, aq] = Layout{};
-  EXPECT_EQ(kNumLayoutFields, 43U);
+                               ap, aq, ar, as] = Layout{};
+  EXPECT_EQ(kNumLayoutFields, 45U);
   Layout set;
   std::size_t changed = 0;
   for_each_field([&](const auto& field) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -98,6 +99,25 @@ TEST(Programs, InterleavedStagesGoOneForwardFurtherAheadWherePassesArePaired) {
   const auto programs = pipeline_programs(PipelineSchedule::interleaved, {2, 4, 2, true});
   EXPECT_EQ(text(programs[1], true),
             "F0.0 F1.0 F0.1 F1.1+B0.1 F2.0+B1.1 F3.0+B0.0 F2.1+B1.0 F3.1+B2.1 B3.1 B2.0 B3.0");
+}
+
+// Gathers of a step by rank, as torch.distributed.pipelining 2.15.0 adds them to Interleaved1F1B
+// (UNSHARD actions of _add_unshard_reshard).
+TEST(Programs, ChunksOfALoopedPipelineAreGatheredAsInTorch) {
+  struct Case {
+    PipelineSizes sizes;
+    std::vector<int> gathers;
+  };
+  for (const Case& c : {Case{{4, 8, 2}, {2, 2, 2, 2}}, Case{{2, 4, 4}, {11, 9}},
+                        Case{{4, 8, 4}, {11, 11, 9, 9}}, Case{{4, 16, 4}, {15, 15, 13, 13}},
+                        Case{{2, 4, 8}, {27, 25}}, Case{{4, 16, 8}, {47, 47, 45, 45}}}) {
+    std::vector<int> gathers;
+    for (int stage = 0; stage < c.sizes.stages; ++stage) {
+      const auto chunks = chunk_gathers(PipelineSchedule::interleaved, c.sizes, stage);
+      gathers.push_back(std::accumulate(chunks.begin(), chunks.end(), 0));
+    }
+    EXPECT_EQ(gathers, c.gathers);
+  }
 }
 
 }  // namespace

@@ -20,19 +20,25 @@ TEST(DataVolume, ExpertsAreReducedOverTheirOwnGroup) {
   EXPECT_GT(stage_of(small_experts(), layout).sent(Group::data), bytes(0));
 }
 
-// 32 tokens * 2 experts * 64 * 2 bytes = 8192 a call; 2 calls each way; probabilities 32 * 2 * 4 =
-// 256. 4 data ranks: 4 micro-batches, 8 layers.
+// 32 tokens * 2 experts * 64 * 2 bytes = 8192 a call; 2 calls each way; probabilities 32 * 2 * 2 =
+// 128, or 256 in fp32; forward 4 ranks gather 4 counts of 8 bytes each, 128. 4 data ranks: 4
+// micro-batches, 8 layers.
 TEST(ExpertVolume, TokensGoToExpertsAndBack) {
   Layout layout;
   layout.data_parallel_size = 4;
   layout.expert_parallel_size = 4;
   const StageVolume stage = stage_of(small_experts(), layout);
-  EXPECT_EQ(payload(stage, Group::expert, Phase::forward), 4 * 8 * (2 * 8192 + 256));
-  EXPECT_EQ(payload(stage, Group::expert, Phase::backward), 4 * 8 * (2 * 8192 + 256));
-  EXPECT_EQ(stage.sent(Group::expert).value(), 2 * 0.75 * 4 * 8 * (2 * 8192 + 256));
+  EXPECT_EQ(payload(stage, Group::expert, Phase::forward), 4 * 8 * (2 * 8192 + 128 + 128));
+  EXPECT_EQ(payload(stage, Group::expert, Phase::backward), 4 * 8 * (2 * 8192 + 128));
+  EXPECT_EQ(stage.sent(Group::expert).value(), 0.75 * 4 * 8 * (4 * 8192 + 3 * 128));
+  Job wide = small_job();
+  wide.moe_router_fp32 = true;
+  EXPECT_EQ(
+      payload(volume(small_experts(), wide, layout).stages.front(), Group::expert, Phase::backward),
+      4 * 8 * (2 * 8192 + 256));
 }
 
-// Buffers filled to 1.5 of the balanced number of tokens: 1.5 times the bytes.
+// Buffers filled to 1.5 of the balanced number of tokens: 1.5 times the bytes, and no counts.
 TEST(ExpertVolume, ACapacityFactorSendsFullBuffers) {
   Layout layout;
   layout.data_parallel_size = 4;
@@ -40,13 +46,13 @@ TEST(ExpertVolume, ACapacityFactorSendsFullBuffers) {
   Model model = small_experts();
   model.moe->moe_expert_capacity_factor = 1.5;
   EXPECT_EQ(payload(stage_of(model, layout), Group::expert, Phase::forward),
-            1.5 * 4 * 8 * (2 * 8192 + 256));
+            1.5 * 4 * 8 * (2 * 8192 + 128));
 }
 
 // 2 of 4 experts, one a rank: a token goes to 2 ranks, each once, with nothing beside it: 8192
 // bytes a call; 4 ranks gather 4 * 32 tokens of 64 * 2 bytes, and of each of 4 experts a byte of
-// the map and 4 of the probability, and reduce 64 * 4. Backward they gather 64 * 4, and reduce 64 *
-// 2 and 4 for each probability.
+// the map and 2 of the probability, and reduce 64 * 2. Backward they gather 64 * 2, and reduce 64 *
+// 2 and 2 for each probability.
 TEST(Volume, DispatchersSendWhatTheySay) {
   Layout layout;
   layout.data_parallel_size = layout.expert_parallel_size = 4;
@@ -55,13 +61,13 @@ TEST(Volume, DispatchersSendWhatTheySay) {
                    4 * 8 * 2 * 8192);
   layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
   EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::forward),
-                   4 * 8 * 128 * (64 * 2 + 5 * 4 + 64 * 4));
+                   4 * 8 * 128 * (64 * 2 + 3 * 4 + 64 * 2));
   EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::backward),
-                   4 * 8 * 128 * (64 * 4 + 64 * 2 + 4 * 4));
+                   4 * 8 * 128 * (64 * 2 + 64 * 2 + 2 * 4));
 }
 
 // 2 tensor ranks have 32 / 2 tokens each. Over 2 expert ranks of 2 pieces each 2 * 16 tokens are
-// gathered and then 4 * 16, whatever experts they go to, 64 * 2 + 5 * 4 bytes of each; all 4 ranks
+// gathered and then 4 * 16, whatever experts they go to, 64 * 2 + 3 * 4 bytes of each; all 4 ranks
 // send (4 - 1) * 16 of them. 2 data ranks: 8 micro-batches, 8 layers.
 TEST(ExpertVolume, GatheredTokensAreNoCopies) {
   Layout layout = tensor(2, true);
@@ -69,7 +75,7 @@ TEST(ExpertVolume, GatheredTokensAreNoCopies) {
   layout.expert_tensor_parallel_size = 2;
   layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
   const StageVolume stage = stage_of(small_experts(), layout);
-  const double forward = 64 * 2 + 5 * 4 + 64 * 4, backward = 64 * 4 + 64 * 2 + 4 * 4;
+  const double forward = 64 * 2 + 3 * 4 + 64 * 2, backward = 64 * 2 + 64 * 2 + 2 * 4;
   EXPECT_DOUBLE_EQ(payload(stage, Group::expert, Phase::forward), 8 * 8 * 2 * 16 * forward);
   EXPECT_DOUBLE_EQ(payload(stage, Group::expert_tensor, Phase::forward), 8 * 8 * 4 * 16 * forward);
   EXPECT_DOUBLE_EQ(payload(stage, Group::expert_tensor, Phase::backward),
@@ -93,12 +99,12 @@ TEST(Volume, TokensMayTravelInFp8) {
 }
 
 // Sequence parallelism leaves each tensor rank 32 / 2 tokens; the 2 ranks of an expert see both's:
-// 2 * 16 * 2 * 64 * 2 = 8192 gathered, and as much scattered; and 2 * 16 * 2 * 4 = 256 of their
+// 2 * 16 * 2 * 64 * 2 = 8192 gathered, and as much scattered; and 2 * 16 * 2 * 2 = 128 of their
 // probabilities forward, of the gradients backward.
 TEST(ExpertVolume, ExpertTensorRanksShareTheirTokens) {
   const StageVolume stage = stage_of(small_experts(), tensor(2, true));
-  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::forward), 16 * 8 * (2 * 8192 + 256));
-  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::backward), 16 * 8 * (2 * 8192 + 256));
+  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::forward), 16 * 8 * (2 * 8192 + 128));
+  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::backward), 16 * 8 * (2 * 8192 + 128));
   Layout whole = tensor(2, true);
   whole.expert_tensor_parallel_size = 1;
   EXPECT_EQ(stage_of(small_experts(), whole).sent(Group::expert_tensor), bytes(0));

@@ -234,8 +234,8 @@ TEST(DataVolume, FsdpMovesWhatZeroThreeMovesLessTheRootsSecondGather) {
   EXPECT_DOUBLE_EQ(moved(layout), 4 * (2 + 4) * all);
 }
 
-// Deferred: gathers for every micro-batch, one reduction. Below a pipeline: one of each. With one
-// micro-batch a step nothing is deferred.
+// Deferred: gathers for every micro-batch, one reduction of each of 8 units. Below a pipeline of 2
+// stages: one of each, 4 units. With one micro-batch a step nothing is deferred.
 TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
   Layout layout;
   layout.data_parallel_size = 4;
@@ -243,7 +243,7 @@ TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
   layout.fsdp_unit = FsdpUnit::block;
   layout.defer_grad_reduce = true;
   const StageVolume deferred = stage_of(small_model(), layout);
-  EXPECT_EQ(find(deferred, "gradient reduce-scatter", Phase::step)->times_per_step, 1);
+  EXPECT_EQ(find(deferred, "gradient reduce-scatter", Phase::step)->times_per_step, 8);
   EXPECT_EQ(find(deferred, "unit gradient reduce-scatter", Phase::backward), nullptr);
   EXPECT_EQ(find(deferred, "unit weight all-gather")->times_per_step, 4 * 7);
   layout.micro_batch_size = 4;
@@ -255,9 +255,9 @@ TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
   layout.pipeline_parallel_size = 2;
   const StageVolume piped = stage_of(small_model(), layout);
   EXPECT_EQ(payload_of_micro_batches(piped, Group::data), 0);
-  EXPECT_EQ(find(piped, "gradient reduce-scatter", Phase::step)->times_per_step, 1);
+  EXPECT_EQ(find(piped, "gradient reduce-scatter", Phase::step)->times_per_step, 4);
   EXPECT_FALSE(find(piped, "gradient reduce-scatter", Phase::step)->overlappable);
-  EXPECT_EQ(find(piped, "updated weight all-gather", Phase::step)->times_per_step, 1);
+  EXPECT_EQ(find(piped, "updated weight all-gather", Phase::step)->times_per_step, 4);
 }
 
 // ZeRO's paper, section 7: stage 1 sends what plain data parallelism sends, stage 3 half as much

@@ -40,13 +40,23 @@ TEST(MessageFormat, ActivationsAndWeightsTravelIn16BitsAndGradientsAsTheJobSays)
   }
 }
 
-TEST(MessageFormat, LossSoftmaxAndProbabilitiesStayIn32Bits) {
+TEST(MessageFormat, LossAndSoftmaxStayIn32Bits) {
   const MessageFormats formats = message_formats(job_of(Precision::bf16, Precision::bf16));
   for (const auto& name :
-       {kCrossEntropyAllReduce, kLossAllReduce, kRouterProbability,
-        kExpertProbabilityGradientScatter, kMeanSquareAllReduce, kRoutingMapGather,
-        kGatheredExperts.combine, kGatheredExperts.combine_gradient}) {
+       {kCrossEntropyAllReduce, kLossAllReduce, kMeanSquareAllReduce, kRoutingMapGather}) {
     EXPECT_EQ(format_of(name, formats), Precision::fp32) << name;
+  }
+}
+
+TEST(MessageFormat, ProbabilitiesHaveTheRoutersFormat) {
+  Job job = job_of(Precision::bf16, Precision::bf16);
+  for (const bool wide : {false, true}) {
+    job.moe_router_fp32 = wide;
+    for (const auto& name : {kRouterProbability, kExpertProbabilityGradientScatter,
+                             kGatheredExperts.combine, kGatheredExperts.combine_gradient}) {
+      EXPECT_EQ(format_of(name, message_formats(job)), wide ? Precision::fp32 : Precision::bf16)
+          << name;
+    }
   }
 }
 
