@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped models and clusters, as meshwright model list and cluster list answer.
+// The shipped models and clusters, as meshwright model list, model show and cluster list answer.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "planner/questions/model_description.h"
 #include "reports/records/origin.h"
 #include "sim/hardware/cluster.h"
 #include "sim/model/model.h"
@@ -21,6 +22,14 @@ struct ModelList {
   std::vector<ListedModel> models{};
 };
 const Record<ModelList>& model_list_record();
+
+// What meshwright model show answers.
+struct ModelView {
+  Origin origin{};
+  Model model{};
+  planner::ModelDescription description{};
+};
+const Record<ModelView>& model_view_record();
 
 struct ListedCluster {
   std::string file{};  // its name in configs/clusters

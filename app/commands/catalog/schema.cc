@@ -90,6 +90,8 @@ constexpr std::array kFileKinds{
              schema_of<reports::estimate_answer_record>},
     FileKind{"model_list", "Output of model list --format json",
              schema_of<reports::model_list_record>},
+    FileKind{"model_view", "Output of model show --format json",
+             schema_of<reports::model_view_record>},
     FileKind{"picks", "Output of backtest --picks --format json",
              schema_of<reports::picks_file_record>},
     FileKind{"plan", "What plan writes", schema_of<reports::plan_file_record>},

@@ -154,7 +154,8 @@ void add_launch(ServingReviewFile& file, const interop::ServingLaunch& launch) {
   }
 }
 
-void write_service_reviews(const std::vector<ServingReviewFile>& files, const OutputOptions& output) {
+void write_service_reviews(const std::vector<ServingReviewFile>& files,
+                           const OutputOptions& output) {
   std::string text;
   std::vector<reports::Table> all;
   for (const ServingReviewFile& file : files) {

@@ -1171,7 +1171,10 @@ export type ReportRecord = {
     tied_embeddings?: boolean;
     sliding_window?: number;
     sliding_window_interval?: number;
+    sliding_window_in_chunks?: boolean;
     mtp_num_layers?: number;
+    image_encoder_num_layers?: number;
+    image_encoder_hidden_size?: number;
     moe?: {
       num_moe_experts: number;
       moe_router_topk: number;

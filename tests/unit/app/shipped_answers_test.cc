@@ -119,8 +119,8 @@ TEST(ShippedAnswers, APlanHasOneNumberAndItsLaunchIsReadBack) {
       const int length = shape.position_embedding == PositionEmbedding::learned
                              ? std::min(4096, shape.max_position_embeddings)
                              : 4096;
-      const Words question{"--model", model,          "--cluster", cluster,
-                           "--gpus",  "16", "--seq-length", std::to_string(length)};
+      const Words question{"--model", model, "--cluster",    cluster,
+                           "--gpus",  "16",  "--seq-length", std::to_string(length)};
       ask_training(question, length, written, read_back);
     }
   }
@@ -158,8 +158,8 @@ void ask_service(const Words& question, const Words& load, std::size_t& asked) {
     add(option, options[key]);
   }
   SCOPED_TRACE(choice["deployment"]["name"].get<std::string>());
-  const auto simulated =
-      run_program(with(with(with({"serve", "simulate", "--format", "json"}, question), load), words));
+  const auto simulated = run_program(
+      with(with(with({"serve", "simulate", "--format", "json"}, question), load), words));
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err << testing::PrintToString(words);
   const auto reviewed = run_program(with(with({"review", launch, "--format", "json"},
                                               {"--cluster", question[3], "--engine", question[5]}),
@@ -170,7 +170,8 @@ void ask_service(const Words& question, const Words& load, std::size_t& asked) {
     if (choice["deployment"]["pool"]["replicas"] == 1) {
       EXPECT_EQ(json_of(simulated)["metrics"][time]["mean_seconds"], mean) << time;
     }
-    EXPECT_EQ(json_of(reviewed)[std::string(time) + "_seconds"], mean) << time << content_of(launch);
+    EXPECT_EQ(json_of(reviewed)[std::string(time) + "_seconds"], mean)
+        << time << content_of(launch);
   }
   ++asked;
 }

@@ -87,6 +87,7 @@ TEST(Schema, AnAnswerObeysItsOwn) {
   };
   const std::vector<Answer> answers{
       {"model_list", {"model", "list"}},
+      {"model_view", {"model", "show", "deepseek-v3"}},
       {"cluster_list", {"cluster", "list"}},
       {"cluster_view", {"cluster", "show", "h100-512", "--group", "tensor=8,pipeline=4"}},
       {"volume", {"volume", "--model", "deepseek-v3", "--layout", "tp=8,ep=8,etp=1,dp=8,mbs=1,sp"}},
