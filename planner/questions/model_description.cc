@@ -94,7 +94,8 @@ void add_flops(ModelDescription& found, const Model& model) {
   Job job;
   job.global_batch_size = 1;
   for (const int length : {1, 4096, 32768, 131072}) {
-    const bool known = model.max_position_embeddings == 0 || length <= model.max_position_embeddings;
+    const bool known =
+        model.max_position_embeddings == 0 || length <= model.max_position_embeddings;
     if (!known) continue;
     job.seq_length = length;
     found.flops.push_back({length, model_flops(model, job, true) * (kForwardShare / length)});

@@ -38,8 +38,8 @@ TEST(ModelDescription, CountsLlama3ByHand) {
 }
 
 TEST(ModelDescription, PartsAreAllParametersOfEveryShippedModel) {
-  for (const auto& file :
-       std::filesystem::directory_iterator(std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/models")) {
+  for (const auto& file : std::filesystem::directory_iterator(std::string(MESHWRIGHT_SOURCE_DIR) +
+                                                              "/configs/models")) {
     const Model model = test::shipped_model(file.path().stem().string());
     const ModelDescription found = describe(model);
     std::int64_t sum = 0;
