@@ -111,8 +111,8 @@ constexpr std::int64_t mlp_inputs(const Model& model) { return is_gated(model.ac
 // or one.
 constexpr double vector_count(const Model& model, const LayerPart& part) {
   if (part.groups > 0 && part.whole_numbers > 0) return 2.0;
-  const bool of_hidden = part.inputs == 0 && part.whole_numbers > model.hidden_size;
-  return of_hidden ? static_cast<double>(part.whole_numbers / model.hidden_size) : 1.0;
+  const std::int64_t whole = part.inputs == 0 ? part.whole_numbers / model.hidden_size : 1;
+  return static_cast<double>(whole > 0 ? whole : 1);
 }
 
 // Numbers of a norm over `width` columns.

@@ -187,7 +187,8 @@ constexpr std::size_t kind_index(LayerKind kind) {
                             : kind.linear_attention ? 2U
                             : kind.sliding_window   ? 1U
                                                     : 0U;
-  return (!kind.mlp ? 2U : kind.mixture_of_experts ? 1U : 0U) * kTokenMixers + mixer;
+  const std::size_t mlp = !kind.mlp ? 2U : kind.mixture_of_experts ? 1U : 0U;
+  return mlp * kTokenMixers + mixer;
 }
 constexpr LayerKind layer_kind_of(std::size_t index) {
   const std::size_t mixer = index % kTokenMixers, mlp = index / kTokenMixers;
