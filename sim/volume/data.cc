@@ -300,20 +300,25 @@ void add_fsdp_step(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
     sizes.chunks = static_cast<int>(stage.chunks.size());
     gathers = chunk_gathers(scope.layout.schedule, sizes, stage_index);
   }
+  const auto add = [&](const Stage& part, int units, int times_gathered) {
+    for (const Shard& shard : shards_of(scope, part)) {
+      DataLedger data(ledger, scope, shard);
+      data.cut_into_units(units);
+      if (whole_step) data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
+      for (int i = 1; whole_step && i < times_gathered; ++i) {
+        data.all_gather(transfer_names::kUnitGatherAgain, Phase::forward, true);
+      }
+      data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, !whole_step);
+      data.all_reduce_between_copies(Phase::step);
+    }
+  };
+  // The trial's own FSDP reduces a stage at once.
+  if (!uses_dtensor(scope.layout)) return add(stage, 1, 1);
   for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
     for (const FsdpUnits& units : fsdp_units(scope, stage.chunks[c])) {
       Stage alone;
       alone.chunks = {units.part};
-      for (const Shard& shard : shards_of(scope, alone)) {
-        DataLedger data(ledger, scope, shard);
-        data.cut_into_units(units.count);
-        if (whole_step) data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
-        for (int i = 1; whole_step && i < gathers[c]; ++i) {
-          data.all_gather(transfer_names::kUnitGatherAgain, Phase::forward, true);
-        }
-        data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, !whole_step);
-        data.all_reduce_between_copies(Phase::step);
-      }
+      add(alone, units.count, gathers[c]);
     }
   }
 }
