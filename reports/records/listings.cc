@@ -25,7 +25,7 @@ const Record<planner::ModelPart>& model_part_record() {
     using R = planner::ModelPart;
     r.about("A part of all layers, or one outside them.");
     r.row<&R::name>("What it is.");
-    r.row<&R::parameters>("Of all layers together.");
+    r.row<&R::parameters>(kind::count(), "Of all layers together.");
     r.all_required();
   });
 }
@@ -57,9 +57,9 @@ const Record<planner::ModelDescription>& model_description_record() {
   return described([](Record<planner::ModelDescription>& r) {
     using R = planner::ModelDescription;
     r.about("What follows from the model's sizes.");
-    r.row<&R::parameters>("Of the checkpoint, without multi-token prediction.");
-    r.row<&R::active_parameters>("That one token passes through.");
-    r.row<&R::mtp_parameters>("Of multi-token prediction, beside these.");
+    r.row<&R::parameters>(kind::count(), "Of the checkpoint, without multi-token prediction.");
+    r.row<&R::active_parameters>(kind::count(), "That one token passes through.");
+    r.row<&R::mtp_parameters>(kind::count(), "Of multi-token prediction, beside these.");
     r.row<&R::parts>(model_part_record, "Their sum is the parameters.");
     r.row<&R::kinds>(alike_layers_record, "Layers by kind.");
     r.row<&R::cache_per_token>("Of layers that keep the whole context, in 16 bits.");

@@ -208,9 +208,11 @@ def experts(question, answer):
     dense, expert = shape.layer(e=e)
     shared = shape.l * dense + shape.embedding() + shape.head()
     own = shape.l * expert
-    # [L20, 3.2; F20] Tokens go to their experts and back, forward and backward, with the router's probability (fp32) beside them.
+    # [L20, 3.2; F20] Tokens go to their experts and back, forward and backward, with the router's probability beside them.
     tokens = b * s * shape.topk
-    exchanged = m * shape.l * tokens * (4 * shape.h * ACTIVATION + 2 * SUM) * ring_half(e)
+    # Before them each rank tells every other how many tokens each expert gets (int64).
+    counts = m * shape.l * (e - 1) * shape.experts * 8
+    exchanged = m * shape.l * tokens * (4 * shape.h * ACTIVATION + 2 * ACTIVATION) * ring_half(e) + counts
     dense_data = shared * (GRADIENT + WEIGHT) * ring_half(d) + (4 + 8) * ring_all_reduce(d)
     return [
         *states(answer, shared, expert=own, optimizer_over=d, expert_over=d // e),
