@@ -235,9 +235,11 @@ TEST(DataVolume, FsdpMovesWhatZeroThreeMovesLessTheRootsSecondGather) {
 }
 
 // Deferred: gathers for every micro-batch, one reduction of each of 8 units. Below a pipeline of 2
-// stages: one of each, 4 units. With one micro-batch a step nothing is deferred.
+// stages: one of each, 4 units. With one micro-batch a step nothing is deferred. The trial's FSDP
+// reduces all of a stage at once.
 TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
   Layout layout;
+  layout.tensor_engine = TensorEngine::dtensor;
   layout.data_parallel_size = 4;
   layout.zero_stage = 3;
   layout.fsdp_unit = FsdpUnit::block;
@@ -258,6 +260,9 @@ TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
   EXPECT_EQ(find(piped, "gradient reduce-scatter", Phase::step)->times_per_step, 4);
   EXPECT_FALSE(find(piped, "gradient reduce-scatter", Phase::step)->overlappable);
   EXPECT_EQ(find(piped, "updated weight all-gather", Phase::step)->times_per_step, 4);
+  layout.tensor_engine = TensorEngine::megatron;
+  const StageVolume tried = stage_of(small_model(), layout);
+  EXPECT_EQ(find(tried, "gradient reduce-scatter", Phase::step)->times_per_step, 1);
 }
 
 // ZeRO's paper, section 7: stage 1 sends what plain data parallelism sends, stage 3 half as much
