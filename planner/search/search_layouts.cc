@@ -44,7 +44,7 @@ struct SharedSearch {
   bool front = true;      // true: collect the Pareto front
   Bytes known;            // up to here no layout is priced
   bool unproven = false;  // the user's space names a dispatcher
-  bool host = false;      // nobody said what goes to the host: bounds for it are found
+  bool host = false;      // what goes to the host is open: bounds for it are found
   SearchSpace keeping;  // of the space, stage settings that keep all activations, if there are any
   // Slowest step of the first full list: a slower layout cannot be among the fastest. The list that
   // sets it first changes the work, not the answer.
