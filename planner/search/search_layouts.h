@@ -52,7 +52,7 @@ inline constexpr Seconds kAnyTime = seconds(std::numeric_limits<double>::infinit
 // slower than the best so far is not priced. `known`: the time of a layout of the space that fits,
 // or infinity; a shorter one changes the work, not the answer. Nothing: no layout of the space
 // fits.
-std::optional<Candidate> fastest_layout(const Scenario& scenario, const SearchOptions& options,
+std::optional<Candidate> fastest_layout(const Scenario& scenario, const SearchOptions& asked,
                                         Bytes limit, Seconds known = kAnyTime);
 
 }  // namespace meshwright::planner
