@@ -138,8 +138,8 @@ PartWeights time_weights(const Scenario& scenario) {
   const Units units = table.units(usual_layout(scenario.model, scenario.cluster));
   const LayerKind usual = layer_kind(scenario.model, scenario.model.num_layers - 1);
   const LayerKind first = layer_kind(scenario.model, 0);
-  const auto weight = [&](const UnitCost& unit) {
-    return seconds_of(unit) / seconds_of(units.kept[kind_index(usual)]);
+  const auto weight = [&](const UnitCost* unit) {
+    return unit == nullptr ? 0.0 : seconds_of(*unit) / seconds_of(*units.kept[kind_index(usual)]);
   };
   PartWeights weights;
   weights.embedding = weight(units.embedding);

@@ -78,6 +78,8 @@ struct Operator {
   // and the share of the forward that runs again.
   Bytes saved_by_op;
   double again_by_op = 1.0;
+
+  bool operator==(const Operator&) const = default;
 };
 
 // One layer on one rank, forward order.

@@ -70,27 +70,28 @@ struct StageStates {
 struct CostTable::Impl {
   Scenario scenario;
   std::array<bool, kLayerKinds> has_kind{};
+  KernelCosts kernels;
   std::unordered_map<UnitKey, UnitCost, UnitKeyHash> unit_costs;
   std::unordered_map<BytesKey, UnitBytes, LayoutKeyHash> bytes;
   std::unordered_map<StatesKey, StageStates, StatesKeyHash> states;
 
-  const UnitCost& unit_cost(const UnitPlacement& placement, int unit, const Layout& layout) {
+  const UnitCost* unit_cost(const UnitPlacement& placement, int unit, const Layout& layout) {
     const UnitKey key{LayoutKey<KeyScope::any_layout, CostPart::units>(layout), placement, unit};
     const auto found = unit_costs.find(key);
-    if (found != unit_costs.end()) return found->second;
-    return unit_costs.emplace(key, computed(unit, layout)).first->second;
+    if (found != unit_costs.end()) return &found->second;
+    return &unit_costs.emplace(key, computed(unit, layout)).first->second;
   }
 
-  [[nodiscard]] UnitCost computed(int unit, const Layout& layout) const {
-    if (unit == kEmbedding) return embedding_cost(scenario, layout);
-    if (unit == kHead) return head_cost(scenario, layout);
-    if (unit == kMtp) return mtp_cost(scenario, layout);
+  UnitCost computed(int unit, const Layout& layout) {
+    if (unit == kEmbedding) return embedding_cost(scenario, layout, &kernels);
+    if (unit == kHead) return head_cost(scenario, layout, &kernels);
+    if (unit == kMtp) return mtp_cost(scenario, layout, &kernels);
     return layer_cost(scenario, layout, layer_kind_of(static_cast<std::size_t>(unit)),
-                      layout.recompute_granularity == RecomputeGranularity::full);
+                      layout.recompute_granularity == RecomputeGranularity::full, &kernels);
   }
 };
 
-CostTable::CostTable(Scenario scenario) : impl_(new Impl{std::move(scenario), {}, {}, {}, {}}) {
+CostTable::CostTable(Scenario scenario) : impl_(new Impl{std::move(scenario), {}, {}, {}, {}, {}}) {
   const Model& model = impl_->scenario.model;
   const Cluster& cluster = impl_->scenario.cluster;
   impl_->scenario.job =

@@ -14,12 +14,12 @@
 
 namespace meshwright {
 
-// Everything that the cost of a chunk is made of, of one micro-batch. Kinds of layers that the
-// model or the recompute does not have are left empty.
+// Everything that the cost of a chunk is made of, of one micro-batch; valid as long as the table.
+// What the model or the recompute does not have is null.
 struct Units {
-  std::array<UnitCost, kLayerKinds> kept;        // by kind_index
-  std::array<UnitCost, kLayerKinds> recomputed;  // whole, from its input
-  UnitCost embedding, head, mtp;
+  std::array<const UnitCost*, kLayerKinds> kept{};        // by kind_index
+  std::array<const UnitCost*, kLayerKinds> recomputed{};  // whole, from its input
+  const UnitCost *embedding = nullptr, *head = nullptr, *mtp = nullptr;
 };
 
 // Remembers what depends on few of a layout's sizes: the work of a layer on tp, cp, ep,

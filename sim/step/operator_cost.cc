@@ -2,8 +2,11 @@
 #include "sim/step/operator_cost.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 
+#include "sim/base/hash.h"
 #include "sim/base/narrow_format.h"
 #include "sim/base/spread.h"
 #include "sim/kernel_time/expert_products.h"
@@ -77,8 +80,7 @@ OperatorCost product_of_experts(const Operator& op, Precision precision, const U
   return cost;
 }
 
-// On the average device, alone.
-OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
+OperatorCost computed_kernel_costs(const Operator& op, const UnitScope& unit) {
   const Device& device = only_device(unit.scenario.cluster);
   const Precision precision =
       kernel_precision(op, unit.scenario.job.precision, unit.scenario.cluster.framework.kernels);
@@ -98,6 +100,15 @@ OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
   return cost;
 }
 
+// On the average device, alone.
+OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
+  if (unit.known == nullptr) return computed_kernel_costs(op, unit);
+  const KernelKey key{op, captures_experts(unit.layout)};
+  const auto found = unit.known->find(key);
+  if (found != unit.known->end()) return found->second;
+  return unit.known->emplace(key, computed_kernel_costs(op, unit)).first->second;
+}
+
 // A product's rate errs by no more than runs under this software, where its factor was fitted.
 double most_spread(const Operator& op, const UnitScope& unit) {
   const bool narrow = op.kind == OperatorKind::gemm &&
@@ -107,6 +118,16 @@ double most_spread(const Operator& op, const UnitScope& unit) {
 }
 
 }  // namespace
+
+std::size_t KernelKeyHash::operator()(const KernelKey& key) const {
+  const Operator& op = key.op;
+  std::uint64_t hash = mixed(kHashStart, key.captures_experts ? 1 : 0);
+  for (const std::int64_t size : {op.batch, op.m, op.n, op.k}) {
+    hash = mixed(hash, static_cast<std::uint64_t>(size));
+  }
+  hash = mixed(hash, std::bit_cast<std::uint64_t>(op.forward_bytes.value()));
+  return finished(mixed(hash, op.name.size()));
+}
 
 OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
   const double factor = time_factor(op, unit.scenario.job, unit.layout, unit.scenario.cluster) *

@@ -2,6 +2,9 @@
 // Time of an operator of a unit on the slowest device, by pass.
 #pragma once
 
+#include <cstddef>
+#include <unordered_map>
+
 #include "sim/kernel_time/compute.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/token_shape.h"
@@ -11,16 +14,30 @@
 
 namespace meshwright {
 
+struct OperatorCost {
+  Cost forward, input, weight;
+};
+
+// What kernels of one scenario take, by operator and by whether a graph of the whole step holds the
+// experts' kernels: layouts that differ in communication alone run the same operators.
+struct KernelKey {
+  Operator op;
+  bool captures_experts = false;
+  bool operator==(const KernelKey&) const = default;
+};
+struct KernelKeyHash {
+  std::size_t operator()(const KernelKey& key) const;
+};
+using KernelCosts = std::unordered_map<KernelKey, OperatorCost, KernelKeyHash>;
+
 // Inputs of a unit's cost; the layout is that of layout_of_layer().
 struct UnitScope {
   const Scenario& scenario;
   Layout layout;
+  KernelCosts* known = nullptr;  // of the scenario; null: none are remembered
   TokenShape tokens = micro_batch_tokens(scenario.job, layout);
 };
 
-struct OperatorCost {
-  Cost forward, input, weight;
-};
 OperatorCost operator_cost(const Operator& op, const UnitScope& unit);
 // One pass; a product cut into pieces, as so many smaller ones.
 Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& unit);

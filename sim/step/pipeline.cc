@@ -15,12 +15,12 @@ UnitCost sum_of_units(const ChunkKind& kind, const Units& units, double share) {
     if (kind.layers[k] == 0) continue;
     const double layers = kind.layers[k];
     const double recomputed = layers * share;
-    if (layers > recomputed) add(sum, units.kept[k], layers - recomputed);
-    if (recomputed > 0) add(sum, units.recomputed[k], recomputed);
+    if (layers > recomputed) add(sum, *units.kept[k], layers - recomputed);
+    if (recomputed > 0) add(sum, *units.recomputed[k], recomputed);
   }
-  if (kind.embedding) add(sum, units.embedding, 1);
-  if (kind.head) add(sum, units.head, 1);
-  if (kind.mtp) add(sum, units.mtp, 1);
+  if (kind.embedding) add(sum, *units.embedding, 1);
+  if (kind.head) add(sum, *units.head, 1);
+  if (kind.mtp) add(sum, *units.mtp, 1);
   return sum;
 }
 

@@ -141,8 +141,8 @@ Layout layout_of_layer(Layout layout, bool recomputed_whole) {
 }  // namespace
 
 UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind kind,
-                    bool recomputed_whole) {
-  const UnitScope unit{scenario, layout_of_layer(layout, recomputed_whole)};
+                    bool recomputed_whole, KernelCosts* known) {
+  const UnitScope unit{scenario, layout_of_layer(layout, recomputed_whole), known};
   const std::vector<Operator> ops =
       layer_operators(scenario.model, kind, scenario.job, unit.tokens, unit.layout);
   UnitCost cost;
@@ -160,8 +160,8 @@ UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind ki
   return cost;
 }
 
-UnitCost embedding_cost(const Scenario& scenario, const Layout& layout) {
-  const UnitScope unit{scenario, layout_of_layer(layout, false)};
+UnitCost embedding_cost(const Scenario& scenario, const Layout& layout, KernelCosts* known) {
+  const UnitScope unit{scenario, layout_of_layer(layout, false), known};
   const std::vector<Operator> ops =
       embedding_operators(scenario.model, scenario.job, unit.tokens, unit.layout);
   UnitCost cost;
@@ -175,8 +175,8 @@ UnitCost embedding_cost(const Scenario& scenario, const Layout& layout) {
   return cost;
 }
 
-UnitCost head_cost(const Scenario& scenario, const Layout& layout) {
-  const UnitScope unit{scenario, layout_of_layer(layout, false)};
+UnitCost head_cost(const Scenario& scenario, const Layout& layout, KernelCosts* known) {
+  const UnitScope unit{scenario, layout_of_layer(layout, false), known};
   const std::vector<Operator> ops =
       head_operators(scenario.model, scenario.job, unit.tokens, unit.layout);
   UnitCost cost;
@@ -190,9 +190,9 @@ UnitCost head_cost(const Scenario& scenario, const Layout& layout) {
   return cost;
 }
 
-UnitCost mtp_cost(const Scenario& scenario, const Layout& layout) {
+UnitCost mtp_cost(const Scenario& scenario, const Layout& layout, KernelCosts* known) {
   const bool recomputed = mtp_is_recomputed(layout);
-  const UnitScope unit{scenario, layout_of_layer(layout, recomputed)};
+  const UnitScope unit{scenario, layout_of_layer(layout, recomputed), known};
   UnitCost cost;
   std::vector<Operator> all;
   const auto add_part = [&](const std::vector<Operator>& ops, bool again) {

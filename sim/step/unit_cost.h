@@ -8,6 +8,7 @@
 
 #include "sim/kernel_time/compute.h"
 #include "sim/layout/layout.h"
+#include "sim/step/operator_cost.h"
 #include "sim/step/scenario.h"
 #include "sim/volume/volume.h"
 
@@ -44,13 +45,13 @@ struct UnitCost {
 // One layer of a kind, alone; whole: recomputed from its input, otherwise as the layout's selective
 // recompute has it.
 UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind kind,
-                    bool recomputed_whole);
-UnitCost embedding_cost(const Scenario& scenario, const Layout& layout);
+                    bool recomputed_whole, KernelCosts* known = nullptr);
+UnitCost embedding_cost(const Scenario& scenario, const Layout& layout, KernelCosts* known);
 // Final norm, logits and loss; with multi-token prediction once more for each depth.
-UnitCost head_cost(const Scenario& scenario, const Layout& layout);
+UnitCost head_cost(const Scenario& scenario, const Layout& layout, KernelCosts* known);
 
 // Multi-token prediction's layers, look-ups and projections.
-UnitCost mtp_cost(const Scenario& scenario, const Layout& layout);
+UnitCost mtp_cost(const Scenario& scenario, const Layout& layout, KernelCosts* known);
 
 // `count` times `from`.
 void add(UnitCost& to, const UnitCost& from, double count);

@@ -81,14 +81,14 @@ Numbers shape_of(const PipelineShape& shape) {
 
 Numbers units_of(const Question& q, const Layout& layout) {
   Numbers numbers;
-  const Units units = CostTable(q).units(layout);
+  CostTable table(q);
+  const Units units = table.units(layout);
+  const auto add = [&](const UnitCost* unit) { append(numbers, unit ? *unit : UnitCost{}); };
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
-    append(numbers, units.kept[k]);
-    append(numbers, units.recomputed[k]);
+    add(units.kept[k]);
+    add(units.recomputed[k]);
   }
-  append(numbers, units.embedding);
-  append(numbers, units.head);
-  append(numbers, units.mtp);
+  for (const UnitCost* unit : {units.embedding, units.head, units.mtp}) add(unit);
   return numbers;
 }
 
