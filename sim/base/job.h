@@ -36,6 +36,9 @@ struct TrainingJob : Numerics {
   // software's recipes (MemoryFacts).
   std::optional<bool> store_param_remainders;
   std::optional<double> train_tokens;  // tokens of the whole training
+  // Replicas that nothing shards keep and reduce fp32 gradients, whatever gradient_precision says
+  // of shards; job_under() sets it (MemoryFacts).
+  bool replicas_keep_fp32_gradients = false;
 
   bool operator==(const TrainingJob&) const = default;
 };

@@ -40,6 +40,8 @@ struct MemoryFacts {
   bool reports_reserved = false;  // printed and stated peaks are of reserved memory
   // Its recipes in bf16 with bf16 gradients keep remainders (TrainingJob::store_param_remainders).
   bool recipes_store_remainders = false;
+  // TrainingJob::replicas_keep_fp32_gradients
+  bool replicas_keep_fp32_gradients = false;
   bool operator==(const MemoryFacts&) const = default;
 };
 
@@ -155,6 +157,8 @@ inline Job job_under(Job job, const Framework& framework) {
   const bool recipe = framework.memory.recipes_store_remainders &&
                       job.precision == Precision::bf16 && job.gradient_precision == Precision::bf16;
   if (!job.store_param_remainders) job.store_param_remainders = recipe;
+  job.replicas_keep_fp32_gradients =
+      framework.memory.replicas_keep_fp32_gradients && job.master_weights;
   return job;
 }
 

@@ -58,6 +58,7 @@ enum class Unsupported : std::uint8_t {
   fp4,
   hybrid_sharding,  // zero_shard_size
   optimizer_offload,
+  replicated_optimizer_offload,  // optimizer_offload with zero_stage 0 on several data ranks
   layer_offload,  // cpu_offloading_num_layers
   offload_modules,
   cuda_graphs,
@@ -107,6 +108,7 @@ inline constexpr std::array kUnsupportedNames{
     EnumName{Unsupported::fp4, "fp4"},
     EnumName{Unsupported::hybrid_sharding, "hybrid_sharding"},
     EnumName{Unsupported::optimizer_offload, "optimizer_offload"},
+    EnumName{Unsupported::replicated_optimizer_offload, "replicated_optimizer_offload"},
     EnumName{Unsupported::layer_offload, "layer_offload"},
     EnumName{Unsupported::offload_modules, "offload_modules"},
     EnumName{Unsupported::cuda_graphs, "cuda_graphs"}};

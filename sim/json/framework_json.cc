@@ -124,6 +124,9 @@ const Record<MemoryFacts>& memory_record() {
     r.row<&MemoryFacts::reserved_ratio>(NumberRange{1.0, 10.0},
                                         "Reserved over allocated memory at the peak.");
     r.row<&MemoryFacts::reports_reserved>("The framework prints reserved memory as its peak.");
+    r.row<&MemoryFacts::replicas_keep_fp32_gradients>(
+        "Replicas that nothing shards keep and reduce fp32 gradients, whatever the job reduces "
+        "shards in.");
     r.row<&MemoryFacts::recipes_store_remainders>(
         "Jobs in bf16 with bf16 gradients keep 16-bit remainders of fp32 weights, unless they "
         "say otherwise.");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/host_traffic.h"
 
+#include "sim/memory/model_state.h"
 #include "sim/memory/stage_parameters.h"
 #include "sim/memory/unit_bytes.h"
 
@@ -28,7 +29,7 @@ HostTraffic host_traffic(const Model& model, const Job& job, const Layout& layou
   const bool sharded = layout.zero_stage > 0;
   const double share = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1) +
                        parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
-  traffic.gradients = bytes(share * bytes_per_element(job.gradient_precision));
+  traffic.gradients = bytes(share * gradient_bytes(job, layout));
   traffic.weights = bytes(share * weight_bytes(job.precision));
   return traffic;
 }

@@ -10,6 +10,12 @@
 
 namespace meshwright {
 
+// Bytes of a gradient number, as data ranks keep and reduce it.
+constexpr double gradient_bytes(const TrainingJob& job, const Layout& layout) {
+  const bool whole = job.replicas_keep_fp32_gradients && layout.zero_stage == 0;
+  return whole ? 4.0 : bytes_per_element(job.gradient_precision);
+}
+
 // Tells whether FSDP reduces gradients once a step, not after each micro-batch: below a pipeline,
 // and where no_sync holds for all micro-batches but the last of several.
 constexpr bool fsdp_reduces_once(const TrainingJob& job, const Layout& layout) {

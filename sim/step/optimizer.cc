@@ -4,6 +4,7 @@
 #include "sim/base/spread.h"
 #include "sim/kernel_time/compute.h"
 #include "sim/kernel_time/remainder.h"
+#include "sim/memory/model_state.h"
 
 namespace meshwright {
 namespace {
@@ -12,13 +13,13 @@ namespace {
 // and moments and writes weight and moments in their formats, and the 16-bit copy. Remainders are
 // read and written with the 16-bit weight; an optimizer on the host keeps none (Megatron-LM
 // optimizer/__init__.py: HybridDeviceOptimizer updates fp32 weights).
-double optimizer_traffic(Job job, bool on_host) {
-  if (on_host) job.store_param_remainders = false;
+double optimizer_traffic(Job job, const Layout& layout) {
+  if (layout.optimizer_offload) job.store_param_remainders = false;
   const double stored = weight_bytes(job.precision);
   const double master = master_bytes(job);
   const double own = master > 0.0 ? master : stored;
   const double copy = master <= 0.0 ? 0.0 : master < 4.0 ? 2.0 * stored : stored;
-  return bytes_per_element(job.gradient_precision) + 2.0 * (own + moment_bytes(job)) + copy;
+  return gradient_bytes(job, layout) + 2.0 * (own + moment_bytes(job)) + copy;
 }
 
 // The pass as a calibration saw it whole; tokens do not count in it.
@@ -41,12 +42,12 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
                            ? known.host_optimizer_bytes
                            : known.optimizer_bytes;
   const Bytes traffic = bytes(
-      (dense + expert) * (facts > 0 ? facts : optimizer_traffic(job, layout.optimizer_offload)));
+      (dense + expert) * (facts > 0 ? facts : optimizer_traffic(job, layout)));
   // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer); FSDP
   // drops them.
   const Bytes zeroed = bytes(uses_fsdp(layout) ? 0.0
                                                : (parameters.dense + parameters.expert) *
-                                                     bytes_per_element(job.gradient_precision));
+                                                     gradient_bytes(job, layout));
   if (!layout.optimizer_offload) return adam_cost(traffic + zeroed, cluster);
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.

@@ -64,7 +64,7 @@ class DataLedger {
       : ledger_(ledger),
         scope_(scope),
         shard_(shard),
-        gradients_(bytes(shard.parameters * bytes_per_element(scope.job.gradient_precision))),
+        gradients_(bytes(shard.parameters * gradient_bytes(scope.job, scope.layout))),
         weights_(
             bytes((shard.parameters - shard.fp8_parameters) * weight_bytes(scope.job.precision) +
                   shard.fp8_parameters * gathered_narrow_bytes(scope.job) + shard.frozen_bytes)) {}
@@ -401,7 +401,7 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
               .phase = Phase::step,
               .group_size = 2,
               .times_per_step = 1,
-              .payload = bytes(mirrored * bytes_per_element(scope.job.gradient_precision)),
+              .payload = bytes(mirrored * gradient_bytes(scope.job, scope.layout)),
               .overlappable = scope.layout.overlap_grad_reduce,
               .formula = "N*g"});
 }

@@ -44,8 +44,7 @@ const std::array kWritten{
     Written{"torchtitan", "run.toml", false, false, true, {"--zero", "2,3"}},
     // The model's program switches recompute on.
     Written{"DeepSpeed", "run.json", false, false, false, {"--recompute", "none"}},
-    // Replicas hold whole gradients in fp32, whatever the job says.
-    Written{"accelerate", "run.sh", false, true, true, {"--zero", "2,3"}}};
+    Written{"accelerate", "run.sh", false, true, true, {}}};
 
 // The rotation's factor stands in Megatron Core's configuration alone.
 bool says_rotation(const Model& model, const Written& written) {

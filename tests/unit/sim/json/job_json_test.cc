@@ -34,5 +34,16 @@ TEST(JobJson, RemaindersAreAsTheSoftwaresRecipes) {
   EXPECT_EQ(job_under(wide, framework).store_param_remainders, false);
 }
 
+// DDP's gradients have the type of the weights that the optimizer updates.
+TEST(JobJson, ReplicasKeepFp32GradientsOfFp32WeightsAlone) {
+  Framework framework;
+  Job job;
+  EXPECT_FALSE(job_under(job, framework).replicas_keep_fp32_gradients);
+  framework.memory.replicas_keep_fp32_gradients = true;
+  EXPECT_TRUE(job_under(job, framework).replicas_keep_fp32_gradients);
+  job.master_weights = false;
+  EXPECT_FALSE(job_under(job, framework).replicas_keep_fp32_gradients);
+}
+
 }  // namespace
 }  // namespace meshwright

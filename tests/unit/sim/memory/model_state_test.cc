@@ -91,6 +91,16 @@ TEST(ModelState, ZeroStagesShardOneThingMoreEach) {
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 3)), 4);
 }
 
+// Replicas of fp32 weights under autocast: 2 + 4 + 12, though shards are reduced in bf16; a ZeRO
+// stage is a shard, 2 + 2 + 12/4.
+TEST(ModelState, ReplicasMayKeepFp32GradientsBesideBf16Shards) {
+  Job job = job_with(Precision::bf16);
+  job.gradient_precision = Precision::bf16;
+  job.replicas_keep_fp32_gradients = true;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 0)), 18);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 1)), 7);
+}
+
 // FSDP on 4 ranks: fp32 parameters, gradients and two moments in shards, 16/4 = 4. Stages 1 and 2
 // keep the gathered parameters to the backward, 2 more, which ranks do not divide; one unit of
 // everything counts its own with the buffers. Deferred reductions of several micro-batches keep
