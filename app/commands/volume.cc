@@ -54,7 +54,7 @@ int run_volume(const VolumeOptions& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs, &origin);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   const Model& model = inputs.model;
-  const Job& job = inputs.job;
+  const Job job = job_under(inputs.job, inputs.cluster.framework);
   Devices devices;
   if (inputs.has_cluster) devices.formats = formats_of(only_device(inputs.cluster));
   if (const auto violation = check_layout(model, job, layout, devices)) {

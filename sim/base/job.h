@@ -39,6 +39,7 @@ struct TrainingJob : Numerics {
   // Replicas that nothing shards keep and reduce fp32 gradients, whatever gradient_precision says
   // of shards; job_under() sets it (MemoryFacts).
   bool replicas_keep_fp32_gradients = false;
+  bool replicates_units = false;  // replicas sum FSDP's units; job_under() (DataParallelFacts)
 
   bool operator==(const TrainingJob&) const = default;
 };

@@ -103,6 +103,7 @@ struct DataParallelFacts {
   double optimizer_bytes = 0.0;
   // The same of an optimizer on the host. 0: one pass, as DeepSpeed's CPUAdam.
   double host_optimizer_bytes = 0.0;
+  bool replicates_units = false;  // replicas that nothing shards sum FSDP's units, not buckets
   bool operator==(const DataParallelFacts&) const = default;
 };
 
@@ -159,6 +160,7 @@ inline Job job_under(Job job, const Framework& framework) {
   if (!job.store_param_remainders) job.store_param_remainders = recipe;
   job.replicas_keep_fp32_gradients =
       framework.memory.replicas_keep_fp32_gradients && job.master_weights;
+  job.replicates_units = framework.data_parallel.replicates_units;
   return job;
 }
 

@@ -82,6 +82,8 @@ const Record<DataParallelFacts>& data_parallel_record() {
     r.row<&D::host_optimizer_bytes>(
         "host_optimizer_bytes_per_parameter", NumberRange{0.0, 1e3},
         "Bytes that an optimizer on the host moves a parameter; 0: one pass.");
+    r.row<&D::replicates_units>(
+        "Replicas that nothing shards sum each of FSDP's units, not buckets of gradients.");
     return r;
   }();
   return record;

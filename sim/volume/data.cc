@@ -349,7 +349,7 @@ void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& c
     }
     return;
   }
-  if (replicates_units(scope.layout)) {
+  if (replicates_units(scope.job, scope.layout)) {
     for (const FsdpUnits& units : fsdp_units(scope, chunk)) {
       add_replicated_units(ledger, scope, units);
     }
@@ -385,7 +385,7 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
   for (const Shard& shard : shards_of(scope, stage)) {
     mirrored += shard.parameters / (zero > 0 ? shard.shard_size : 1);
     DataLedger data(ledger, scope, shard);
-    if (uses_fsdp(scope.layout) || replicates_units(scope.layout)) continue;
+    if (uses_fsdp(scope.layout) || replicates_units(scope.job, scope.layout)) continue;
     const bool all_reduces = zero == 1 && scope.layout.all_reduce_gradients;
     if (zero == 0 || all_reduces) data.all_reduce_gradients(Phase::step);
     if (zero == 0) continue;

@@ -45,9 +45,10 @@ constexpr bool op_reduces_again(const Layout& l) {
   return l.tensor_engine == TensorEngine::spmd_types && recomputes_module(l, kRecomputeOp);
 }
 
-// DTensor's copies of the weights without shards, each of whose units is summed by itself.
-constexpr bool replicates_units(const Layout& l) {
-  return uses_dtensor(l) && l.fsdp_unit != FsdpUnit::none && l.zero_stage == 0;
+// Tells whether each unit of weights that nothing shards is summed by itself (torch's composable
+// replicate); else a stage's gradients are, in buckets (DistributedDataParallel).
+constexpr bool replicates_units(const TrainingJob& job, const Layout& l) {
+  return job.replicates_units && l.fsdp_unit != FsdpUnit::none && l.zero_stage == 0;
 }
 
 struct UnitCounts {

@@ -40,8 +40,7 @@ struct Written {
 const std::array kWritten{
     Written{"Megatron-LM", "run.sh", true, true, true, {}},
     Written{"Megatron-Bridge", "run.yaml", false, false, true, {}},
-    // Replicas of v0.2.2 are DDP's; the plan sums them by units.
-    Written{"torchtitan", "run.toml", false, false, true, {"--zero", "2,3"}},
+    Written{"torchtitan", "run.toml", false, false, true, {}},
     // The model's program switches recompute on.
     Written{"DeepSpeed", "run.json", false, false, false, {"--recompute", "none"}},
     Written{"accelerate", "run.sh", false, true, true, {}}};

@@ -59,8 +59,9 @@ std::string_view phase_of(const Transfer& t) {
 
 Calls ledger_calls(const Json& facts, const Json& one) {
   const Model model = model_from_json(facts.at("models").at(one.at("model")), "facts");
-  const Job job = job_from_json(one.at("job"), "facts");
+  Job job = job_from_json(one.at("job"), "facts");
   const Layout layout = layout_line_from_text(one.at("layout")).layout;
+  job.replicates_units = uses_dtensor(layout);  // torchtitan's replicas
   const Volume all = volume(model, job, layout);
   Calls calls;
   for (const Transfer& t : all.stages.at(one.at("stage").get<std::size_t>()).transfers) {
