@@ -2,19 +2,10 @@
 #include "planner/search/rejection.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "sim/rules/rule_row.h"
 
 namespace meshwright::planner {
-
-double shortfall(const Violation& violation) {
-  const double needed = violation.needed;
-  const double available = violation.available;
-  if (needed > available) return (needed - available) / needed;
-  if (needed <= 0.0) return available;
-  const double rest = std::fmod(available, needed);
-  if (rest > 0.0) return std::min(rest, needed - rest) / needed;
-  return (available - needed) / available;  // a size that may not exceed `needed`
-}
 
 Evaluation evaluate_within(CostTable& table, const Layout& layout, Bytes limit) {
   Evaluation evaluation = evaluate(table, layout);
@@ -29,12 +20,12 @@ Evaluation evaluate_within(CostTable& table, const Layout& layout, Bytes limit) 
 
 bool RejectionTally::would_be_nearest(Rule rule, Bytes needed, Bytes limit) const {
   const Entry& entry = entries_[static_cast<std::size_t>(rule)];
-  return entry.count == 0 || shortfall({rule, needed.value(), limit.value()}) < entry.shortfall;
+  return entry.count == 0 || shortfall({needed.value(), limit.value()}) < entry.shortfall;
 }
 
 void RejectionTally::add(const Violation& violation, const Layout& layout, std::int64_t count) {
   Entry& entry = entries_[static_cast<std::size_t>(violation.rule)];
-  const double missed = shortfall(violation);
+  const double missed = shortfall({violation.needed, violation.available});
   if (entry.count == 0 || missed < entry.shortfall) {
     entry.shortfall = missed;
     entry.nearest = {layout, violation};

@@ -11,11 +11,6 @@
 
 namespace meshwright::planner {
 
-// Amount by which a layout missed, relative to the need: (needed - available) / needed if too
-// little was there. If a size must divide, the distance of `available` to the next multiple of
-// `needed`.
-double shortfall(const Violation& violation);
-
 // evaluate(), with `limit` bytes of memory a device instead of all of it: the one place in which
 // the planner asks what a layout costs.
 Evaluation evaluate_within(CostTable& table, const Layout& layout, Bytes limit);

@@ -40,9 +40,9 @@ void tally_violation(ServingTally& tally, const ServingQuestion& q, const Layout
                      const ServingViolation& v) {
   const ServingScenario& s = q.scenario;
   const ServingRuleInput in{s.model, s.cluster, s.engine, result.options};
-  const double shortfall = v.missed.needed > 0 ? 1.0 - v.missed.available / v.missed.needed : 1.0;
-  tally.add(std::string(v.rule->name), shortfall, meshwright::short_name(result.options.layout),
-            v.rule->sentence(in, v.missed), std::string(v.rule->remedy));
+  tally.add(std::string(v.rule->name), shortfall(v.missed),
+            meshwright::short_name(result.options.layout), v.rule->sentence(in, v.missed),
+            std::string(v.rule->remedy));
 }
 
 std::string milli_text(Seconds time) { return number_text(time / milliseconds(1), 3) + " ms"; }

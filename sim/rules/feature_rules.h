@@ -247,17 +247,17 @@ inline constexpr RuleRow kFeatureRules[]{
         "framework_offloads_optimizer", RulePart::data_switches,
         "optimizer_offload needs a framework that has it.",
         "Turn optimizer_offload off, or name another framework."),
-    framework_row<
-        Unsupported::replicated_optimizer_offload,
-        [](const RuleInput& in) {
-          const Layout& l = in.layout;
-          return (l.optimizer_offload && l.zero_stage == 0 && gradient_group_size(l) > 1);
-        },
-        [](const RuleInput&) {
-          return std::string("optimizer_offload is on with zero_stage 0");
-        }>("framework_offloads_whole_optimizers", RulePart::data_switches,
-           "optimizer_offload with zero_stage 0 needs a framework that offloads whole optimizers.",
-           "Set zero_stage to 1, or turn optimizer_offload off."),
+    framework_row<Unsupported::replicated_optimizer_offload,
+                  [](const RuleInput& in) {
+                    const Layout& l = in.layout;
+                    return (l.optimizer_offload && l.zero_stage == 0 && gradient_group_size(l) > 1);
+                  },
+                  [](const RuleInput&) {
+                    return std::string("optimizer_offload is on with zero_stage 0");
+                  }>(
+        "framework_offloads_whole_optimizers", RulePart::data_switches,
+        "optimizer_offload with zero_stage 0 needs a framework that offloads whole optimizers.",
+        "Set zero_stage to 1, or turn optimizer_offload off."),
     framework_row<Unsupported::layer_offload,
                   [](const RuleInput& in) { return (in.layout.cpu_offloading_num_layers > 0); },
                   [](const RuleInput& in) {

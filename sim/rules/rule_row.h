@@ -43,16 +43,23 @@ struct Missed {
 };
 using CheckResult = std::optional<Missed>;
 
-struct RuleRow {
+// Amount by which a case missed, relative to the need: (needed - available) / needed if too little
+// was there. If a size must divide, the distance of `available` to the next multiple of `needed`.
+double shortfall(const Missed& missed);
+
+// Case: a layout that trains (RuleInput), or a replica that serves (ServingRuleInput).
+template <typename Case>
+struct RuleRowOf {
   std::string_view name;  // stable, snake_case, as in JSON
-  RulePart part;
-  CheckResult (*check)(const RuleInput&);
-  std::string_view requirement;  // one sentence: what must hold
-  std::string_view reason;       // why, with its source
-  std::string_view remedy;       // advice: the field to change
-  std::string (*sentence)(const RuleInput&, const Missed&);
+  RulePart part{};
+  CheckResult (*check)(const Case&) = nullptr;
+  std::string_view requirement{};  // one sentence: what must hold
+  std::string_view reason{};       // why, with its source
+  std::string_view remedy{};       // advice: the field to change
+  std::string (*sentence)(const Case&, const Missed&) = nullptr;
   UnsupportedBits lack = 0;  // of a rule on something that software, devices or links may lack
 };
+using RuleRow = RuleRowOf<RuleInput>;
 
 constexpr Missed missed(std::int64_t needed, std::int64_t available) {
   return {static_cast<double>(needed), static_cast<double>(available)};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/rules/rules.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "sim/rules/batch_rules.h"
@@ -98,6 +100,15 @@ const Model no_model;
 const Job no_job;
 
 }  // namespace
+
+double shortfall(const Missed& missed) {
+  const auto [needed, available] = missed;
+  if (needed > available) return (needed - available) / needed;
+  if (needed <= 0.0) return available;
+  const double rest = std::fmod(available, needed);
+  if (rest > 0.0) return std::min(rest, needed - rest) / needed;
+  return (available - needed) / available;  // a size that may not exceed `needed`
+}
 
 std::span<const RuleText> all_rules() { return kTexts; }
 

@@ -13,8 +13,8 @@ namespace meshwright {
 namespace {
 
 using RuleIn = ServingRuleInput;
-using RuleMissed = ServingMissed;
-using RuleResult = std::optional<RuleMissed>;
+using RuleMissed = Missed;
+using RuleResult = CheckResult;
 
 constexpr std::int64_t kScaledBlock = 128;  // rows and columns that share a scale
 constexpr std::int64_t kMarlinColumns = 64, kMarlinRows = 128;

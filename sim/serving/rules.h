@@ -5,10 +5,9 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "sim/hardware/inference_rates.h"
+#include "sim/rules/rule_row.h"
 #include "sim/serving/engine.h"
 #include "sim/serving/memory.h"
 
@@ -22,26 +21,14 @@ struct ServingRuleInput {
   bool one_of_two_pools = false;  // a prefill or a decode pool
 };
 
-// What a broken rule asked for and what it found.
-struct ServingMissed {
-  double needed = 0, available = 0;
-};
-
-struct ServingRuleRow {
-  std::string_view name{};  // stable, snake_case, as in JSON
-  std::optional<ServingMissed> (*check)(const ServingRuleInput&);
-  std::string_view requirement{};  // one sentence: what must hold
-  std::string_view reason{};       // why, with its source
-  std::string_view remedy{};       // what to change
-  std::string (*sentence)(const ServingRuleInput&, const ServingMissed&);
-};
+using ServingRuleRow = RuleRowOf<ServingRuleInput>;
 std::span<const ServingRuleRow> serving_rules();
 // Those of memory, which follow the others. Their checks are check_replica_memory's.
 std::span<const ServingRuleRow> serving_memory_rules();
 
 struct ServingViolation {
   const ServingRuleRow* rule = nullptr;
-  ServingMissed missed{};
+  Missed missed{};
 };
 // Sizes and formats; costs a few dozen comparisons.
 std::optional<ServingViolation> check_replica(const ServingRuleInput& in);

@@ -41,8 +41,8 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const double facts = layout.optimizer_offload && known.host_optimizer_bytes > 0
                            ? known.host_optimizer_bytes
                            : known.optimizer_bytes;
-  const Bytes traffic = bytes(
-      (dense + expert) * (facts > 0 ? facts : optimizer_traffic(job, layout)));
+  const Bytes traffic =
+      bytes((dense + expert) * (facts > 0 ? facts : optimizer_traffic(job, layout)));
   // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer); FSDP
   // drops them.
   const Bytes zeroed = bytes(uses_fsdp(layout) ? 0.0
