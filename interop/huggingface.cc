@@ -20,7 +20,8 @@ namespace {
 std::string nested_key(const Json& config) {
   for (const char* key : {"text_config", "llm_config", "language_config"}) {
     const bool there = config.contains(key) && config[key].is_object();
-    if (there && config[key].contains("model_type")) return key;
+    const bool stated = there && config[key].contains("hidden_size");
+    if (stated || (there && config[key].contains("model_type"))) return key;
   }
   return "";
 }
@@ -34,8 +35,37 @@ std::string name_from(ObjectReader& config, const std::string& file) {
   return says_nothing ? folder : path.stem().string();
 }
 
+// Keys of layers that a plain block lacks, by how they begin.
+std::vector<std::string> other_layers_keys(const Json& config) {
+  constexpr std::array<std::string_view, 14> kBegins{
+      "linear_", "mamba_",  "ssm_",         "state_size", "index_",        "compress_", "conv_",
+      "hc_",     "hybrid_", "layers_block", "kv_lora_",   "block_configs", "sparse_",   "kda_"};
+  std::vector<std::string> found;
+  for (const auto& [key, value] : config.items()) {
+    if (value.is_null()) continue;
+    const bool other = std::any_of(kBegins.begin(), kBegins.end(),
+                                   [&](std::string_view begin) { return key.starts_with(begin); });
+    if (other) found.push_back(key);
+  }
+  const auto types = config.find("layer_types");
+  if (types == config.end() || !types->is_array()) return found;
+  for (const Json& type : *types) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      found.push_back(fmt::format("layer_types ({})", type.dump()));
+      break;
+    }
+  }
+  return found;
+}
+
 // Hint: the keys of a plain transformer block, and how this file differs.
-std::string plain_block_hint(const ObjectReader& config) {
+std::string unknown_type_hint(const ObjectReader& config, const Json& json) {
+  if (const std::vector<std::string> others = other_layers_keys(json); !others.empty()) {
+    return fmt::format(
+        "{} speak of layers that a plain block lacks, and a plain block would be predicted "
+        "otherwise. Describe the model by hand (meshwright schema model)",
+        fmt::join(others, ", "));
+  }
   constexpr std::array<std::string_view, 6> kPlain{"hidden_size",         "intermediate_size",
                                                    "num_hidden_layers",   "num_attention_heads",
                                                    "num_key_value_heads", "vocab_size"};
@@ -51,13 +81,14 @@ std::string plain_block_hint(const ObjectReader& config) {
 }
 
 // A name that is near is another family, with other layers: none is offered.
-HuggingFaceFamilyReader family_of(ObjectReader& config) {
-  const std::string type = config.required_string("model_type");
+HuggingFaceFamilyReader family_of(ObjectReader& config, ObjectReader& outer, const Json& json) {
+  const std::string type =
+      (config.has("model_type") ? config : outer).required_string("model_type");
   if (const HuggingFaceFamilyReader family = huggingface_family(type)) return family;
   config.fail("model_type",
               fmt::format("\"{}\" is not known; must be one of {}", type,
                           fmt::join(huggingface_model_types(), ", ")),
-              plain_block_hint(config));
+              unknown_type_hint(config, json));
 }
 
 }  // namespace
@@ -94,9 +125,10 @@ bool looks_like_huggingface(const Json& config) {
 
 std::string not_modelled_layers_of_huggingface(const Json& config) {
   const std::string nested = nested_key(config);
-  const Json& inner = nested.empty() ? config : config[nested];
-  if (!inner.contains("model_type") || !inner["model_type"].is_string()) return "";
-  return std::string(huggingface_not_modelled(inner["model_type"].get<std::string>()));
+  const bool inner = !nested.empty() && config[nested].contains("model_type");
+  const Json& typed = inner ? config[nested] : config;
+  if (!typed.contains("model_type") || !typed["model_type"].is_string()) return "";
+  return std::string(huggingface_not_modelled(typed["model_type"].get<std::string>()));
 }
 
 std::string not_modelled_of_huggingface(const Json& config) {
@@ -151,10 +183,11 @@ Model model_from_huggingface(const Json& config, const std::string& file) {
   ObjectReader reader = nested.empty() ? outer : outer.required_object(nested);
   Model model;
   model.name = name_from(outer, file);
-  family_of(reader)(reader, model);
+  family_of(reader, outer, nested.empty() ? config : config[nested])(reader, model);
   stretch_positions(reader, model);
   read_image_encoder(config, model);
-  if (!nested.empty() && !reader.has("tie_word_embeddings")) {
+  // The head belongs to the outer class.
+  if (!nested.empty() && outer.has("tie_word_embeddings")) {
     model.tied_embeddings = outer.optional_bool("tie_word_embeddings", model.tied_embeddings);
   }
   if (!is_countable(model)) {

@@ -15,9 +15,10 @@ struct ModelTypeReader {
   std::string_view not_modelled{};
 };
 
-constexpr std::string_view kIndexer =
-    "the indexer's weights are counted, the time of its products is not; attention is predicted as "
-    "attention to all positions";
+constexpr std::string_view kIndexer = "the indexer's own loss and its gradients are not counted";
+constexpr std::string_view kHashRouting =
+    "the indexer's own loss and its gradients are not counted; the tables by which the first "
+    "layers route tokens are left out";
 constexpr std::string_view kNoPositions = "layers without rotary positions are predicted with them";
 
 constexpr std::array kFamilies{
@@ -76,9 +77,14 @@ constexpr std::array kFamilies{
     ModelTypeReader{"mistral4", huggingface::read_deepseek_v2},
     ModelTypeReader{"deepseek_v3", huggingface::read_deepseek_v3},
     ModelTypeReader{"deepseek_v32", huggingface::read_deepseek_v32, kIndexer},
+    ModelTypeReader{"deepseek_v4", huggingface::read_deepseek_v4, kHashRouting},
+    ModelTypeReader{"deepseek_ref", huggingface::read_deepseek_v4, kHashRouting},
+    ModelTypeReader{"minimax_m3", huggingface::read_minimax_m3, kIndexer},
+    ModelTypeReader{"minimax_m3_vl", huggingface::read_minimax_m3, kIndexer},
+    ModelTypeReader{"minimax_m3_vl_text", huggingface::read_minimax_m3, kIndexer},
     ModelTypeReader{"kimi_k2", huggingface::read_deepseek_v3},
     ModelTypeReader{"glm4_moe", huggingface::read_glm4_moe},
-    ModelTypeReader{"glm4_moe_lite", huggingface::read_deepseek_v3},
+    ModelTypeReader{"glm4_moe_lite", huggingface::read_glm4_moe_lite},
     ModelTypeReader{"glm_moe_dsa", huggingface::read_deepseek_v32, kIndexer},
     ModelTypeReader{"gpt_oss", huggingface::read_gpt_oss},
     ModelTypeReader{"llama4_text", huggingface::read_llama4},
@@ -86,6 +92,10 @@ constexpr std::array kFamilies{
     ModelTypeReader{"bamba", huggingface::read_bamba},
     ModelTypeReader{"nemotron_h", huggingface::read_nemotron_h,
                     "layers of multi-token prediction are left out"},
+    ModelTypeReader{"falcon_h1", huggingface::read_falcon_h1},
+    ModelTypeReader{"mamba", huggingface::read_mamba},
+    ModelTypeReader{"falcon_mamba", huggingface::read_mamba},
+    ModelTypeReader{"jamba", huggingface::read_jamba},
     ModelTypeReader{"mamba2", huggingface::read_mamba2},
     ModelTypeReader{"kimi_linear", huggingface::read_kimi_linear},
     ModelTypeReader{"lfm2", huggingface::read_lfm2},
@@ -194,7 +204,7 @@ void read_even_heads(ObjectReader& config, Model& model) {
 void read_grouped_heads(ObjectReader& config, Model& model) {
   const int heads = model.num_attention_heads;
   // Latent attention says the widths of its heads by itself.
-  const bool stated = config.has("head_dim") || config.has("kv_lora_rank");
+  const bool stated = config.has("head_dim") || config.has("kv_lora_rank") || model.kv_channels > 0;
   if (!stated) read_even_heads(config, model);
   model.num_query_groups = config.optional_int("num_key_value_heads", heads, {1, heads});
   if (heads % model.num_query_groups != 0) {
@@ -209,7 +219,8 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
   const std::string_view key = present(config, names);
   const std::string word = config.optional_string(key, std::string(default_value));
   const bool gelu = word.starts_with("gelu");
-  if (gated && (word == "silu" || word == "swish")) return Activation::swiglu;
+  if (gated && (word == "silu" || word == "swish" || word == "swigluoai"))
+    return Activation::swiglu;
   if (gated && gelu) return Activation::geglu;
   if (!gated && gelu) return Activation::gelu;
   // A squared ReLU is the same bytes and one product more.

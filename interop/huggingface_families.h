@@ -52,7 +52,12 @@ void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bo
 // Experts of num_experts_per_tok each; `experts` is the key of their number.
 MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts);
 // n_routed_experts, n_shared_experts, first_k_dense_replace, moe_layer_freq, n_group, topk_group.
-MixtureOfExperts read_grouped_experts(ObjectReader& config);
+MixtureOfExperts read_grouped_experts(ObjectReader& config, int default_dense_layers);
+// Layers before the first one with experts: mlp_layer_types, moe_layer_freq as a list, or
+// first_k_dense_replace.
+int leading_dense_layers(ObjectReader& config, int default_value);
+// A window in the layers from max_window_layers on, or in those that layer_types lists.
+void read_last_windows(ObjectReader& config, Model& model, int default_first);
 // n_group and topk_group: one group, which all tokens choose from, is none.
 void read_groups(ObjectReader& config, MixtureOfExperts& moe);
 
@@ -103,7 +108,12 @@ void read_llama4(ObjectReader& config, Model& model);
 
 void read_deepseek_v2(ObjectReader& config, Model& model);
 void read_deepseek_v3(ObjectReader& config, Model& model);
+void read_glm4_moe_lite(ObjectReader& config, Model& model);
+
+// Attention behind an indexer.
 void read_deepseek_v32(ObjectReader& config, Model& model);
+void read_deepseek_v4(ObjectReader& config, Model& model);
+void read_minimax_m3(ObjectReader& config, Model& model);
 
 // Latent attention alone.
 void read_latent(ObjectReader& config, Model& model);
@@ -117,6 +127,9 @@ void read_kimi_linear(ObjectReader& config, Model& model);
 void read_lfm2(ObjectReader& config, Model& model);
 void read_lfm2_moe(ObjectReader& config, Model& model);
 void read_minimax(ObjectReader& config, Model& model);
+void read_mamba(ObjectReader& config, Model& model);
+void read_jamba(ObjectReader& config, Model& model);
+void read_falcon_h1(ObjectReader& config, Model& model);
 
 // A family with layers of a kind that is not modelled.
 bool is_hybrid(std::string_view model_type);

@@ -27,12 +27,6 @@ struct HybridFamily {
 
 std::int64_t all(ObjectReader& /*config*/, std::int64_t layers) { return layers; }
 
-std::int64_t jamba_layers(ObjectReader& config, std::int64_t layers) {
-  const int period = config.optional_int("attn_layer_period", 8, {1, 100'000});
-  const int offset = config.optional_int("attn_layer_offset", 4, {0, 100'000});
-  return layers - (layers - offset + period - 1) / period;
-}
-
 // hybrid_layer_pattern: 1 attends in a window, with heads of its own.
 std::int64_t window_layers(ObjectReader& config, std::int64_t layers) {
   if (!config.has("hybrid_layer_pattern")) return layers;
@@ -43,12 +37,8 @@ std::int64_t window_layers(ObjectReader& config, std::int64_t layers) {
 constexpr std::string_view kAttention = "attention";
 
 constexpr std::array kHybrids{
-    HybridFamily{"jamba", "mamba", "Mamba layers (state spaces)", jamba_layers, kAttention},
     HybridFamily{"zamba2", "mamba", "Mamba-2 layers (state spaces)", all,
                  "Mamba-2 with shared attention"},
-    HybridFamily{"falcon_h1", "", "attention beside Mamba-2 heads", all, ""},
-    HybridFamily{"mamba", "", "Mamba layers (state spaces)", all, ""},
-    HybridFamily{"falcon_mamba", "", "Mamba layers (state spaces)", all, ""},
     HybridFamily{"recurrent_gemma", "recurrent", "recurrent blocks (RG-LRU)", all, kAttention},
     HybridFamily{"longcat_flash", "",
                  "two attentions and two MLPs with experts beside them, some of which do nothing",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latent attention (DeepSeek-V2) and its experts; with an indexer since DeepSeek-V3.2.
+// Latent attention (DeepSeek-V2) and its experts.
 #include "interop/huggingface_families.h"
 
 namespace meshwright::interop::huggingface {
@@ -29,20 +29,19 @@ void read_latent(ObjectReader& config, Model& model) {
 
 void read_deepseek_v2(ObjectReader& config, Model& model) {
   read_latent(config, model);
-  model.moe = read_grouped_experts(config);
+  model.moe = read_grouped_experts(config, 0);
 }
 
 void read_deepseek_v3(ObjectReader& config, Model& model) {
-  read_deepseek_v2(config, model);
+  read_latent(config, model);
+  model.moe = read_grouped_experts(config, 3);
   model.moe->moe_router_bias = true;  // e_score_correction_bias: balances without a loss
   model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
 }
 
-// DeepSeek-V3.2 and GLM-5: an indexer chooses index_topk positions for each query.
-void read_deepseek_v32(ObjectReader& config, Model& model) {
+void read_glm4_moe_lite(ObjectReader& config, Model& model) {
   read_deepseek_v3(config, model);
-  model.mla->dsa_indexer_n_heads = config.required_int("index_n_heads", {1, 1'000'000});
-  model.mla->dsa_indexer_head_dim = config.required_int("index_head_dim", {1, 1'000'000});
+  model.moe->num_first_dense_layers = leading_dense_layers(config, 1);
 }
 
 }  // namespace meshwright::interop::huggingface

@@ -41,20 +41,22 @@ void read_mistral(ObjectReader& config, Model& model) {
   model.sliding_window = read_sliding_window(config, 4096);
 }
 
-void read_qwen2(ObjectReader& config, Model& model) {
-  read_llama_common(config, model, false, "silu");
-  model.add_qkv_bias = true;  // in the model's code; no key says so
-  if (!config.optional_bool("use_sliding_window", false)) return;
+void read_last_windows(ObjectReader& config, Model& model, int default_first) {
   model.sliding_window = read_sliding_window(config, 4096);
   if (config.has("layer_types")) return read_layer_types(config, model);
-  // The layers from max_window_layers on use the window.
-  const int first = config.optional_int("max_window_layers", 28, {0, 1'000'000});
+  const int first = config.optional_int("max_window_layers", default_first, {0, 1'000'000});
   if (first >= model.num_layers) model.sliding_window = 0;
-  if (first > 0 && first < model.num_layers) {
+  if (model.sliding_window > 0 && first > 0) {
     config.fail("max_window_layers",
                 "a window in the last layers only is not supported; must be 0 or at least "
                 "num_hidden_layers");
   }
+}
+
+void read_qwen2(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  model.add_qkv_bias = true;  // in the model's code; no key says so
+  if (config.optional_bool("use_sliding_window", false)) read_last_windows(config, model, 28);
 }
 
 void read_qwen3(ObjectReader& config, Model& model) {
@@ -69,6 +71,7 @@ void read_qwen3_5(ObjectReader& config, Model& model) {
   read_qwen3(config, model);
   if (!config.has("head_dim")) model.kv_channels = 256;
   model.attention_output_gate = config.optional_bool("attn_output_gate", true);
+  model.mtp_num_layers = config.optional_int("mtp_num_hidden_layers", 0, {0, 1000});
   read_delta_nets(config, model,
                   {.linear_num_key_heads = 16,
                    .linear_num_value_heads = 32,

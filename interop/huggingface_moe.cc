@@ -11,7 +11,7 @@ namespace meshwright::interop::huggingface {
 namespace {
 
 // mlp_only_layers: dense although their turn would come. Only a run from layer 0 on is known.
-int leading_dense_layers(ObjectReader& config) {
+int mlp_only_layers(ObjectReader& config) {
   if (!config.has("mlp_only_layers")) return 0;
   const Json& layers = config.required_array("mlp_only_layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -37,7 +37,7 @@ MixtureOfExperts read_sparse_step(ObjectReader& config) {
   moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
   moe.moe_layer_interval = config.optional_int("decoder_sparse_step", 1, {1, 100'000});
   moe.num_first_dense_layers =
-      next_turn(leading_dense_layers(config), moe.moe_layer_interval, moe.moe_layer_interval - 1);
+      next_turn(mlp_only_layers(config), moe.moe_layer_interval, moe.moe_layer_interval - 1);
   return moe;
 }
 
@@ -84,6 +84,24 @@ MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts) {
   return moe;
 }
 
+// transformers 5 lists words, MiniMax-M3's file 0 and 1 under a key that is a number elsewhere.
+int leading_dense_layers(ObjectReader& config, int default_value) {
+  const bool listed = config.has("moe_layer_freq") && config.member("moe_layer_freq").is_array();
+  const char* const key = config.has("mlp_layer_types") ? "mlp_layer_types" : "moe_layer_freq";
+  if (!config.has("mlp_layer_types") && !listed) {
+    return config.is_null("first_k_dense_replace")
+               ? 0
+               : config.optional_int("first_k_dense_replace", default_value, {0, 100'000});
+  }
+  const Json& layers = config.required_array(key);
+  const auto dense = [](const Json& layer) { return layer == "dense" || layer == 0; };
+  const auto first = std::find_if_not(layers.begin(), layers.end(), dense);
+  if (std::any_of(first, layers.end(), dense)) {
+    config.fail(key, "must be dense layers first, and then layers with experts");
+  }
+  return static_cast<int>(first - layers.begin());
+}
+
 void read_groups(ObjectReader& config, MixtureOfExperts& moe) {
   const int groups =
       config.is_null("n_group") ? 0 : config.optional_int("n_group", 0, {0, 100'000});
@@ -92,14 +110,14 @@ void read_groups(ObjectReader& config, MixtureOfExperts& moe) {
   moe.moe_router_group_topk = config.optional_int("topk_group", groups, {1, groups});
 }
 
-MixtureOfExperts read_grouped_experts(ObjectReader& config) {
+MixtureOfExperts read_grouped_experts(ObjectReader& config, int default_dense_layers) {
   MixtureOfExperts moe = read_routing(config, "n_routed_experts");
   moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
   moe.moe_shared_expert_intermediate_size =
       config.optional_int("n_shared_experts", 0, {0, 1000}) * moe.moe_ffn_hidden_size;
   moe.moe_layer_interval = config.optional_int("moe_layer_freq", 1, {1, 100'000});
-  const int first = config.optional_int("first_k_dense_replace", 0, {0, 100'000});
-  moe.num_first_dense_layers = next_turn(first, moe.moe_layer_interval, 0);
+  moe.num_first_dense_layers =
+      next_turn(leading_dense_layers(config, default_dense_layers), moe.moe_layer_interval, 0);
   read_groups(config, moe);
   return moe;
 }
@@ -153,11 +171,13 @@ void read_bailing_moe(ObjectReader& config, Model& model) {
 // The experts of DeepSeek-V2 behind plain attention.
 void read_deepseek(ObjectReader& config, Model& model) {
   read_phi3(config, model);
-  model.moe = read_grouped_experts(config);
+  model.moe = read_grouped_experts(config, 0);
 }
 
+// The window is that of the last layers, as Qwen2's.
 void read_dots1(ObjectReader& config, Model& model) {
   read_deepseek(config, model);
+  read_last_windows(config, model, 62);
   refuse_unless(config, "attention_bias", false, false,
                 "biases in the attention output are not supported");
   model.qk_layernorm = true;
@@ -224,10 +244,13 @@ void read_olmoe(ObjectReader& config, Model& model) {
 }
 
 void read_glm4_moe(ObjectReader& config, Model& model) {
+  // Without head_dim the class rounds down: 96 heads of a hidden state of 4096 are 42 wide.
+  model.kv_channels = std::max(
+      1, required_size(config, {"hidden_size"}) / required_size(config, {"num_attention_heads"}));
   read_phi3(config, model);
   model.add_qkv_bias = config.optional_bool("attention_bias", false);
   model.qk_layernorm = config.optional_bool("use_qk_norm", false);
-  model.moe = read_grouped_experts(config);
+  model.moe = read_grouped_experts(config, 1);
   model.moe->moe_router_bias = true;  // e_score_correction_bias
   model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
 }

@@ -69,18 +69,6 @@ std::string but_listed(ObjectReader& config, const Model& model, std::string_vie
   return pattern;
 }
 
-int last_dense(ObjectReader& config) {
-  if (!config.has("mlp_layer_types")) {
-    return config.optional_int("first_k_dense_replace", 0, {0, 100'000});
-  }
-  const Json& words = config.required_array("mlp_layer_types");
-  const auto sparse = std::find(words.begin(), words.end(), "sparse");
-  if (std::any_of(sparse, words.end(), [](const Json& word) { return !(word == "sparse"); })) {
-    config.fail("mlp_layer_types", "must be \"dense\" for the first layers and then \"sparse\"");
-  }
-  return static_cast<int>(sparse - words.begin());
-}
-
 void check_groups(ObjectReader& config, std::string_view key, const StateSpace& space) {
   if (space.mamba_num_heads % space.mamba_num_groups == 0) return;
   config.fail(key, fmt::format("must divide {} heads (got {})", space.mamba_num_heads,
@@ -107,6 +95,12 @@ StateSpace read_state_space(ObjectReader& config, const Model& model) {
   space.mamba_chunk_size = config.optional_int("mamba_chunk_size", 256, kHeads);
   check_groups(config, "mamba_n_groups", space);
   return space;
+}
+
+// "auto": a sixteenth of the hidden state.
+int step_width_rank(ObjectReader& config, std::string_view key, int hidden_size) {
+  const bool stated = config.has(key) && config.member(key).is_number();
+  return stated ? config.required_int(key, kHeads) : (hidden_size + 15) / 16;
 }
 
 // Mamba-2's own names, with which Nemotron-H begins some of them.
@@ -211,6 +205,72 @@ void read_granite_hybrid(ObjectReader& config, Model& model) {
   if (set_pattern(config, model, all)) model.state_space = read_state_space(config, model);
 }
 
+// Attention and Mamba-2 in each layer read one norm. The state's columns may be stated.
+void read_falcon_h1(ObjectReader& config, Model& model) {
+  read_llama(config, model);
+  StateSpace space = read_state_space(config, model);
+  const bool stated = config.has("mamba_d_head") && config.member("mamba_d_head").is_number();
+  if (!config.is_null("mamba_d_ssm") && !stated) {
+    const int columns = config.optional_int("mamba_d_ssm", 1024, kHeads);
+    space.mamba_head_dim = std::max(1, columns / space.mamba_num_heads);
+  }
+  space.mamba_norm = config.optional_bool("mamba_rms_norm", false);
+  refuse_unless(config, "projectors_bias", false, false,
+                "biases in a mixer's linears are not supported");
+  model.state_space = space;
+  model.hybrid_layer_pattern.assign(static_cast<std::size_t>(model.num_layers), 'b');
+}
+
+// No layer attends: attention's sizes are those of one head as wide as the hidden state.
+void read_mamba(ObjectReader& config, Model& model) {
+  refuse_unless(config, "use_bias", false, false, "biases in a mixer's linears are not supported");
+  refuse_unless(config, "use_conv_bias", true, true,
+                "a convolution without a bias is not supported");
+  model.num_attention_heads = model.num_query_groups = 1;
+  read_shape(config, model);
+  model.ffn_hidden_size = model.kv_channels = model.hidden_size;
+  model.normalization = Normalization::rms_norm;
+  model.position_embedding = PositionEmbedding::none;
+  model.add_bias_linear = false;
+  model.tied_embeddings = config.optional_bool("tie_word_embeddings", true);
+  model.hybrid_layer_pattern.assign(static_cast<std::size_t>(model.num_layers), 'M');
+  const int expand = config.optional_int("expand", 2, {1, 1'000});
+  model.selective_scan = SelectiveScan{
+      .selective_channels = config.optional_int("intermediate_size", expand * model.hidden_size),
+      .selective_state_dim = config.optional_int("state_size", 16, kHeads),
+      .selective_dt_rank = step_width_rank(config, "time_step_rank", model.hidden_size),
+      .selective_conv_kernel_dim = config.optional_int("conv_kernel", 4, {1, 1'000})};
+}
+
+void read_jamba(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  refuse_unless(config, "mamba_proj_bias", false, false,
+                "biases in a mixer's linears are not supported");
+  refuse_unless(config, "mamba_conv_bias", true, true,
+                "a convolution without a bias is not supported");
+  model.position_embedding = PositionEmbedding::none;
+  if (config.optional_int("num_experts", 16, kWidths) > 1) {
+    MixtureOfExperts moe;
+    moe.num_moe_experts = config.optional_int("num_experts", 16, kHeads);
+    moe.moe_router_topk = config.optional_int("num_experts_per_tok", 2, {1, moe.num_moe_experts});
+    moe.moe_ffn_hidden_size = model.ffn_hidden_size;
+    moe.moe_layer_interval = config.optional_int("expert_layer_period", 2, {1, 100'000});
+    moe.num_first_dense_layers = config.optional_int("expert_layer_offset", 1, {0, 100'000});
+    model.moe = moe;
+  }
+  const int period = config.optional_int("attn_layer_period", 8, {1, 100'000});
+  const int offset = config.optional_int("attn_layer_offset", 4, {0, 100'000});
+  std::string pattern;
+  for (int i = 0; i < model.num_layers; ++i) pattern += i % period == offset ? 'a' : 'm';
+  if (!set_pattern(config, model, pattern)) return;
+  model.selective_scan = SelectiveScan{
+      .selective_channels = config.optional_int("mamba_expand", 2, {1, 1'000}) * model.hidden_size,
+      .selective_state_dim = config.optional_int("mamba_d_state", 16, kHeads),
+      .selective_dt_rank = step_width_rank(config, "mamba_dt_rank", model.hidden_size),
+      .selective_conv_kernel_dim = config.optional_int("mamba_d_conv", 4, {1, 1'000}),
+      .selective_norms = true};
+}
+
 void read_bamba(ObjectReader& config, Model& model) {
   read_llama(config, model);
   const std::string listed = but_listed(config, model, "attn_layer_indices", 0);
@@ -229,7 +289,7 @@ void read_kimi_linear(ObjectReader& config, Model& model) {
   moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
   moe.moe_shared_expert_intermediate_size =
       config.optional_int("num_shared_experts", 0, {0, 1000}) * moe.moe_ffn_hidden_size;
-  moe.num_first_dense_layers = last_dense(config);
+  moe.num_first_dense_layers = leading_dense_layers(config, 0);
   moe.moe_layer_interval = config.optional_int("moe_layer_freq", 1, {1, 1});
   const int groups = config.optional_int("num_expert_group", 1, {1, 100'000});
   if (groups > 1) {

@@ -29,6 +29,9 @@ std::string missing_feature(const Model& m) {
   if (m.vocab_size == 0) return "model without a vocabulary";
   const auto mixer = recurrent_mixer(m);
   if (mixer && !m.linear_attention) return std::string(mixer->plural);
+  if (m.compressed_attention) return "compressed attention";
+  if (m.block_sparse_attention) return "block-sparse attention";
+  if (m.mla && m.mla->dsa_indexer_n_heads > 0) return "an indexer in front of attention";
   if (!m.hybrid_layer_pattern.empty()) return "layers of one part";
   if (m.activation != Activation::gelu && m.activation != Activation::swiglu) {
     return fmt::format("{} activation", name_of(m.activation));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/block/indexer.h"
 #include "sim/block/layer.h"
 #include "sim/block/parameters.h"
 #include "sim/block/recurrent.h"
@@ -17,13 +18,25 @@ namespace {
 
 std::string mixer_name(const Model& model, LayerKind kind) {
   if (!kind.mixer || model.num_attention_heads == 0) return "";
-  if (kind.linear_attention) return std::string(recurrent_mixer(model)->plural);
+  if (kind.linear_attention) {
+    const std::string mixer(recurrent_mixer(model)->plural);
+    return kind.attention_beside ? mixer + " beside attention" : mixer;
+  }
   if (kind.sliding_window) {
     return fmt::format("attention in {} of {}",
                        model.sliding_window_in_chunks ? "chunks" : "a window",
                        model.sliding_window);
   }
-  return model.mla ? "latent attention" : "attention";
+  const SeenEntries seen = seen_entries(model, kind);
+  if (model.compressed_attention) {
+    return fmt::format("{} attention (1 entry of {} tokens)",
+                       kind.without_indexer ? "heavily compressed" : "compressed sparse",
+                       seen.rate);
+  }
+  const std::string attention = model.mla ? "latent attention" : "attention";
+  if (seen.most == 0) return attention;
+  return fmt::format("{} to {} positions{}", attention, seen.most,
+                     kind.without_indexer ? " of another layer's indexer" : "");
 }
 
 std::string mlp_name(LayerKind kind) {
@@ -49,7 +62,10 @@ std::string part_name(const Model& model, const LayerPart& part, LayerKind kind)
     default:
       break;
   }
-  if (kind.linear_attention) return mixer_name(model, kind);
+  if (part.forward_only) return "indexers";
+  const bool softmax = part.names != nullptr && part.names->product.starts_with("attention.");
+  if (part.module == Module::norm && part.inputs > 0) return "hyper-connections";
+  if (kind.linear_attention && !softmax) return std::string(recurrent_mixer(model)->plural);
   return model.mla ? "latent attention" : "attention";
 }
 
@@ -82,9 +98,9 @@ void add_layers(ModelDescription& found, const Model& model) {
 void add_cache(ModelDescription& found, const Model& model) {
   const CachedLayers layers = cached_layers(model, 1);
   if (has_kv_layout(model)) {
-    const Bytes token = kv_layer_bytes(model, KvCacheFormat::bf16);
-    found.cache_per_token = token * layers.full;
-    found.window_cache_per_token = token * layers.window;
+    const TokenBytes token = kv_stage_bytes(model, KvCacheFormat::bf16, 1);
+    found.cache_per_token = token.full;
+    found.window_cache_per_token = token.window;
   }
   if (layers.linear > 0) found.state_per_sequence = state_layer_bytes(model) * layers.linear;
 }
@@ -114,7 +130,10 @@ ModelDescription describe(const Model& model) {
   add(found.parts, "embedding", embedding_parameters(model, model.vocab_size));
   add_layers(found, model);
   const std::int64_t norm = head_parameters(model, 0);
-  add(found.parts, "norms", norm);
+  const LayerPart streams = final_streams(model);
+  const std::int64_t joining = streams.weights() + streams.whole_numbers;
+  add(found.parts, "norms", norm - joining);
+  add(found.parts, "hyper-connections", joining);
   add(found.parts, "head", head_parameters(model, model.vocab_size) - norm);
   add_cache(found, model);
   add_flops(found, model);

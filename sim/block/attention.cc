@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/block/attention.h"
 
+#include "sim/block/indexer.h"
+
 namespace meshwright {
 namespace {
 
@@ -37,16 +39,8 @@ LayerPart rotary_key(const Model& model) {
           .exchanged = "b*s*qk_pos_emb_head_dim*w/c"};
 }
 
-// DeepSeek-V3.2 (arXiv 2512.02556), 2.1: queries of the indexer's heads from the latent query, one
-// key with a layer norm, and a weight a head. Each tensor rank holds all of it.
-void append_indexer(LayerParts& parts, const Model& model) {
-  const LatentAttention& mla = *model.mla;
-  const std::int64_t heads = mla.dsa_indexer_n_heads, width = mla.dsa_indexer_head_dim;
-  const std::int64_t h = model.hidden_size;
-  const std::int64_t query_input = mla.q_lora_rank > 0 ? mla.q_lora_rank : h;
-  parts.push_back({.inputs = query_input, .outputs = heads * width});
-  parts.push_back({.inputs = h, .outputs = width, .whole_numbers = 2 * width});
-  parts.push_back({.inputs = h, .outputs = heads});
+std::int64_t query_rank(const Model& model) {
+  return model.mla ? model.mla->q_lora_rank : model.compressed_attention->q_lora_rank;
 }
 
 void append_latent(LayerParts& parts, const Model& model) {
@@ -59,7 +53,6 @@ void append_latent(LayerParts& parts, const Model& model) {
   parts.push_back(key_value_down(model));
   parts.push_back(key_value_up(model));
   parts.push_back(rotary_key(model));
-  if (model.mla->dsa_indexer_n_heads > 0) append_indexer(parts, model);
 }
 
 }  // namespace
@@ -87,7 +80,8 @@ LayerPart attention_projection(const Model& model) {
           .module = Module::attention_linear,
           .quantized = kQuantizedAttentionOutput,
           .split = Split::rows,
-          .inputs = attention_output_size(model),
+          .inputs = model.compressed_attention ? grouped_output(model).outputs
+                                               : attention_output_size(model),
           .outputs = model.hidden_size,
           .cut_numbers = model.attention_sinks ? model.num_attention_heads : 0,
           .whole_numbers = model.add_bias_linear ? model.hidden_size : 0,
@@ -104,7 +98,7 @@ LayerPart direct_query(const Model& model) {
 }
 
 LayerPart query_down(const Model& model) {
-  const std::int64_t rank = model.mla->q_lora_rank;
+  const std::int64_t rank = query_rank(model);
   LayerPart part = attention_input(kQueryDownLinear, Module::attention_linear, Split::whole,
                                    model.hidden_size, rank);
   part.whole_numbers = norm_numbers(model, rank);
@@ -113,7 +107,7 @@ LayerPart query_down(const Model& model) {
 
 LayerPart query_up(const Model& model) {
   LayerPart part = attention_input(kQueryUpLinear, Module::mla_up_projection, Split::columns,
-                                   model.mla->q_lora_rank, query_size(model));
+                                   query_rank(model), query_size(model));
   part.exchange = Exchange::input;
   part.transfers = &transfer_names::kLatentQuery;
   part.exchanged = "b*s*q_lora_rank*w/c";
@@ -139,14 +133,21 @@ LayerPart key_value_up(const Model& model) {
   return part;
 }
 
-LayerParts attention_parts(const Model& model) {
+LayerParts attention_parts(const Model& model, LayerKind kind) {
   if (model.num_attention_heads == 0) return {};
   LayerParts parts;
-  parts.reserve(9);
-  if (model.mla) {
-    append_latent(parts, model);
+  parts.reserve(10);
+  if (model.compressed_attention) {
+    parts = {query_down(model), query_up(model), shared_key_value(model)};
+    append_compressor(parts, model, kind);
+    parts.push_back(grouped_output(model));
   } else {
-    parts.push_back(query_key_value(model));
+    if (model.mla) {
+      append_latent(parts, model);
+    } else {
+      parts.push_back(query_key_value(model));
+    }
+    append_indexer(parts, model, kind);
   }
   parts.push_back(attention_projection(model));
   return parts;

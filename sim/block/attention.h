@@ -21,6 +21,12 @@ LayerPart key_value_down(const Model& model);
 LayerPart key_value_up(const Model& model);
 
 // All of a layer's attention; none where the model has no heads.
-LayerParts attention_parts(const Model& model);
+LayerParts attention_parts(const Model& model, LayerKind kind);
+
+// DeepSeek-V4 (compressed.cc): one vector of key and value, the output by groups of heads, and the
+// compressor of a layer's kind.
+LayerPart shared_key_value(const Model& model);
+LayerPart grouped_output(const Model& model);
+void append_compressor(LayerParts& parts, const Model& model, LayerKind kind);
 
 }  // namespace meshwright

@@ -9,6 +9,8 @@ namespace meshwright {
 namespace {
 
 constexpr LinearNames kMtpLinear{"mtp.projection", "", ""};
+constexpr LinearNames kMixerStreams{"attention.stream_weights", "", ""};
+constexpr LinearNames kMlpStreams{"mlp.stream_weights", "", ""};
 
 }  // namespace
 
@@ -23,7 +25,11 @@ namespace {
 
 LayerParts mixer_parts(const Model& model, LayerKind kind) {
   if (!kind.mixer) return {};
-  return kind.linear_attention ? recurrent_mixer(model)->parts() : attention_parts(model);
+  LayerParts parts;
+  if (kind.linear_attention) parts = recurrent_mixer(model)->parts();
+  if (!attends(kind)) return parts;
+  for (const LayerPart& part : attention_parts(model, kind)) parts.push_back(part);
+  return parts;
 }
 
 LayerParts mlp_parts(const Model& model, LayerKind kind) {
@@ -36,9 +42,28 @@ LayerParts mlp_parts(const Model& model, LayerKind kind) {
 LayerParts layer_parts(const Model& model, LayerKind kind) {
   LayerParts parts = mixer_parts(model, kind);
   for (const LayerPart& part : mlp_parts(model, kind)) parts.push_back(part);
+  if (model.num_residual_streams > 1) {
+    if (kind.mixer) parts.push_back(stream_weights(model, true));
+    if (kind.mlp) parts.push_back(stream_weights(model, false));
+  }
   parts.push_back(
       {.whole_numbers = layer_norms(model, kind) * norm_numbers(model, model.hidden_size)});
   return parts;
+}
+
+LayerPart stream_weights(const Model& model, bool mixer) {
+  const std::int64_t streams = model.num_residual_streams, mixed = (streams + 2) * streams;
+  return {.names = mixer ? &kMixerStreams : &kMlpStreams,
+          .module = Module::norm,
+          .inputs = streams * model.hidden_size,
+          .outputs = mixed,
+          .whole_numbers = mixed + 3};
+}
+
+LayerPart final_streams(const Model& model) {
+  const std::int64_t streams = model.num_residual_streams;
+  if (streams == 1) return {};
+  return {.inputs = streams * model.hidden_size, .outputs = streams, .whole_numbers = streams + 1};
 }
 
 LayerPart mtp_projection(const Model& model) {

@@ -10,6 +10,12 @@ namespace meshwright {
 LayerParts layer_parts(const Model& model, LayerKind kind);
 // Norms over the hidden state in one layer: in front of its mixer, in front of its MLP, after each.
 int layer_norms(const Model& model, LayerKind kind);
+// Hyper-connections (DeepSeek-V4): of n residual streams come a block's input (n weights), the
+// streams that its output enters (n), and how the streams mix (n x n), each by a bias, and three
+// factors.
+LayerPart stream_weights(const Model& model, bool mixer);
+// Weights that join the streams in front of the final norm; nothing where there is one.
+LayerPart final_streams(const Model& model);
 // The projection 2h -> h of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, 2.2), with the
 // norms of the hidden state, of the next token's embedding and of the output.
 LayerPart mtp_projection(const Model& model);

@@ -52,7 +52,9 @@ std::int64_t embedding_parameters(const Model& model, std::int64_t vocab_rows) {
 std::int64_t head_parameters(const Model& model, std::int64_t vocab_rows) {
   if (model.vocab_size == 0) return 0;
   const std::int64_t h = model.hidden_size;
-  return norm_numbers(model, h) + (model.tied_embeddings ? 0 : vocab_rows * h);
+  const LayerPart streams = final_streams(model);
+  return norm_numbers(model, h) + streams.weights() + streams.whole_numbers +
+         (model.tied_embeddings ? 0 : vocab_rows * h);
 }
 
 LayerParameters mtp_layer_parameters(const Model& model) {

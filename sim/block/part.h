@@ -98,6 +98,8 @@ struct LayerPart {
   const transfer_names::BlockNames* transfers = nullptr;
   std::string_view exchanged = transfer_names::kHiddenFormula;  // the payload, as a formula
 
+  bool forward_only = false;  // its output has no gradient
+
   [[nodiscard]] std::int64_t copies() const { return experts > 0 ? experts : 1; }
   // Weights of all experts together.
   [[nodiscard]] std::int64_t weights() const { return copies() * inputs * outputs; }

@@ -12,6 +12,7 @@ LayerParts RecurrentMixer::parts() const {
 std::optional<RecurrentMixer> recurrent_mixer(const Model& model) {
   if (model.linear_attention) return delta_net_mixer(model);
   if (model.state_space) return state_space_mixer(model);
+  if (model.selective_scan) return selective_scan_mixer(model);
   if (model.kimi_delta) return kimi_delta_mixer(model);
   if (model.short_convolution) return short_convolution_mixer(model);
   if (model.lightning_attention) return lightning_mixer(model);

@@ -44,6 +44,7 @@ std::optional<RecurrentMixer> recurrent_mixer(const Model& model);
 
 RecurrentMixer delta_net_mixer(const Model& model);
 RecurrentMixer state_space_mixer(const Model& model);
+RecurrentMixer selective_scan_mixer(const Model& model);
 RecurrentMixer kimi_delta_mixer(const Model& model);
 RecurrentMixer short_convolution_mixer(const Model& model);
 RecurrentMixer lightning_mixer(const Model& model);

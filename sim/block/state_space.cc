@@ -15,6 +15,7 @@ RecurrentMixer state_space_mixer(const Model& model) {
                        .projection = recurrent_projection(model, values),
                        .channels = values + shared,
                        .positions = space.mamba_conv_kernel_dim,
+                       .norm = space.mamba_norm,
                        .state = values * space.mamba_state_dim,
                        .heads_name = "mamba_num_heads",
                        .heads = space.mamba_num_heads,
@@ -22,7 +23,8 @@ RecurrentMixer state_space_mixer(const Model& model) {
                        .exchanged = "b*s*(3*i+2*groups*n+heads)*w/(c*t)"};
   LayerPart& input = mixer.inputs.front();
   // A decay, a skip and a bias of the step width a head; the gated norm's weight.
-  input.cut_numbers = (mixer.positions + 1) * mixer.channels + 3 * heads + values;
+  input.cut_numbers =
+      (mixer.positions + 1) * mixer.channels + 3 * heads + (mixer.norm ? values : 0);
   input.group_outputs = shared;
   input.groups = space.mamba_num_groups;
   return mixer;

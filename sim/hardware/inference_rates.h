@@ -25,9 +25,11 @@ inline constexpr std::array kEngineKindNames{EnumName{EngineKind::vllm, "vllm"},
 constexpr std::string_view name_of(EngineKind v) { return name_in(kEngineKindNames, v); }
 
 // Grouped: keys and values of query groups. Latent: one compressed vector for all heads (MLA).
-enum class AttentionForm { grouped, latent };
+// Sparse: entries that an indexer chose.
+enum class AttentionForm { grouped, latent, sparse };
 inline constexpr std::array kAttentionFormNames{EnumName{AttentionForm::grouped, "grouped"},
-                                                EnumName{AttentionForm::latent, "latent"}};
+                                                EnumName{AttentionForm::latent, "latent"},
+                                                EnumName{AttentionForm::sparse, "sparse"}};
 constexpr std::string_view name_of(AttentionForm v) { return name_in(kAttentionFormNames, v); }
 
 // Decode: time = latency + sequences * sequence_latency + norm3(bytes / (bandwidth_fraction *
@@ -44,6 +46,10 @@ struct DecodeAttentionRate {
   double relative_spread = 0.2;
   Provenance provenance = Provenance::extrapolated;
   Seconds sequence_latency{};  // of engines that attend one sequence after the other
+  // Share of the memory bandwidth at which an indexer reads its keys and finds the best, and the
+  // latency of its kernels.
+  double index_fraction = 0.5;
+  Seconds index_latency{};
   bool operator==(const DecodeAttentionRate&) const = default;
 };
 

@@ -39,6 +39,11 @@ const Record<DecodeAttentionRate>& decode_rate_record() {
     r.row<&R::bandwidth_fraction>(kRateShare, "Share of the memory bandwidth.");
     r.row<&R::compute_fraction>(kRateShare, "Share of the 16-bit peak.");
     r.row<&R::extra_keys>("Keys that each sequence costs beside its context.");
+    r.row<&R::index_fraction>(kRateShare,
+                              "Share of the memory bandwidth at which an indexer finds entries.");
+    r.omitted_at_default();
+    r.row<&R::index_latency>(kMicroseconds, "Time of an indexer's empty calls.");
+    r.omitted_at_default();
     add_sequence_latency(r);
     add_rate_origin(r);
   });

@@ -103,6 +103,45 @@ const Record<LatentAttention>& latent_attention_record() {
     r.omitted_at_default();
     r.row<&A::dsa_indexer_head_dim>(kSizeOrNone, "Width of an indexer's head.");
     r.omitted_at_default();
+    r.row<&A::dsa_indexer_topk>(kSize, "Positions that attention reads behind the indexer.");
+    r.omitted_at_default();
+    r.check([](const LatentAttention& mla, ObjectReader& reader) {
+      if (mla.dsa_indexer_n_heads == 0 || mla.dsa_indexer_head_dim > 0) return;
+      reader.fail("dsa_indexer_head_dim", "is missing: an indexer needs it");
+    });
+  });
+}
+
+const Record<CompressedAttention>& compressed_attention_record() {
+  return described([](Record<CompressedAttention>& r) {
+    using C = CompressedAttention;
+    r.about("Attention to a window and to compressed keys (DeepSeek-V4).");
+    r.row<&C::q_lora_rank>(kSize, "Width of the compressed query.");
+    r.required();
+    r.row<&C::o_lora_rank>(kSize, "Columns that each group of heads puts out.");
+    r.required();
+    r.row<&C::o_groups>(kHeads, "Groups of heads, each with an output product of its own.");
+    r.required();
+    r.row<&C::sparse_compress_rate>(kSize, "Tokens of an entry in layers with an indexer.");
+    r.row<&C::heavy_compress_rate>(kSize, "Tokens of an entry in layers without one.");
+    r.row<&C::indexer_n_heads>(kHeads, "Heads of the indexer that chooses entries.");
+    r.required();
+    r.row<&C::indexer_head_dim>(kSize, "Width of an indexer's head.");
+    r.required();
+    r.row<&C::indexer_topk>(kSize, "Entries that attention reads behind the indexer.");
+  });
+}
+
+const Record<BlockSparseAttention>& block_sparse_record() {
+  return described([](Record<BlockSparseAttention>& r) {
+    using B = BlockSparseAttention;
+    r.about("Attention to blocks of positions that an indexer chooses (MiniMax-M3).");
+    r.row<&B::indexer_n_heads>(kHeads, "Heads of the indexer.");
+    r.required();
+    r.row<&B::indexer_head_dim>(kSize, "Width of an indexer's head.");
+    r.required();
+    r.row<&B::block_size>(IntRange{1, 100'000}, "Positions of a block.");
+    r.row<&B::topk_blocks>(IntRange{1, 100'000}, "Blocks that attention reads.");
   });
 }
 
@@ -142,12 +181,30 @@ const Record<StateSpace>& state_space_record() {
     r.row<&S::mamba_state_dim>(IntRange{1, 100'000}, "Size of a state, a number of a head.");
     r.row<&S::mamba_conv_kernel_dim>(IntRange{1, 1'000}, "Positions of the causal convolution.");
     r.row<&S::mamba_chunk_size>(IntRange{1, 100'000}, "Tokens that a scan works on together.");
+    r.row<&S::mamba_norm>("A gated norm follows the scan; false: the gate alone (Falcon-H1).");
+    r.omitted_at_default();
     r.check([](const StateSpace& space, ObjectReader& reader) {
       if (space.mamba_num_heads % space.mamba_num_groups == 0) return;
       reader.fail("mamba_num_heads",
                   fmt::format("must be a multiple of mamba_num_groups {} (got {})",
                               space.mamba_num_groups, space.mamba_num_heads));
     });
+  });
+}
+
+const Record<SelectiveScan>& selective_scan_record() {
+  return described([](Record<SelectiveScan>& r) {
+    using S = SelectiveScan;
+    r.about("State space of Mamba-1.");
+    r.row<&S::selective_channels>(kSize, "Channels, each with a state of its own.");
+    r.required();
+    r.row<&S::selective_state_dim>(IntRange{1, 100'000}, "Size of a channel's state.");
+    r.row<&S::selective_dt_rank>(kSize, "Width of the vector from which step widths are made.");
+    r.required();
+    r.row<&S::selective_conv_kernel_dim>(IntRange{1, 1'000}, "Positions of the convolution.");
+    r.row<&S::selective_norms>(
+        "Step widths and what enters and reads the state pass norms (Jamba).");
+    r.omitted_at_default();
   });
 }
 
@@ -181,7 +238,8 @@ const Record<Lightning>& lightning_record() {
   });
 }
 
-constexpr std::array kRecurrentMixers{"linear_attention", "state_space", "kimi_delta",
+constexpr std::array kRecurrentMixers{"linear_attention",  "state_space",
+                                      "selective_scan",    "kimi_delta",
                                       "short_convolution", "lightning_attention"};
 
 // A model has one recurrent mixer at most. The pattern names what the model has; a mixer that comes
@@ -203,13 +261,22 @@ void check_layer_pattern(const Model& model, ObjectReader& reader) {
     reader.fail(kKey, fmt::format("must have {} letters, one a layer (got {})", model.num_layers,
                                   pattern.size()));
   }
-  const std::size_t other = pattern.find_first_not_of("M*-Ema");
+  const std::size_t other = pattern.find_first_not_of("M*-Emabws");
   if (other != std::string::npos) {
-    reader.fail(kKey, fmt::format("must be of the letters M, *, -, E, m and a (letter {} is '{}')",
-                                  other, pattern[other]));
+    reader.fail(
+        kKey, fmt::format("must be of the letters M, *, -, E, m, a, b, w and s (letter {} is '{}')",
+                          other, pattern[other]));
   }
-  if (mixer == nullptr && pattern.find_first_of("Mm") != std::string::npos) {
-    reader.fail(kKey, "has M or m, which need a recurrent mixer",
+  const bool has_indexer = (model.mla && model.mla->dsa_indexer_n_heads > 0) ||
+                           model.compressed_attention || model.block_sparse_attention;
+  if (!has_indexer && pattern.find('s') != std::string::npos) {
+    reader.fail(kKey, "has s, which needs a model whose other layers have an indexer");
+  }
+  if (model.sliding_window == 0 && pattern.find('w') != std::string::npos) {
+    reader.fail(kKey, "has w, which needs sliding_window");
+  }
+  if (mixer == nullptr && pattern.find_first_of("Mmb") != std::string::npos) {
+    reader.fail(kKey, "has M, m or b, which need a recurrent mixer",
                 fmt::format("one of {}", fmt::join(kRecurrentMixers, ", ")));
   }
   if (!model.moe && pattern.find('E') != std::string::npos) {
@@ -253,6 +320,27 @@ void check_positions(const Model& model, ObjectReader& reader) {
               "must be the number of learned positions, 1 or more, when position_embedding is "
               "\"learned\" (the default)",
               "models with rotary positions set \"position_embedding\": \"rope\"");
+}
+
+// A model has one kind of softmax attention.
+void check_attention_kinds(const Model& model, ObjectReader& reader) {
+  const char* first = nullptr;
+  for (const char* key : {"mla", "compressed_attention", "block_sparse_attention"}) {
+    if (!reader.has(key)) continue;
+    if (first != nullptr) reader.fail(key, fmt::format("must not stand beside {}", first));
+    first = key;
+  }
+  if (!model.compressed_attention) return;
+  if (model.sliding_window == 0) {
+    reader.fail("sliding_window", "is missing: compressed attention needs a window");
+  }
+  check_at_most(reader, "num_query_groups", model.num_query_groups, {1, 1});
+  const int groups = model.compressed_attention->o_groups;
+  if (model.num_attention_heads % groups != 0) {
+    reader.required_object("compressed_attention")
+        .fail("o_groups", fmt::format("must divide num_attention_heads {} (got {})",
+                                      model.num_attention_heads, groups));
+  }
 }
 
 // Checks the members that an expert's record leaves to the model's, and those that it may state in
@@ -331,6 +419,10 @@ Record<Model> make_model_record() {
   r.omitted_at_default();
   r.row<&M::mtp_num_layers>(IntRange{0, 100'000},
                             "Layers of multi-token prediction (DeepSeek-V3).");
+  r.row<&M::num_residual_streams>(
+      IntRange{1, 64},
+      "Copies of the residual that hyper-connections mix (DeepSeek-V4); 1: plain.");
+  r.omitted_at_default();
   r.row<&M::image_encoder_num_layers>(
       kSizeOrNone, "Layers of the transformer that reads images; 0: not stated.");
   r.omitted_at_default();
@@ -338,15 +430,20 @@ Record<Model> make_model_record() {
   r.row<&M::moe>(experts_record);
   r.check(check_layers_of_experts);
   r.row<&M::mla>(latent_attention_record);
+  r.row<&M::compressed_attention>(compressed_attention_record);
+  r.row<&M::block_sparse_attention>(block_sparse_record);
+  r.check(check_attention_kinds);
   r.row<&M::linear_attention>(delta_net_record);
   r.row<&M::state_space>(state_space_record);
+  r.row<&M::selective_scan>(selective_scan_record);
   r.row<&M::kimi_delta>(kimi_delta_record);
   r.row<&M::short_convolution>(short_convolution_record);
   r.row<&M::lightning_attention>(lightning_record);
   r.row<&M::hybrid_layer_pattern>(
       "A letter a layer, where layers come in no regular turn. Of one part alone: M a recurrent "
       "mixer, * attention, - an MLP, E experts. With an MLP or experts: m a recurrent mixer, a "
-      "attention.");
+      "attention, b both beside each other, w attention in the window alone, s attention without "
+      "the indexer that the model's other layers have.");
   r.omitted_at_default();
   r.check(check_layer_pattern);
   return r;

@@ -73,7 +73,8 @@ Bytes layer_input_bytes(const Model& model, const Numerics& numerics, const Toke
                         const Layout& layout) {
   const double rows = static_cast<double>(meshwright::tokens(tokens));
   const int sequence_shards = layout.sequence_parallel ? layout.tensor_parallel_size : 1;
-  return bytes(rows * model.hidden_size * activation_bytes(numerics.precision) / sequence_shards);
+  const double width = 1.0 * model.num_residual_streams * model.hidden_size;
+  return bytes(rows * width * activation_bytes(numerics.precision) / sequence_shards);
 }
 
 Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
@@ -214,7 +215,7 @@ HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>&
     sum.whole += units.head;
     sum.logits = units.logits.kept * units.head_passes;
     sum.weight_only_logits = units.logits.gradient * units.head_passes;
-    sum.weight_only += units.input * units.head_passes;
+    sum.weight_only += units.hidden * units.head_passes;
   }
   return sum;
 }
@@ -230,7 +231,7 @@ Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsign
   if (ranks == 1) return {};
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if ((kinds >> k & 1U) != 0 && layer_kind_of(k).mixture_of_experts) {
-      return gathers ? units.input * ranks : units.layers[k].sizes.dispatched;
+      return gathers ? units.hidden * ranks : units.layers[k].sizes.dispatched;
     }
   }
   return {};

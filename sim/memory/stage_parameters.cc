@@ -97,6 +97,7 @@ void visit_weights(const Model& model, const Numerics& numerics, const Layout& l
       if (model.embedding_layer_norm) visit({norm});
     }
     if (has_final_norm(model, chunk) && norm > 0) visit({norm});
+    if (has_final_norm(model, chunk)) visit_part(model, final_streams(model), layout, visit);
     if (chunk.head && (!model.tied_embeddings || !stage.has_embedding())) visit(table);
   }
 }

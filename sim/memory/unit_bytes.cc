@@ -119,6 +119,7 @@ UnitBytes unit_bytes(const Model& model, const Numerics& numerics, const TokenSh
     units.placeholders.emplace_back(set, placeholders(shapes, set, numerics));
   }
   units.input = layer_input_bytes(model, numerics, tokens, layout);
+  units.hidden = units.input / static_cast<double>(model.num_residual_streams);
   units.gathered = bytes(static_cast<double>(shape.rows) * model.hidden_size * shape.width);
   units.embedding = embedding_activation_bytes(model, numerics, tokens, layout);
   units.head = head_activation_bytes(model, numerics, tokens, layout);

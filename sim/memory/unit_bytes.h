@@ -34,7 +34,8 @@ struct LayerBytes {
 
 struct UnitBytes {
   std::array<LayerBytes, kLayerKinds> layers;  // by kind_index; empty where the model has none
-  Bytes input;      // the tensor between two layers: the residual stream, and its gradient
+  Bytes input;      // the tensor between two layers: the residual streams, and their gradient
+  Bytes hidden;     // one of the streams, as blocks see it
   Bytes gathered;   // the same with the whole sequence, as column-parallel linears see it
   Bytes embedding;  // kept
   Bytes head;       // kept, without logits

@@ -13,13 +13,18 @@ LayerKind layer_kind(const Model& model, int index) {
     const char letter = model.hybrid_layer_pattern[static_cast<std::size_t>(index)];
     kind.mixer = letter != '-' && letter != 'E';
     kind.mlp = letter != 'M' && letter != '*';
-    kind.linear_attention = letter == 'M' || letter == 'm';
+    kind.linear_attention = letter == 'M' || letter == 'm' || letter == 'b';
+    kind.attention_beside = letter == 'b';
+    kind.without_indexer = letter == 's';
+    kind.sliding_window = letter == 'w';
     const bool by_turn = kind.mixer && kind.mlp && kind.mixture_of_experts;
     kind.mixture_of_experts = letter == 'E' || by_turn;
   } else if (model.linear_attention) {
     kind.linear_attention = (index + 1) % model.linear_attention->linear_attention_freq != 0;
   }
-  if (model.sliding_window > 0 && kind.mixer && !kind.linear_attention) {
+  // Every layer of compressed attention has the window.
+  const bool by_turn = model.sliding_window > 0 && !model.compressed_attention;
+  if (by_turn && kind.mixer && !kind.linear_attention) {
     const int interval = model.sliding_window_interval;
     kind.sliding_window = interval == 1 || (index + 1) % interval != 0;
   }
@@ -29,7 +34,7 @@ LayerKind layer_kind(const Model& model, int index) {
 bool has_dense_mlp(const Model& model) {
   const std::string& pattern = model.hybrid_layer_pattern;
   if (pattern.find('-') != std::string::npos) return true;
-  if (!pattern.empty() && pattern.find_first_of("ma") == std::string::npos) return false;
+  if (!pattern.empty() && pattern.find_first_of("mabws") == std::string::npos) return false;
   return !model.moe || model.moe->num_first_dense_layers > 0 || model.moe->moe_layer_interval > 1;
 }
 

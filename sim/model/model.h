@@ -62,11 +62,36 @@ struct LatentAttention {
   int qk_head_dim = 0;          // width of a head's part without rotation
   int qk_pos_emb_head_dim = 0;  // width of a head's rotated part
   int v_head_dim = 0;           // width of a head's values
-  // Heads and width of the indexer that chooses positions (DeepSeek-V3.2, arXiv 2512.02556); 0:
-  // none.
+  // Heads and width of the indexer that chooses positions (DeepSeek-V3.2, arXiv 2512.02556; 0:
+  // none), and the positions that attention reads.
   int dsa_indexer_n_heads = 0;
   int dsa_indexer_head_dim = 0;
+  int dsa_indexer_topk = 2048;
   bool operator==(const LatentAttention&) const = default;
+};
+
+// Attention to compressed keys (DeepSeek-V4): one head of keys, which are the values too. A layer
+// sees the window, and entries of so many tokens each: those of the sparse rate that an indexer
+// chose, or all of the heavy rate. Its output passes a product by groups of heads.
+struct CompressedAttention {
+  int q_lora_rank = 0;
+  int o_lora_rank = 0;  // columns that each group of heads puts out
+  int o_groups = 1;
+  int sparse_compress_rate = 4;
+  int heavy_compress_rate = 128;
+  int indexer_n_heads = 0;
+  int indexer_head_dim = 0;
+  int indexer_topk = 512;  // entries
+  bool operator==(const CompressedAttention&) const = default;
+};
+
+// Attention to blocks of positions that an indexer chooses (MiniMax-M3).
+struct BlockSparseAttention {
+  int indexer_n_heads = 0;
+  int indexer_head_dim = 0;
+  int block_size = 128;
+  int topk_blocks = 16;
+  bool operator==(const BlockSparseAttention&) const = default;
 };
 
 // Linear attention by the gated delta rule (Gated DeltaNet, arXiv 2412.06464; Qwen3-Next): each
@@ -90,7 +115,18 @@ struct StateSpace {
   int mamba_state_dim = 128;
   int mamba_conv_kernel_dim = 4;  // positions of the causal convolution
   int mamba_chunk_size = 128;     // tokens that a scan works on together
+  bool mamba_norm = true;         // over the scan's output, with its gate
   bool operator==(const StateSpace&) const = default;
+};
+
+// State space of Mamba-1 (arXiv 2312.00752): each channel keeps a state of its own.
+struct SelectiveScan {
+  int selective_channels = 0;
+  int selective_state_dim = 16;
+  int selective_dt_rank = 0;  // width of the vector behind which step widths stand
+  int selective_conv_kernel_dim = 4;
+  bool selective_norms = false;  // with weights, over step widths and over what enters and reads
+  bool operator==(const SelectiveScan&) const = default;
 };
 
 // Delta rule with a decay a channel (Kimi Linear, arXiv 2510.26692): queries, keys and values have
@@ -148,21 +184,26 @@ struct Model {
   int sliding_window_interval = 1;
   // A window is the chunk of so many positions that a token lies in: it sees none before (Llama 4).
   bool sliding_window_in_chunks = false;
-  int mtp_num_layers = 0;  // multi-token-prediction layers (DeepSeek-V3)
+  int mtp_num_layers = 0;        // multi-token-prediction layers (DeepSeek-V3)
+  int num_residual_streams = 1;  // copies that hyper-connections mix (DeepSeek-V4)
   // Transformer that reads images before this one; only engines' memory defaults look at it.
   int image_encoder_num_layers = 0, image_encoder_hidden_size = 0;  // 0: not stated; no encoder
 
   std::optional<MixtureOfExperts> moe;
   std::optional<LatentAttention> mla;
+  std::optional<CompressedAttention> compressed_attention;
+  std::optional<BlockSparseAttention> block_sparse_attention;
   // One recurrent mixer at most (sim/block/recurrent.h).
   std::optional<DeltaNet> linear_attention;
   std::optional<StateSpace> state_space;
+  std::optional<SelectiveScan> selective_scan;
   std::optional<KimiDelta> kimi_delta;
   std::optional<ShortConvolution> short_convolution;
   std::optional<Lightning> lightning_attention;
   // A letter a layer, where layers come in no regular turn. Of one part alone, as Megatron-LM
   // writes them: M a recurrent mixer, * attention, - an MLP, E experts. With an MLP or experts
-  // behind: m a recurrent mixer, a attention.
+  // behind: m a recurrent mixer, a attention, b both beside each other, w attention in the window
+  // alone, s attention without the indexer that the model's other layers have.
   std::string hybrid_layer_pattern;
 
   bool operator==(const Model&) const = default;
@@ -175,24 +216,36 @@ struct LayerKind {
   bool linear_attention = false;  // a recurrent mixer, of whatever kind
   bool mixer = true;              // false: an MLP or experts alone
   bool mlp = true;                // false: a mixer alone
+  // Attention to the positions that an earlier layer chose (GLM-5.2), to all entries of the heavy
+  // rate (DeepSeek-V4), to all positions (MiniMax-M3).
+  bool without_indexer = false;
+  bool attention_beside = false;  // with linear_attention: both read one norm (Falcon-H1)
   bool operator==(const LayerKind&) const = default;
 };
 
+// Tells whether the layer attends with softmax.
+constexpr bool attends(LayerKind kind) {
+  return kind.mixer && (!kind.linear_attention || kind.attention_beside);
+}
+
 // By the MLP (dense, experts, none), and in each by the token mixer: whole attention, a window, a
-// recurrent one, none.
-inline constexpr int kTokenMixers = 4;
+// recurrent one, none, attention without an indexer, a recurrent one beside attention.
+inline constexpr int kTokenMixers = 6;
 inline constexpr int kLayerKinds = 3 * kTokenMixers;
 constexpr std::size_t kind_index(LayerKind kind) {
   const std::size_t mixer = !kind.mixer             ? 3U
+                            : kind.attention_beside ? 5U
                             : kind.linear_attention ? 2U
                             : kind.sliding_window   ? 1U
+                            : kind.without_indexer  ? 4U
                                                     : 0U;
   const std::size_t mlp = !kind.mlp ? 2U : kind.mixture_of_experts ? 1U : 0U;
   return mlp * kTokenMixers + mixer;
 }
 constexpr LayerKind layer_kind_of(std::size_t index) {
   const std::size_t mixer = index % kTokenMixers, mlp = index / kTokenMixers;
-  return {mlp == 1, mixer == 1, mixer == 2, mixer != 3, mlp != 2};
+  return {mlp == 1,   mixer == 1, mixer == 2 || mixer == 5, mixer != 3, mlp != 2,
+          mixer == 4, mixer == 5};
 }
 
 // Layers by their kind; fractions where recomputed layers are spread over chunks.
@@ -223,7 +276,7 @@ class LayerCounts {
   [[nodiscard]] double recurrent() const {
     return sum([](LayerKind kind) { return kind.linear_attention; });
   }
-  [[nodiscard]] double softmax() const { return mixers() - recurrent(); }
+  [[nodiscard]] double softmax() const { return sum(attends); }
 
  private:
   std::array<double, kLayerKinds> counts_{};

@@ -15,6 +15,7 @@ struct HeadShape {
   std::int64_t groups = 0;     // key-value heads of this rank
   std::int64_t key_width = 0;  // width of one query or key head
   std::int64_t value_width = 0;
+  std::int64_t key_value = 0;  // columns of one group's key and value
 };
 
 HeadShape head_shape(const Model& model, const Layout& layout) {
@@ -24,25 +25,26 @@ HeadShape head_shape(const Model& model, const Layout& layout) {
     shape.groups = shape.heads;
     shape.key_width = model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim;
     shape.value_width = model.mla->v_head_dim;
+    shape.key_value = shape.key_width + shape.value_width;
     return shape;
   }
   shape.groups = local_query_groups(model, layout);
   shape.key_width = model.kv_channels;
   shape.value_width = model.kv_channels;
+  shape.key_value = (model.compressed_attention ? 1 : 2) * shape.key_width;
   return shape;
 }
 
 // Elements of the new tokens' q, k and v of this rank.
 double qkv_elements(const HeadShape& heads, const RankShape& shape) {
-  const std::int64_t width =
-      heads.heads * heads.key_width + heads.groups * (heads.key_width + heads.value_width);
+  const std::int64_t width = heads.heads * heads.key_width + heads.groups * heads.key_value;
   return static_cast<double>(shape.rows) * static_cast<double>(width);
 }
 
 // Elements that attention reads: q of new tokens, k and v of all tokens that this rank holds.
 double attended_elements(const HeadShape& heads, const TokenShape& tokens) {
   const std::int64_t query = tokens.queries * heads.heads * heads.key_width;
-  const std::int64_t key_value = tokens.keys * heads.groups * (heads.key_width + heads.value_width);
+  const std::int64_t key_value = tokens.keys * heads.groups * heads.key_value;
   return static_cast<double>(tokens.sequences) * static_cast<double>(query + key_value);
 }
 
@@ -102,6 +104,46 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
                            static_cast<double>(heads.key_width + mla.v_head_dim) * shape.attention);
 }
 
+// Query's latent, vector of key and value, and the compressor, whose pooling reads its columns and
+// writes an entry of them; backward reads them once more and writes their gradient.
+void append_compressed_projections(Operators& ops, const Model& model, LayerKind kind,
+                                   const HeadShape& heads, const RankShape& shape) {
+  const std::int64_t own_rows = shape.sequence_rows + shape.gathered_rows;
+  const auto linear = [&](const LayerPart& part, std::int64_t rows, Feed feed) {
+    append_linear(ops, linear_operator(part, rows, shape), feed, shape);
+    ops.back().saved = bytes(static_cast<double>(rows * ops.back().n) * shape.width);
+  };
+  const std::int64_t rank = model.compressed_attention->q_lora_rank;
+  linear(query_down(model), own_rows, Feed::other);
+  ops.push_back(
+      norm_operator("attention.q_norm", Module::attention_linear, model, own_rows, rank, shape));
+  linear(query_up(model), shape.rows, Feed::norm);
+  linear(shared_key_value(model), own_rows, Feed::other);
+  ops.push_back(norm_operator("attention.kv_norm", Module::attention_linear, model, own_rows,
+                              heads.key_width, shape));
+  LayerParts compressor;
+  append_compressor(compressor, model, kind);
+  if (compressor.empty()) return;
+  linear(compressor.front(), own_rows, Feed::other);
+  ops.push_back(memory_operator("attention.compress", Module::attention_linear, kernel::kActivation,
+                                static_cast<double>(own_rows * compressor.front().outputs), 1, 2,
+                                shape));
+}
+
+// Pairs of a query and a key times the columns that are multiplied for each. Kernels that read
+// chosen positions multiply the latents of MLA, which are wider than a head: where contexts are
+// short, heads attend to all positions, masked.
+double pair_columns(const Model& model, LayerKind kind, const Numerics& numerics,
+                    const TokenShape& tokens, const Layout& layout, const HeadShape& heads) {
+  const int ranks = layout.context_parallel_size;
+  const auto columns = static_cast<double>(heads.key_width + heads.value_width);
+  const double seen = attention_pairs(model, kind, numerics, tokens, ranks);
+  if (!model.mla || model.mla->dsa_indexer_n_heads == 0) return seen * columns;
+  const LatentAttention& mla = *model.mla;
+  const double latent = 2.0 * mla.kv_lora_rank + mla.qk_pos_emb_head_dim;
+  return std::min(seen * latent, seen_pairs({}, numerics, tokens, ranks) * columns);
+}
+
 Operator fused_attention(const Model& model, LayerKind kind, const Numerics& numerics,
                          const TokenShape& tokens, const Layout& layout, const HeadShape& heads,
                          const RankShape& shape) {
@@ -114,11 +156,10 @@ Operator fused_attention(const Model& model, LayerKind kind, const Numerics& num
   op.m = tokens.queries;
   op.n = all_keys(tokens, layout);
   op.k = (heads.key_width + heads.value_width) / 2;
-  const double pairs = attention_pairs(model, kind, numerics, tokens, layout.context_parallel_size);
   // Scores and context: 2 FLOPs a pair and unit of head width each; backward recomputes the
   // scores: 2.5x (flash-attention's own count).
-  op.forward_flops = flops(2.0 * static_cast<double>(op.batch) * pairs *
-                           static_cast<double>(heads.key_width + heads.value_width));
+  op.forward_flops = flops(2.0 * static_cast<double>(op.batch) *
+                           pair_columns(model, kind, numerics, tokens, layout, heads));
   op.backward_flops = 2.5 * op.forward_flops;
   const double read = attended_elements(heads, tokens);
   const double out = static_cast<double>(shape.rows * heads.heads * heads.value_width);
@@ -213,14 +254,23 @@ void append_repeated_keys(Operators& ops, const HeadShape& heads, const RankShap
   ops.back().saved = bytes(width * static_cast<double>(heads.heads - heads.groups) * shape.width);
 }
 
+// All positions, and all entries where they are compressed: what is not seen is masked.
+std::int64_t unfused_keys(const Model& model, LayerKind kind, std::int64_t positions) {
+  if (!model.compressed_attention) return positions;
+  const double rate = seen_entries(model, kind).rate;
+  return positions +
+         (rate > 0 ? static_cast<std::int64_t>(static_cast<double>(positions) / rate) : 0);
+}
+
 // Korthikanti 2022, figure 3: scores, softmax, dropout, context, each through memory; no causal
 // saving.
-void append_unfused_attention(Operators& ops, const Model& model, const Numerics& numerics,
-                              const TokenShape& tokens, const Layout& layout,
-                              const HeadShape& heads, const RankShape& shape) {
+void append_unfused_attention(Operators& ops, const Model& model, LayerKind kind,
+                              const Numerics& numerics, const TokenShape& tokens,
+                              const Layout& layout, const HeadShape& heads,
+                              const RankShape& shape) {
   const std::int64_t batch = tokens.sequences * heads.heads;
   const std::int64_t queries = tokens.queries;
-  const std::int64_t keys = all_keys(tokens, layout);
+  const std::int64_t keys = unfused_keys(model, kind, all_keys(tokens, layout));
   const double scores =
       static_cast<double>(batch) * static_cast<double>(queries) * static_cast<double>(keys);
   const double out = static_cast<double>(shape.rows * heads.heads * heads.value_width);
@@ -273,25 +323,39 @@ double attention_pairs(const Model& model, LayerKind kind, const Numerics& numer
     };
     return (before(keys) - before(keys - queries)) * mine / queries;
   }
-  if (kind.sliding_window && model.sliding_window < keys) {
-    // A query sees min(its position, window) keys; the first see less than the window: q*w - m^2/2
-    // pairs a sequence, m the window less the keys before the first query.
-    const auto window = static_cast<double>(model.sliding_window);
+  return seen_pairs(seen_entries(model, kind), numerics, tokens, context_ranks);
+}
+
+double seen_pairs(const SeenEntries& seen, const Numerics& numerics, const TokenShape& tokens,
+                  int context_ranks) {
+  const auto mine = static_cast<double>(tokens.queries);
+  const double queries = mine * context_ranks;
+  const double keys = static_cast<double>(tokens.keys) * context_ranks;
+  // A query sees min(its position, window) keys; the first see less than the window: q*w - m^2/2
+  // pairs a sequence, m the window less the keys before the first query.
+  const auto within = [&](double window) {
+    if (window == 0 || window >= keys) {
+      return numerics.causal ? mine * (keys - queries / 2.0) : mine * keys;
+    }
     const double missing = std::max(0.0, window - (keys - queries));
     return (queries * window - missing * missing / 2.0) * mine / queries;
-  }
-  return numerics.causal ? mine * (keys - queries / 2.0) : mine * keys;
+  };
+  const double near = seen.window > 0 ? within(seen.window) : 0.0;
+  return near + (seen.rate > 0 ? within(seen.most * seen.rate) / seen.rate : 0.0);
 }
 
 void append_attention(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
                       const TokenShape& tokens, const Layout& layout) {
   const RankShape shape = rank_shape(numerics, tokens, layout);
   const HeadShape heads = head_shape(model, layout);
-  if (model.mla) {
+  if (model.compressed_attention) {
+    append_compressed_projections(ops, model, kind, heads, shape);
+  } else if (model.mla) {
     append_latent_projections(ops, model, heads, shape);
   } else {
     append_query_key_value(ops, model, heads, shape);
   }
+  append_indexer(ops, model, kind, numerics, tokens, layout, shape);
   const double query_key =
       static_cast<double>(shape.rows * (heads.heads + heads.groups) * heads.key_width);
   if (model.qk_layernorm) {
@@ -317,7 +381,7 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     if (shape.attention < shape.width) append_attention_casts(ops, heads, shape);
     ops.push_back(fused_attention(model, kind, numerics, tokens, layout, heads, shape));
   } else {
-    append_unfused_attention(ops, model, numerics, tokens, layout, heads, shape);
+    append_unfused_attention(ops, model, kind, numerics, tokens, layout, heads, shape);
   }
   const std::int64_t width = heads.heads * heads.value_width;
   if (model.attention_output_gate) {
@@ -325,6 +389,11 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     ops.push_back(memory_operator("attention.output_gate", Module::attention_linear,
                                   kernel::kActivation, gated, 3, 5, shape));
     ops.back().saved = bytes(gated * shape.width);
+  }
+  if (model.compressed_attention) {
+    append_linear(ops, linear_operator(grouped_output(model), shape.rows, shape), Feed::other,
+                  shape);
+    ops.back().saved = bytes(static_cast<double>(shape.rows * ops.back().n) * shape.operand);
   }
   append_linear(ops, linear_operator(attention_projection(model), shape.rows, shape), Feed::other,
                 shape);

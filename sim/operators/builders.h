@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "sim/block/indexer.h"
 #include "sim/operators/operators.h"
 
 namespace meshwright {
@@ -52,12 +53,18 @@ Operator norm_operator(std::string_view name, Module module, const Model& model,
 Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape);
 
 using Operators = std::vector<Operator>;
+// Hyper-connections (streams.cc): one input of a block, mixed from the residual streams.
+void append_stream_input(Operators& ops, std::string_view name, const Model& model,
+                         const RankShape& shape);
 // A linear, in fp8 and fp4 after the cast of its operands: its input forward, its output's gradient
 // backward (narrow_format.h).
 enum class Feed { norm, other };
 void append_linear(Operators& ops, const Operator& linear, Feed feed, const RankShape& shape);
 void append_attention(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
                       const TokenShape& tokens, const Layout& layout);
+// The indexer's products and scores (indexer.cc).
+void append_indexer(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
+                    const TokenShape& tokens, const Layout& layout, const RankShape& shape);
 void append_recurrent(Operators& ops, const Model& model, const TokenShape& tokens,
                       const Layout& layout, const RankShape& shape);
 void append_dense_mlp(Operators& ops, const Model& model, const RankShape& shape);
@@ -79,5 +86,8 @@ void mark_op_recompute(Operators& ops, const Model& model, const Layout& layout,
 // sliding window, q * k otherwise. Context ranks share the pairs evenly.
 double attention_pairs(const Model& model, LayerKind kind, const Numerics& numerics,
                        const TokenShape& tokens, int context_ranks);
+// The same where a query sees so many entries of its context.
+double seen_pairs(const SeenEntries& seen, const Numerics& numerics, const TokenShape& tokens,
+                  int context_ranks);
 
 }  // namespace meshwright

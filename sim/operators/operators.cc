@@ -147,6 +147,15 @@ Operator norm_operator(std::string_view name, Module module, const Model& model,
 
 Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape) {
   const double elements = static_cast<double>(shape.sequence_rows) * model.hidden_size;
+  const double streams = model.num_residual_streams;
+  if (streams > 1) {
+    // The output enters every stream, and the streams mix; backward reads them once more. Kept are
+    // the streams, and the block's output for the gradient of its weights.
+    Operator op = memory_operator(name, Module::norm, kernel::kAdd, elements, 2.0 * streams + 1.0,
+                                  3.0 * streams + 2.0, shape);
+    op.saved = bytes(elements * (streams + 1.0) * shape.width);
+    return op;
+  }
   // Forward reads two and writes one; backward adds the branch's gradient to the stream's.
   Operator op = memory_operator(name, Module::residual, kernel::kAdd, elements, 3, 3, shape);
   // Where norms cast, no operator keeps the sum itself: the next norm counts its fp32 copy.
@@ -159,6 +168,7 @@ namespace {
 
 void append_mlp_block(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
                       const Layout& layout, const RankShape& shape) {
+  append_stream_input(ops, "mlp.stream_input", model, shape);
   const bool normalized = model.normalization != Normalization::none;
   const bool own_norm =
       normalized && !(model.parallel_attention_mlp && model.parallel_shared_layer_norm);
@@ -201,10 +211,11 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
                                       const TokenShape& tokens, const Layout& layout) {
   const RankShape shape = rank_shape(numerics, tokens, layout);
   const bool normalized = model.normalization != Normalization::none;
-  const bool attends = model.num_attention_heads > 0;  // a plain perceptron has no residual
+  const bool with_heads = model.num_attention_heads > 0;  // a plain perceptron has no residual
   Operators ops;
   ops.reserve(32);
-  if (attends && kind.mixer) {
+  if (with_heads && kind.mixer) {
+    append_stream_input(ops, "attention.stream_input", model, shape);
     if (normalized) {
       ops.push_back(norm_operator("input_norm",
                                   model.mla ? Module::layer_norm : Module::attention_linear, model,
@@ -212,11 +223,8 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
       keep_gathered(ops.back(), model, shape);
       ops.back().saved *= shape.operand / shape.width;
     }
-    if (kind.linear_attention) {
-      append_recurrent(ops, model, tokens, layout, shape);
-    } else {
-      append_attention(ops, model, kind, numerics, tokens, layout);
-    }
+    if (kind.linear_attention) append_recurrent(ops, model, tokens, layout, shape);
+    if (attends(kind)) append_attention(ops, model, kind, numerics, tokens, layout);
     if (model.post_layer_norms) {
       ops.push_back(norm_operator("post_attention_norm", Module::norm, model, shape.sequence_rows,
                                   model.hidden_size, shape));
@@ -258,6 +266,13 @@ std::vector<Operator> head_operators(const Model& model, const Numerics& numeric
   if (model.vocab_size == 0) return {};
   const RankShape shape = rank_shape(numerics, tokens, layout);
   Operators ops;
+  if (model.num_residual_streams > 1) {
+    const double streams = model.num_residual_streams;
+    const double elements = static_cast<double>(shape.sequence_rows) * model.hidden_size;
+    ops.push_back(memory_operator("final_streams", Module::norm, kernel::kAdd, elements,
+                                  2.0 * streams + 1.0, 3.0 * streams + 1.0, shape));
+    ops.back().saved = bytes(elements * shape.width);
+  }
   if (model.normalization != Normalization::none) {
     ops.push_back(norm_operator("final_norm", Module::norm, model, shape.sequence_rows,
                                 model.hidden_size, shape));

@@ -39,6 +39,7 @@ inline constexpr std::string_view kDeltaRule = "delta_rule";
 inline constexpr std::string_view kStateSpace = "state_space";
 inline constexpr std::string_view kKimiDelta = "kimi_delta";
 inline constexpr std::string_view kLightning = "lightning_attention";
+inline constexpr std::string_view kSelectiveScan = "selective_scan";
 inline constexpr std::string_view kTranspose =
     "transpose";  // heads to and from batch, token permutation
 }  // namespace kernel
@@ -131,7 +132,8 @@ constexpr bool is_layer_linear(const Operator& op) {
 }
 constexpr bool is_scan(std::string_view kernel) {
   return kernel == kernel::kDeltaRule || kernel == kernel::kStateSpace ||
-         kernel == kernel::kKimiDelta || kernel == kernel::kLightning;
+         kernel == kernel::kKimiDelta || kernel == kernel::kLightning ||
+         kernel == kernel::kSelectiveScan;
 }
 // Tells whether backward has a product for the weight's gradient.
 constexpr bool trains_weight(const Operator& op) { return op.has_weight && !op.frozen; }

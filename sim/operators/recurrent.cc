@@ -9,6 +9,7 @@ namespace meshwright {
 ScanWork scan_work(const Model& model, double width, double positions) {
   if (model.linear_attention) return delta_net_scan(*model.linear_attention, width);
   if (model.state_space) return state_space_scan(model, width, positions);
+  if (model.selective_scan) return selective_scan_work(*model.selective_scan, width);
   if (model.kimi_delta) return kimi_delta_scan(*model.kimi_delta, width);
   if (model.short_convolution) return short_convolution_scan(model, width);
   return lightning_scan(*model.lightning_attention, width, positions);

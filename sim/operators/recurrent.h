@@ -29,6 +29,7 @@ ScanWork scan_work(const Model& model, double width, double positions);
 
 ScanWork delta_net_scan(const DeltaNet& net, double width);
 ScanWork state_space_scan(const Model& model, double width, double positions);
+ScanWork selective_scan_work(const SelectiveScan& scan, double width);
 ScanWork kimi_delta_scan(const KimiDelta& kda, double width);
 ScanWork short_convolution_scan(const Model& model, double width);
 ScanWork lightning_scan(const Lightning& lightning, double width, double positions);

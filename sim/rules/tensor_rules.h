@@ -48,6 +48,21 @@ inline constexpr RuleRow kTensorRules[]{
            return not_divisible("num_attention_heads", in.model.num_attention_heads,
                                 "tensor_parallel_size", in.layout.tensor_parallel_size);
          }},
+    {.name = "output_groups_divide_by_tensor_size",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       if (!in.model.compressed_attention) return std::nullopt;
+       return must_divide(in.model.compressed_attention->o_groups, in.layout.tensor_parallel_size);
+     },
+     .requirement = "o_groups must be a multiple of tensor_parallel_size.",
+     .reason = "Each group of heads has an output product of its own, whole on one rank "
+               "(DeepSeek-V4, grouped output projection).",
+     .remedy = "Use a tensor_parallel_size that divides o_groups.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return not_divisible("o_groups", in.model.compressed_attention->o_groups,
+                                "tensor_parallel_size", in.layout.tensor_parallel_size);
+         }},
     {.name = "query_groups_divide_by_tensor_size",
      .part = RulePart::sizes,
      .check = [](const RuleInput& in) -> CheckResult {

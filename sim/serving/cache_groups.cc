@@ -36,7 +36,10 @@ int steps_in_flight(const Engine& engine, const ReplicaLayout& layout) {
 SequenceCache in_groups(SequenceCache plain, const Model& m, const Engine& engine,
                         const ReplicaOptions& options) {
   const CachedLayers stage = cached_layers(m, options.layout.pipeline_parallel_size);
-  if (engine.cache.group_slack == 0 || stage.full + stage.window == 0) return plain;
+  // Layers of compressed attention hold tokens at rates of their own.
+  if (engine.cache.group_slack == 0 || stage.full + stage.window == 0 || m.compressed_attention) {
+    return plain;
+  }
   const Bytes token = (plain.full_token + plain.window_token) / (stage.full + stage.window);
   CacheGroups groups = cache_groups(cached_layers(m, 1), stage, engine.cache.group_slack);
   SequenceCache cache = plain;

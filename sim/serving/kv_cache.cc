@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/block/indexer.h"
 #include "sim/block/recurrent.h"
 
 namespace meshwright {
@@ -10,9 +11,19 @@ namespace {
 
 // FlashMLA's layout: 512 numbers in fp8, four fp32 scales, 64 rotary numbers in 16 bits.
 constexpr double kFlashMlaBytes = 512.0 + 16.0 + 128.0;
-// An indexer's key in fp8 and its fp32 scale.
-double indexer_bytes(const LatentAttention& mla) {
-  return mla.dsa_indexer_n_heads > 0 ? mla.dsa_indexer_head_dim + 4.0 : 0.0;
+
+// One position's keys and values, or one entry's.
+double entry_bytes(const Model& m, KvCacheFormat format) {
+  if (m.mla) {
+    const double numbers = m.mla->kv_lora_rank + m.mla->qk_pos_emb_head_dim;
+    return format == KvCacheFormat::fp8_ds_mla ? kFlashMlaBytes : numbers * kv_number_bytes(format);
+  }
+  const double vectors = m.compressed_attention ? 1.0 : 2.0;
+  return vectors * m.num_query_groups * m.kv_channels * kv_number_bytes(format);
+}
+
+int fullest_stage_layers(const Model& m, int stages) {
+  return (m.num_layers + stages - 1) / stages;
 }
 
 }  // namespace
@@ -20,29 +31,43 @@ double indexer_bytes(const LatentAttention& mla) {
 bool has_kv_layout(const Model& m) {
   if (m.num_layers <= 0 || m.num_attention_heads <= 0) return false;
   const std::string& pattern = m.hybrid_layer_pattern;
-  if (!pattern.empty() && pattern.find_first_of("*a") == std::string::npos) return false;
+  if (!pattern.empty() && pattern.find_first_of("*abws") == std::string::npos) return false;
   return m.mla ? m.mla->kv_lora_rank > 0 : m.num_query_groups > 0 && m.kv_channels > 0;
 }
 
 CachedLayers cached_layers(const Model& m, int pipeline_parallel_size) {
-  const int layers = (m.num_layers + pipeline_parallel_size - 1) / pipeline_parallel_size;
   CachedLayers found;
-  for (int i = m.num_layers - layers; i < m.num_layers; ++i) {
+  for (int i = m.num_layers - fullest_stage_layers(m, pipeline_parallel_size); i < m.num_layers;
+       ++i) {
     const LayerKind kind = layer_kind(m, i);
-    if (!kind.mixer) continue;
-    (kind.linear_attention ? found.linear : kind.sliding_window ? found.window : found.full) += 1;
+    if (kind.linear_attention) found.linear += 1;
+    if (attends(kind)) (kind.sliding_window ? found.window : found.full) += 1;
   }
   return found;
 }
 
-Bytes kv_layer_bytes(const Model& m, KvCacheFormat format) {
-  if (m.mla) {
-    const double numbers = m.mla->kv_lora_rank + m.mla->qk_pos_emb_head_dim;
-    const double latent =
-        format == KvCacheFormat::fp8_ds_mla ? kFlashMlaBytes : numbers * kv_number_bytes(format);
-    return bytes(latent + indexer_bytes(*m.mla));
+TokenBytes kv_layer_bytes(const Model& m, LayerKind kind, KvCacheFormat format) {
+  if (!attends(kind)) return {};
+  const double entry = entry_bytes(m, format);
+  const SeenEntries seen = seen_entries(m, kind);
+  TokenBytes found;
+  if (seen.window > 0) found.window = bytes(entry);
+  if (seen.rate == 0) return found;
+  const auto indexer = indexer_of(m, kind);
+  const double index = indexer ? indexer->key_bytes(kv_number_bytes(format)) : 0.0;
+  found.full = bytes((entry + index) / seen.rate);
+  return found;
+}
+
+TokenBytes kv_stage_bytes(const Model& m, KvCacheFormat format, int pipeline_parallel_size) {
+  TokenBytes sum;
+  for (int i = m.num_layers - fullest_stage_layers(m, pipeline_parallel_size); i < m.num_layers;
+       ++i) {
+    const TokenBytes one = kv_layer_bytes(m, layer_kind(m, i), format);
+    sum.full += one.full;
+    sum.window += one.window;
   }
-  return bytes(2.0 * m.num_query_groups * m.kv_channels * kv_number_bytes(format));
+  return sum;
 }
 
 Bytes state_layer_bytes(const Model& m) {
@@ -54,8 +79,8 @@ Bytes state_layer_bytes(const Model& m) {
 }
 
 Bytes kv_token_bytes(const Model& m, KvCacheFormat format) {
-  const CachedLayers layers = cached_layers(m, 1);
-  return kv_layer_bytes(m, format) * (layers.full + layers.window);
+  const TokenBytes token = kv_stage_bytes(m, format, 1);
+  return token.full + token.window;
 }
 
 double kv_replication(const Model& m, const ReplicaLayout& l) {
@@ -64,10 +89,12 @@ double kv_replication(const Model& m, const ReplicaLayout& l) {
   return std::max(1.0, tp / heads / l.decode_context_parallel_size);
 }
 
+double kv_rank_share(const Model& m, const ReplicaLayout& layout) {
+  return kv_replication(m, layout) / layout.tensor_parallel_size;
+}
+
 Bytes kv_rank_layer_bytes(const Model& m, const ReplicaOptions& options) {
-  const Bytes all = kv_layer_bytes(m, options.kv_cache);
-  const double tp = options.layout.tensor_parallel_size;
-  return all * (kv_replication(m, options.layout) / tp);
+  return kv_layer_bytes(m, {}, options.kv_cache).full * kv_rank_share(m, options.layout);
 }
 
 double CacheGroups::blocks_of(double tokens, int block_size) const {
@@ -87,11 +114,13 @@ Bytes SequenceCache::bytes_of(double tokens) const {
 
 SequenceCache sequence_cache(const Model& m, const ReplicaOptions& options, int block_size) {
   const CachedLayers layers = cached_layers(m, options.layout.pipeline_parallel_size);
-  const Bytes layer = kv_rank_layer_bytes(m, options);
+  const TokenBytes token =
+      kv_stage_bytes(m, options.kv_cache, options.layout.pipeline_parallel_size);
+  const double share = kv_rank_share(m, options.layout);
   const Bytes states = state_layer_bytes(m) * (layers.linear / options.layout.tensor_parallel_size);
-  return {layer * layers.full,
-          layer * layers.window,
-          layers.window > 0 ? static_cast<double>(m.sliding_window) : 0.0,
+  return {token.full * share,
+          token.window * share,
+          token.window > bytes(0) ? static_cast<double>(m.sliding_window) : 0.0,
           block_size,
           states,
           {}};

@@ -4,7 +4,9 @@
 //   MHA, GQA  2 * n_kv * d * c a layer, divided by min(tp, n_kv): beyond n_kv heads are repeated
 //   MLA       (r + rope) * c a layer, whole on each tensor rank; fp8_ds_mla 656 B
 //   window    a layer with a window keeps W tokens and one block
-//   indexer   128 + 4 B a layer more (DeepSeek-V3.2, fp8 with an fp32 scale)
+//   indexer   128 + 4 B more (DeepSeek-V3.2, fp8 with an fp32 scale) in layers that have one
+//   compressed (DeepSeek-V4)  d * c in the window, d * c for each entry of so many tokens, and
+//             128 * c more of an entry where an indexer chooses
 //   recurrent a state (sim/block/recurrent.h) and k positions of its convolution in 16 bits, a
 //             sequence and layer, divided by tp; nothing a token
 // Decode context parallelism spreads the tokens of a sequence over dcp of the tensor ranks.
@@ -25,13 +27,20 @@ struct CachedLayers {
 };
 CachedLayers cached_layers(const Model& model, int pipeline_parallel_size);
 
-// Bytes of one token in one layer, all ranks together, nothing repeated.
-Bytes kv_layer_bytes(const Model& model, KvCacheFormat format);
+// Bytes of one token, all ranks together, nothing repeated: of whole contexts, of the window.
+struct TokenBytes {
+  Bytes full{}, window{};
+};
+TokenBytes kv_layer_bytes(const Model& model, LayerKind kind, KvCacheFormat format);
+// All layers of the fullest stage.
+TokenBytes kv_stage_bytes(const Model& model, KvCacheFormat format, int pipeline_parallel_size);
 // Bytes of one sequence in one recurrent mixer, all ranks together.
 Bytes state_layer_bytes(const Model& model);
 // Bytes of one token in all layers of the model without repetition: the table of published models.
 Bytes kv_token_bytes(const Model& model, KvCacheFormat format);
-// Bytes of one token in one layer on one rank of the replica.
+// Share of the cache's bytes that one rank of the replica holds.
+double kv_rank_share(const Model& model, const ReplicaLayout& layout);
+// Bytes of one token in one layer of whole attention on one rank of the replica.
 Bytes kv_rank_layer_bytes(const Model& model, const ReplicaOptions& options);
 // How often a tensor group holds the same number: tp / n_kv beyond the heads, MLA tp, over dcp.
 double kv_replication(const Model& model, const ReplicaLayout& layout);

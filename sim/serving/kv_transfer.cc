@@ -7,10 +7,22 @@
 #include "sim/serving/operator_time.h"
 
 namespace meshwright {
+namespace {
+
+// A window of compressed attention is sent alone; engines send whole sequences of other windows.
+Bytes kept_bytes(const Model& model, const TokenBytes& token, double tokens) {
+  const double window =
+      model.compressed_attention ? std::min<double>(tokens, model.sliding_window) : tokens;
+  return token.full * tokens + token.window * window;
+}
+
+}  // namespace
 
 Bytes kv_rank_bytes(const Model& model, const ReplicaOptions& options, double tokens) {
-  const CachedLayers layers = cached_layers(model, options.layout.pipeline_parallel_size);
-  return kv_rank_layer_bytes(model, options) * ((layers.full + layers.window) * tokens) +
+  const int stages = options.layout.pipeline_parallel_size;
+  const CachedLayers layers = cached_layers(model, stages);
+  const Bytes kept = kept_bytes(model, kv_stage_bytes(model, options.kv_cache, stages), tokens);
+  return kept * kv_rank_share(model, options.layout) +
          state_layer_bytes(model) * (layers.linear / options.layout.tensor_parallel_size);
 }
 
@@ -18,7 +30,7 @@ KvTransfer kv_transfer(const Model& model, const Engine& engine, const ReplicaOp
                        const ReplicaOptions& decode, const Link& link, double tokens,
                        double decode_groups) {
   KvTransfer found;
-  found.all = kv_token_bytes(model, decode.kv_cache) * tokens +
+  found.all = kept_bytes(model, kv_stage_bytes(model, decode.kv_cache, 1), tokens) +
               state_layer_bytes(model) * cached_layers(model, 1).linear;
   // A latent cache is whole on every tensor rank: each of the prefill ranks sends a part of it.
   const Bytes received = kv_rank_bytes(model, decode, tokens);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/serving/replica_cost.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "sim/block/indexer.h"
 #include "sim/kernel_time/gemm_model.h"
 #include "sim/kernel_time/host.h"
 #include "sim/serving/row_costs.h"
@@ -12,8 +14,9 @@
 namespace meshwright {
 namespace {
 
-// Positions that a sparse indexer keeps (DeepSeek-V3.2, arXiv 2512.02556).
-constexpr double kIndexedKeys = 2048;
+// Heads that kernels of chosen entries work on at least: fewer take as long (FlashMLA, H100 and
+// H200, fp8: 8 to 64 heads alike, AISimulate tables).
+constexpr double kSparseHeads = 64;
 // Prompt tokens by which a scan is priced.
 constexpr std::int64_t kScannedTokens = 8192;
 // Rows whose spread and provenance stand for all.
@@ -69,11 +72,39 @@ void set_state_cost(ReplicaCost& cost, const Model& model, const Device& device,
   }
 }
 
+// Layers that see their context alike, whole attention first.
+void set_attending_layers(ReplicaCost& cost, const Model& model, const ReplicaOptions& options) {
+  LayerCounts counts;
+  for (int i = 0; i < model.num_layers; ++i) counts.of(layer_kind(model, i)) += 1;
+  const double share = kv_rank_share(model, options.layout);
+  for (const LayerKind alike :
+       {LayerKind{}, LayerKind{.sliding_window = true}, LayerKind{.without_indexer = true}}) {
+    const double layers = counts.sum([&](LayerKind kind) {
+      return attends(kind) && kind.sliding_window == alike.sliding_window &&
+             kind.without_indexer == alike.without_indexer;
+    });
+    if (layers == 0) continue;
+    const SeenEntries seen = seen_entries(model, alike);
+    AttendingLayers found{layers, seen.window, seen.rate, seen.most, {}, {}};
+    if (const auto indexer = indexer_of(model, alike)) {
+      found.index_key = bytes(indexer->key_bytes(kv_number_bytes(options.kv_cache)) * share);
+      found.index_pair = flops(indexer->pair_flops());
+    }
+    cost.attending.push_back(found);
+  }
+  // The trial's kernel computes all pairs and masks those outside a window afterwards.
+  if (!cost.prefill_rate.hidden_pairs) return;
+  for (AttendingLayers& layer : cost.attending) {
+    if (layer.rate == 0) layer = {layer.layers, 0, 1, 0, {}, {}};
+  }
+}
+
 void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOptions& options,
                         const ServingCluster& cluster, const Engine& engine) {
   const InferenceRates& rates = cluster.inference;
   const double number = served_bytes(only_device(cluster));
   const AttentionForm form = model.mla ? AttentionForm::latent : AttentionForm::grouped;
+  const bool sparse = indexer_of(model, {}).has_value();
   const double tp = options.layout.tensor_parallel_size;
   cost.heads = model.num_attention_heads / tp;
   const LatentAttention mla = model.mla.value_or(LatentAttention{});
@@ -81,7 +112,8 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   const double key_width =
       model.mla ? mla.qk_head_dim + mla.qk_pos_emb_head_dim : model.kv_channels;
   const double value_width = model.mla ? mla.v_head_dim : model.kv_channels;
-  cost.decode_rate = decode_rate(rates, engine.kind, form, options.kv_cache);
+  cost.decode_rate =
+      decode_rate(rates, engine.kind, sparse ? AttentionForm::sparse : form, options.kv_cache);
   cost.prefill_rate =
       prefill_rate(rates, engine.kind, form,
                    static_cast<std::int64_t>((key_width + value_width) / 2), options.kv_cache);
@@ -90,24 +122,18 @@ void set_attention_cost(ReplicaCost& cost, const Model& model, const ReplicaOpti
   cost.prefill_pair = flops(2.0 * cost.heads * (key_width + value_width));
   cost.decode_query = bytes(cost.heads * number *
                             (model.mla ? latent + mla.kv_lora_rank : 2.0 * model.kv_channels));
-  cost.decode_key = kv_rank_layer_bytes(model, options);
+  if (sparse && !model.block_sparse_attention) {
+    cost.decode_pair *= std::max(1.0, kSparseHeads / cost.heads);
+  }
+  if (sparse && model.mla) cost.sparse_pair = cost.decode_pair;
+  cost.decode_key = kv_layer_bytes(model, {.without_indexer = sparse}, options.kv_cache).full *
+                    kv_rank_share(model, options.layout);
+  if (model.compressed_attention) {
+    cost.decode_key *= seen_entries(model, {.without_indexer = true}).rate;
+  }
   if (options.kv_cache == KvCacheFormat::bf16) cost.decode_key *= number / 2.0;
-  if (mla.dsa_indexer_n_heads > 0) {
-    const double share = kv_replication(model, options.layout) / tp;
-    cost.index_key = bytes((mla.dsa_indexer_head_dim + 4.0) * share);
-    cost.decode_key -= cost.index_key;
-    cost.indexed_keys = kIndexedKeys;
-  }
-  const CachedLayers layers = cached_layers(model, 1);
-  cost.full_layers = layers.full;
-  cost.window_layers = layers.window;
-  cost.window = model.sliding_window;
-  set_state_cost(cost, model, only_device(cluster), layers.linear, tp);
-  // The trial's kernel computes all pairs and masks those outside a window afterwards.
-  if (cost.prefill_rate.hidden_pairs) {
-    cost.full_layers += cost.window_layers;
-    cost.window_layers = 0;
-  }
+  set_attending_layers(cost, model, options);
+  set_state_cost(cost, model, only_device(cluster), cached_layers(model, 1).linear, tp);
   cost.context_ranks = options.layout.decode_context_parallel_size;
   set_source(cost, StepTerm::decode_attention, cost.decode_rate.relative_spread,
              cost.decode_rate.provenance);

@@ -122,6 +122,21 @@ constexpr ServingRuleRow kServingRules[]{
                "size {}",
                as_whole(m.available), recurrent_mixer(in.model)->plural, as_whole(m.needed));
          }},
+    {.name = "output_groups_divide_by_tensor_size",
+     .check = [](const RuleIn& in) -> RuleResult {
+       if (!in.model.compressed_attention) return std::nullopt;
+       return share_is_whole(in.model.compressed_attention->o_groups,
+                             in.options.layout.tensor_parallel_size);
+     },
+     .requirement = "Groups of the output projection must be a multiple of the tensor size.",
+     .reason = "Each group of heads has an output product of its own, whole on one rank "
+               "(DeepSeek-V4, grouped output projection).",
+     .remedy = "Use a tensor size that divides o_groups.",
+     .sentence =
+         [](const RuleIn&, const RuleMissed& m) {
+           return fmt::format("{} output groups are not divisible by tensor size {}",
+                              as_whole(m.available), as_whole(m.needed));
+         }},
     {.name = "kv_heads_divide_or_repeat",
      .check = [](const RuleIn& in) -> RuleResult {
        if (in.model.mla) return std::nullopt;

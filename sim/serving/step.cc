@@ -10,32 +10,41 @@
 namespace meshwright {
 namespace {
 
-Seconds decode_attention_seconds(const ReplicaCost& cost, const EngineStep& step,
-                                 double layers_full, double layers_window, double layers_linear) {
+// Keys that attention reads, and in front of it all keys of an indexer.
+Seconds decode_layer_seconds(const ReplicaCost& cost, const EngineStep& step,
+                             const AttendingLayers& layer) {
+  const DecodeAttentionRate& rate = cost.decode_rate;
   const double sequences = step.decode_sequences;
   const double passes = 1.0 + cost.drafts;
-  const auto layer = [&](double keys_each) {
-    const double keys = keys_each * sequences;
-    const Bytes read = cost.decode_key * (keys + cost.decode_rate.extra_keys * sequences) +
-                       cost.decode_query * (sequences * passes) +
-                       cost.index_key * step.decode_context;
-    const Flops work = cost.decode_pair * (keys * passes);
-    const Seconds memory = read / (cost.memory_bandwidth * cost.decode_rate.bandwidth_fraction);
-    const Seconds compute = work / (cost.device_peak * cost.decode_rate.compute_fraction);
-    return cost.decode_rate.latency + cost.decode_rate.sequence_latency * sequences +
-           overlapped(memory, compute);
-  };
   const double mean = step.decode_context / sequences;
-  const double sparse = cost.indexed_keys > 0 ? std::min(mean, cost.indexed_keys) : mean;
+  const double keys = layer.keys(mean) * sequences;
+  const Bytes read = cost.decode_key * (keys + rate.extra_keys * sequences) +
+                     cost.decode_query * (sequences * passes);
+  const Flops work = cost.decode_pair * (keys * passes);
+  const Seconds memory = read / (cost.memory_bandwidth * rate.bandwidth_fraction);
+  const Seconds compute = work / (cost.device_peak * rate.compute_fraction);
+  Seconds sum = rate.latency + rate.sequence_latency * sequences + overlapped(memory, compute);
+  if (layer.index_key > bytes(0)) {
+    const double scanned = step.decode_context / layer.rate;
+    const Seconds scan = layer.index_key * scanned / (cost.memory_bandwidth * rate.index_fraction);
+    const Seconds scores = layer.index_pair * (scanned * passes) / cost.device_peak;
+    sum += rate.index_latency + overlapped(scan, scores);
+  }
+  return sum;
+}
+
+Seconds decode_attention_seconds(const ReplicaCost& cost, const EngineStep& step) {
+  const double sequences = step.decode_sequences;
   Seconds sum;
-  if (layers_full > 0) sum += layer(sparse) * layers_full;
-  if (layers_window > 0) sum += layer(std::min(mean, cost.window)) * layers_window;
-  if (layers_linear > 0) {
-    const Bytes moved = cost.decode_state * (sequences * passes);
+  for (const AttendingLayers& layer : cost.attending) {
+    sum += decode_layer_seconds(cost, step, layer) * layer.layers;
+  }
+  if (cost.linear_layers > 0) {
+    const Bytes moved = cost.decode_state * (sequences * (1.0 + cost.drafts));
     const auto& rate = cost.decode_rate;
     sum += (rate.latency + rate.sequence_latency * sequences +
             moved / (cost.memory_bandwidth * rate.bandwidth_fraction)) *
-           layers_linear;
+           cost.linear_layers;
   }
   return sum;
 }
@@ -47,17 +56,29 @@ Seconds prefill_attention_seconds(const ReplicaCost& cost, const EngineStep& ste
   const PrefillAttentionRate& rate = cost.prefill_rate;
   const double sequences = std::max(1.0, step.prefill_sequences);
   const double hidden = rate.hidden_pairs ? tokens * tokens / (2.0 * sequences) : 0.0;
-  const auto layer = [&](double seen) {
+  const auto attention = [&](double seen, Flops pair) {
     const double pairs = seen + hidden;
     const double keys = pairs / tokens;
     const double fill = keys / (keys + rate.ramp_keys) * waves / (waves + rate.tail_waves);
     return rate.latency + rate.sequence_latency * sequences +
-           cost.prefill_pair * pairs / (cost.device_peak * (rate.fraction * fill));
+           pair * pairs / (cost.device_peak * (rate.fraction * fill));
   };
   Seconds sum;
-  if (cost.full_layers > 0) sum += layer(step.prefill_pairs) * cost.full_layers;
-  if (cost.window_layers > 0) {
-    sum += layer(std::min(step.prefill_pairs, cost.window * tokens)) * cost.window_layers;
+  for (const AttendingLayers& layer : cost.attending) {
+    const double all = step.prefill_pairs;
+    double seen = std::min(all, layer.window * tokens);
+    if (layer.rate > 0) {
+      seen += layer.most > 0 ? std::min(all / layer.rate, layer.most * tokens) : all / layer.rate;
+    }
+    Seconds one =
+        attention(seen, cost.sparse_pair > flops(0) ? cost.sparse_pair : cost.prefill_pair);
+    // Short contexts are attended whole, masked, by narrower products.
+    if (cost.sparse_pair > flops(0)) one = std::min(one, attention(all, cost.prefill_pair));
+    if (layer.index_pair > flops(0)) {
+      one +=
+          rate.latency + layer.index_pair * (all / layer.rate) / (cost.device_peak * rate.fraction);
+    }
+    sum += one * layer.layers;
   }
   if (cost.linear_layers > 0) {
     sum += (rate.latency + cost.prefill_scan * tokens) * cost.linear_layers;
@@ -129,14 +150,16 @@ StepTime step_time(const ReplicaCost& cost, const EngineStep& step) {
   at(StepTerm::exchange) = seconds(cost.exchange.at(here));
   at(StepTerm::head) = seconds(cost.head.at(sampled));
   if (step.decode_sequences > 0) {
-    at(StepTerm::decode_attention) = decode_attention_seconds(
-        cost, step, cost.full_layers, cost.window_layers, cost.linear_layers);
+    at(StepTerm::decode_attention) = decode_attention_seconds(cost, step);
     if (cost.context_ranks > 1) {
       at(StepTerm::context_exchange) = seconds(cost.context_exchange.at(decodes));
     }
     if (cost.drafts > 0) {
-      at(StepTerm::drafts) = (seconds(cost.draft.at(step.decode_sequences)) +
-                              decode_attention_seconds(cost, step, 1.0, 0.0, 0.0)) *
+      // A draft's layer is one of the first kind.
+      const Seconds attention = cost.attending.empty()
+                                    ? Seconds{}
+                                    : decode_layer_seconds(cost, step, cost.attending.front());
+      at(StepTerm::drafts) = (seconds(cost.draft.at(step.decode_sequences)) + attention) *
                              static_cast<double>(cost.drafts);
     }
   }

@@ -88,6 +88,22 @@ struct RowRemainder {
 // Between two rows straight in the logarithm of the rows; that of the nearest outside. None: 0.
 RowRemainder remainder_at(const std::vector<RowRemainder>& remainders, double rows);
 
+// Layers of a replica that see their context alike.
+struct AttendingLayers {
+  double layers = 0;
+  double window = 0;  // newest positions that a query sees one by one
+  double rate = 1;    // tokens of an entry of the whole context; 0: there are none
+  double most = 0;    // entries that attention reads of them; 0: all
+  Bytes index_key{};  // of one entry, as an indexer reads it
+  Flops index_pair{};
+  // Entries that a query behind so many tokens sees.
+  [[nodiscard]] double keys(double tokens) const {
+    const double seen = window < tokens ? window : tokens;
+    if (rate <= 0) return seen;
+    return seen + (most > 0 && most < tokens / rate ? most : tokens / rate);
+  }
+};
+
 // What a replica's steps cost, made once for a model, an engine, a layout and a device. Immutable
 // and safe to share.
 struct ReplicaCost {
@@ -104,13 +120,12 @@ struct ReplicaCost {
   Bytes decode_query{};  // query and output of one sequence in one layer
   Flops decode_pair{};   // of one sequence and one key in one layer of a rank
   Flops prefill_pair{};  // of one query and one key in one layer of a rank
+  Flops sparse_pair{};   // the same where kernels read chosen positions; 0: they do not
   double heads = 1;      // of a rank
-  double full_layers = 0, window_layers = 0, window = 0;
+  std::vector<AttendingLayers> attending{};
   double linear_layers = 0;      // delta nets
   Bytes decode_state{};          // that one sequence's states in one layer move
   Seconds prefill_scan{};        // of one prompt token in one layer
-  Bytes index_key{};             // of one token in one layer, as a sparse indexer reads it
-  double indexed_keys = 0;       // that attention reads behind it; 0: all
   FlopsPerSecond device_peak{};  // 16-bit
   BytesPerSecond memory_bandwidth{};
   double multiprocessors = 1;

@@ -155,7 +155,8 @@ LayerCounts layer_counts(const Model& model, StageLayers layers) {
   LayerCounts count;
   for (int i = layers.first; i < layers.first + layers.count; ++i) {
     LayerKind kind = layer_kind(model, i);
-    kind.sliding_window = false;
+    // A window changes no weight, but for the compressor that such a layer lacks.
+    if (!model.compressed_attention) kind.sliding_window = false;
     count.of(kind) += 1;
   }
   return count;
@@ -184,13 +185,14 @@ std::vector<ServingTransfer> pass_transfers(const Model& model, const ServingClu
                               .payload = bytes(pass.sampled * ledger.number *
                                                static_cast<double>(served_vocab_size(model))),
                               .formula = "sampled*V*w"});
-  ledger.add(StepTerm::pipeline, {.name = transfer_names::kStageSend,
-                                  .group = Group::pipeline,
-                                  .collective = Collective::send_recv,
-                                  .group_size = 2,
-                                  .times_per_step = pass.sends,
-                                  .payload = ledger.activation,
-                                  .formula = "rows*h*w"});
+  ledger.add(StepTerm::pipeline,
+             {.name = transfer_names::kStageSend,
+              .group = Group::pipeline,
+              .collective = Collective::send_recv,
+              .group_size = 2,
+              .times_per_step = pass.sends,
+              .payload = ledger.activation * (1.0 * model.num_residual_streams),
+              .formula = model.num_residual_streams > 1 ? "n*rows*h*w" : "rows*h*w"});
   return ledger.transfers;
 }
 

@@ -31,6 +31,16 @@ Borders borders_of(const VolumeScope& scope, const Stage& stage, int stage_index
 
 }  // namespace
 
+namespace {
+
+// The residual streams of the tokens.
+Bytes stage_payload(const Model& model, const Job& job, const Layout& layout) {
+  return VolumeScope(model, job, layout)
+      .activation(1.0 * model.num_residual_streams * model.hidden_size);
+}
+
+}  // namespace
+
 bool scatters_sends(const Layout& layout) {
   const bool asked =
       layout.scatter_gather_p2p || layout.pipeline_engine == PipelineEngine::deepspeed;
@@ -39,7 +49,7 @@ bool scatters_sends(const Layout& layout) {
 
 Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
   const bool pieces = layout.sequence_parallel || scatters_sends(layout);
-  const Bytes whole = VolumeScope(model, job, layout).activation(model.hidden_size);
+  const Bytes whole = stage_payload(model, job, layout);
   return {.name = transfer_names::kActivationSend,
           .group = Group::pipeline,
           .collective = Collective::send_recv,
@@ -48,7 +58,9 @@ Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
           .times_per_step = 1,
           .payload = pieces ? whole / layout.tensor_parallel_size : whole,
           .overlappable = layout.overlap_p2p_comm,
-          .formula = pieces ? "b*s*h*w/(c*t)" : "b*s*h*w/c"};
+          .formula = model.num_residual_streams > 1 ? (pieces ? "n*b*s*h*w/(c*t)" : "n*b*s*h*w/c")
+                     : pieces                       ? "b*s*h*w/(c*t)"
+                                                    : "b*s*h*w/c"};
 }
 
 Transfer received_gather(const Model& model, const Job& job, const Layout& layout) {
@@ -58,9 +70,9 @@ Transfer received_gather(const Model& model, const Job& job, const Layout& layou
           .phase = Phase::forward,
           .group_size = layout.tensor_parallel_size,
           .times_per_step = 1,
-          .payload = VolumeScope(model, job, layout).activation(model.hidden_size),
+          .payload = stage_payload(model, job, layout),
           .overlappable = false,
-          .formula = "b*s*h*w/c"};
+          .formula = model.num_residual_streams > 1 ? "n*b*s*h*w/c" : "b*s*h*w/c"};
 }
 
 void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,

@@ -45,8 +45,8 @@ double head_norm_parameters(const Model& model, const Stage& stage) {
   const auto mixer = recurrent_mixer(model);
   const auto of_layer = [&](int layer) {
     const LayerKind kind = layer_kind(model, layer);
-    if (!kind.linear_attention) return kind.mixer ? attention : 0.0;
-    return static_cast<double>(mixer->head_norm);
+    const double softmax = attends(kind) ? attention : 0.0;
+    return softmax + (kind.linear_attention ? static_cast<double>(mixer->head_norm) : 0.0);
   };
   double sum = 0.0;
   for (const Chunk& chunk : stage.chunks) {

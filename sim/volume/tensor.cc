@@ -128,7 +128,7 @@ class TensorLedger {
   // is sharded: each has seen its piece of the sequence, or beside a column-parallel linear its
   // columns.
   void whole_gradients(const LayerPart& part, double times) {
-    if (part.experts > 0) return;
+    if (part.experts > 0 || part.forward_only) return;
     if (!scope_.layout.sequence_parallel && part.split != Split::columns) return;
     if (part.split == Split::whole) {
       whole_gradient(static_cast<double>(part.weights()), times);
@@ -230,8 +230,9 @@ void add_adapter_transfers(TensorLedger& tensor, const VolumeScope& scope, Times
 // Attention's parts. DTensor gathers the hidden state in front of latent attention, whose latents
 // are then whole on each rank; Megatron-LM gathers the latents.
 LayerParts exchanging_parts(const Model& model, const Layout& layout) {
-  LayerParts parts = attention_parts(model);
-  if (!model.mla || !uses_dtensor(layout)) return parts;
+  LayerParts parts = attention_parts(model, {});
+  const bool latent = model.mla || model.compressed_attention;
+  if (!latent || !uses_dtensor(layout)) return parts;
   for (LayerPart& part : parts) {
     if (part.exchange == Exchange::input || part.exchange == Exchange::shared) {
       part.exchange = Exchange::none;
@@ -262,7 +263,7 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
     const bool mlp_again = recomputes_module(scope.layout, kRecomputeMlp);
     if (mlp_again && scope.layout.sequence_parallel) both.recompute = mlp.forward;
     tensor.input(kParallel, both, model.hidden_size, kHiddenFormula);
-    tensor.parts(attention_parts(model), expert);
+    tensor.parts(attention_parts(model, {}), expert);
   } else {
     tensor.parts(exchanging_parts(model, scope.layout), attention);
     if (const auto mixer = recurrent_mixer(model)) {

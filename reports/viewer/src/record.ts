@@ -1011,7 +1011,7 @@ export type Scaling = {
 };
 
 export type RejectionRow = {
-  rule: "memory_capacity" | "devices_have_the_number_format" | "framework_splits_tensors" | "framework_has_pipeline" | "framework_splits_sequences" | "framework_has_fp8" | "framework_interleaves" | "framework_splits_backward" | "framework_has_sequence_parallel" | "framework_splits_tensors_without_sequence" | "framework_overlaps_sends" | "framework_shards_optimizer" | "framework_shards_gradients" | "framework_has_fsdp" | "framework_has_fsdp_below_pipeline" | "framework_replicates_beside_other_axes" | "framework_overlaps_gradients" | "framework_overlaps_weights" | "framework_overlaps_tensor_parallel" | "framework_has_experts" | "framework_splits_experts" | "framework_folds_experts" | "framework_has_pipeline_layouts" | "framework_has_uneven_stages" | "framework_counts_embedding" | "framework_scatters_sends" | "framework_has_ring_attention" | "framework_gathers_keys" | "framework_exchanges_heads" | "framework_has_tensorwise" | "framework_has_blockwise" | "framework_has_mxfp8" | "framework_has_fp4" | "framework_recomputes_modules" | "framework_recomputes_named_modules" | "framework_recomputes_some_layers" | "framework_gathers_tokens" | "flex_dispatcher_runs" | "deepep_runs" | "hybridep_runs" | "ncclep_runs" | "flex_dispatcher_crosses_nodes" | "framework_overlaps_tokens" | "framework_overlaps_shared_experts" | "framework_shards_in_groups" | "framework_offloads_optimizer" | "framework_offloads_layers" | "framework_offloads_modules" | "framework_has_cuda_graphs" | "world_size_equals_gpus" | "attention_heads_divide_by_tensor_size" | "query_groups_divide_by_tensor_size" | "linear_attention_heads_divide" | "state_space_groups_divide" | "ffn_divides_by_tensor_size" | "hidden_divides_by_tensor_size" | "sequence_divides_by_sequence_parallel_size" | "sequence_parallel_needs_tensor_parallel" | "pipeline_layout_stands_alone" | "pipeline_layout_fills_the_stages" | "pipeline_layout_holds_the_model" | "pipeline_layout_places_mtp" | "one_way_of_uneven_stages" | "layers_divide_by_pipeline_size" | "layers_divide_by_virtual_pipeline_size" | "framework_has_schedule" | "interleaving_needs_pipeline" | "interleaving_needs_micro_batches_multiple_of_pipeline" | "schedule_needs_pipeline" | "schedule_fixes_virtual_size" | "schedule_needs_micro_batches" | "dualpipe_needs_even_pipeline" | "uneven_stages_leave_layers_for_the_rest" | "batch_divides_by_micro_batch_times_data" | "sequence_divides_by_context_size" | "ulysses_heads_divide_by_context_size" | "hierarchical_context_size_divides" | "experts_divide_by_expert_size" | "expert_parallel_needs_experts" | "expert_mesh_divides_world" | "expert_ffn_divides_by_expert_tensor_size" | "experts_with_tensor_parallel_need_sequence_parallel" | "token_overlap_needs_sent_tokens" | "token_overlap_needs_virtual_stages" | "token_overlap_forbids_recomputed_experts" | "token_overlap_forbids_shared_expert_overlap" | "delay_wgrad_compute_needs_token_overlap" | "flex_dispatcher_needs_fast_links" | "deepep_needs_domains_of_eight" | "fp8_dispatch_needs_library_that_sends_it" | "whole_step_graph_needs_fixed_sizes" | "zero_shard_size_divides_data" | "zero_2_3_forbids_pipeline" | "overlap_param_gather_needs_overlap_grad_reduce" | "overlap_param_gather_needs_sharded_optimizer" | "tp_comm_overlap_needs_sequence_parallel" | "tp_comm_overlap_within_fast_domain" | "overlap_p2p_comm_needs_interleaving" | "offload_forbids_pipeline" | "offload_forbids_recompute" | "offload_modules_forbid_offloaded_layers" | "offload_attn_proj_needs_core_attn" | "offload_modules_outside_recomputed_experts" | "recompute_layers_within_stage" | "recompute_layers_divide_by_chunks" | "multi_token_prediction_recomputes_by_one" | "offloaded_layers_within_stage" | "recompute_moe_act_needs_experts" | "recompute_mla_up_proj_needs_latent_attention" | "recompute_forbids_delayed_scaling" | "recompute_op_stands_alone" | "selective_recompute_is_the_frameworks" | "block_scaling_needs_devices_that_have_it" | "blocks_divide_widths";
+  rule: "memory_capacity" | "devices_have_the_number_format" | "framework_splits_tensors" | "framework_has_pipeline" | "framework_splits_sequences" | "framework_has_fp8" | "framework_interleaves" | "framework_splits_backward" | "framework_has_sequence_parallel" | "framework_splits_tensors_without_sequence" | "framework_overlaps_sends" | "framework_shards_optimizer" | "framework_shards_gradients" | "framework_has_fsdp" | "framework_has_fsdp_below_pipeline" | "framework_replicates_beside_other_axes" | "framework_overlaps_gradients" | "framework_overlaps_weights" | "framework_overlaps_tensor_parallel" | "framework_has_experts" | "framework_splits_experts" | "framework_folds_experts" | "framework_has_pipeline_layouts" | "framework_has_uneven_stages" | "framework_counts_embedding" | "framework_scatters_sends" | "framework_has_ring_attention" | "framework_gathers_keys" | "framework_exchanges_heads" | "framework_has_tensorwise" | "framework_has_blockwise" | "framework_has_mxfp8" | "framework_has_fp4" | "framework_recomputes_modules" | "framework_recomputes_named_modules" | "framework_recomputes_some_layers" | "framework_gathers_tokens" | "flex_dispatcher_runs" | "deepep_runs" | "hybridep_runs" | "ncclep_runs" | "flex_dispatcher_crosses_nodes" | "framework_overlaps_tokens" | "framework_overlaps_shared_experts" | "framework_shards_in_groups" | "framework_offloads_optimizer" | "framework_offloads_layers" | "framework_offloads_modules" | "framework_has_cuda_graphs" | "world_size_equals_gpus" | "attention_heads_divide_by_tensor_size" | "output_groups_divide_by_tensor_size" | "query_groups_divide_by_tensor_size" | "linear_attention_heads_divide" | "state_space_groups_divide" | "ffn_divides_by_tensor_size" | "hidden_divides_by_tensor_size" | "sequence_divides_by_sequence_parallel_size" | "sequence_parallel_needs_tensor_parallel" | "pipeline_layout_stands_alone" | "pipeline_layout_fills_the_stages" | "pipeline_layout_holds_the_model" | "pipeline_layout_places_mtp" | "one_way_of_uneven_stages" | "layers_divide_by_pipeline_size" | "layers_divide_by_virtual_pipeline_size" | "framework_has_schedule" | "interleaving_needs_pipeline" | "interleaving_needs_micro_batches_multiple_of_pipeline" | "schedule_needs_pipeline" | "schedule_fixes_virtual_size" | "schedule_needs_micro_batches" | "dualpipe_needs_even_pipeline" | "uneven_stages_leave_layers_for_the_rest" | "batch_divides_by_micro_batch_times_data" | "sequence_divides_by_context_size" | "ulysses_heads_divide_by_context_size" | "hierarchical_context_size_divides" | "experts_divide_by_expert_size" | "expert_parallel_needs_experts" | "expert_mesh_divides_world" | "expert_ffn_divides_by_expert_tensor_size" | "experts_with_tensor_parallel_need_sequence_parallel" | "token_overlap_needs_sent_tokens" | "token_overlap_needs_virtual_stages" | "token_overlap_forbids_recomputed_experts" | "token_overlap_forbids_shared_expert_overlap" | "delay_wgrad_compute_needs_token_overlap" | "flex_dispatcher_needs_fast_links" | "deepep_needs_domains_of_eight" | "fp8_dispatch_needs_library_that_sends_it" | "whole_step_graph_needs_fixed_sizes" | "zero_shard_size_divides_data" | "zero_2_3_forbids_pipeline" | "overlap_param_gather_needs_overlap_grad_reduce" | "overlap_param_gather_needs_sharded_optimizer" | "tp_comm_overlap_needs_sequence_parallel" | "tp_comm_overlap_within_fast_domain" | "overlap_p2p_comm_needs_interleaving" | "offload_forbids_pipeline" | "offload_forbids_recompute" | "offload_modules_forbid_offloaded_layers" | "offload_attn_proj_needs_core_attn" | "offload_modules_outside_recomputed_experts" | "recompute_layers_within_stage" | "recompute_layers_divide_by_chunks" | "multi_token_prediction_recomputes_by_one" | "offloaded_layers_within_stage" | "recompute_moe_act_needs_experts" | "recompute_mla_up_proj_needs_latent_attention" | "recompute_forbids_delayed_scaling" | "recompute_op_stands_alone" | "selective_recompute_is_the_frameworks" | "block_scaling_needs_devices_that_have_it" | "blocks_divide_widths";
   count: number;
   requirement: string;
   reason: string;
@@ -1173,6 +1173,7 @@ export type ReportRecord = {
     sliding_window_interval?: number;
     sliding_window_in_chunks?: boolean;
     mtp_num_layers?: number;
+    num_residual_streams?: number;
     image_encoder_num_layers?: number;
     image_encoder_hidden_size?: number;
     moe?: {
@@ -1198,6 +1199,23 @@ export type ReportRecord = {
       v_head_dim: number;
       dsa_indexer_n_heads?: number;
       dsa_indexer_head_dim?: number;
+      dsa_indexer_topk?: number;
+    };
+    compressed_attention?: {
+      q_lora_rank: number;
+      o_lora_rank: number;
+      o_groups: number;
+      sparse_compress_rate?: number;
+      heavy_compress_rate?: number;
+      indexer_n_heads: number;
+      indexer_head_dim: number;
+      indexer_topk?: number;
+    };
+    block_sparse_attention?: {
+      indexer_n_heads: number;
+      indexer_head_dim: number;
+      block_size?: number;
+      topk_blocks?: number;
     };
     linear_attention?: {
       linear_attention_freq?: number;
@@ -1214,6 +1232,14 @@ export type ReportRecord = {
       mamba_state_dim?: number;
       mamba_conv_kernel_dim?: number;
       mamba_chunk_size?: number;
+      mamba_norm?: boolean;
+    };
+    selective_scan?: {
+      selective_channels: number;
+      selective_state_dim?: number;
+      selective_dt_rank: number;
+      selective_conv_kernel_dim?: number;
+      selective_norms?: boolean;
     };
     kimi_delta?: {
       kda_num_heads: number;

@@ -75,9 +75,9 @@ TEST(KvRankBytes, OfAllRanksAreTheTokenTimesItsCopies) {
   const Model model = llama_model();
   for (const int tp : {1, 2, 8, 16}) {
     const ReplicaOptions options{.layout = {.tensor_parallel_size = tp}};
-    EXPECT_DOUBLE_EQ(
-        kv_rank_layer_bytes(model, options).value() * tp,
-        kv_layer_bytes(model, KvCacheFormat::bf16).value() * kv_replication(model, options.layout));
+    EXPECT_DOUBLE_EQ(kv_rank_layer_bytes(model, options).value() * tp,
+                     kv_layer_bytes(model, {}, KvCacheFormat::bf16).full.value() *
+                         kv_replication(model, options.layout));
   }
 }
 

@@ -115,7 +115,8 @@ TEST(StepTime, OfSequencesOneAfterTheOtherHasTheirLatency) {
   const Seconds before = step_time(cost, decode_step(4, 1000))[StepTerm::decode_attention];
   cost.decode_rate.sequence_latency = microseconds(5);
   const Seconds after = step_time(cost, decode_step(4, 1000))[StepTerm::decode_attention];
-  const double layers = cost.full_layers + cost.window_layers;
+  double layers = 0;
+  for (const AttendingLayers& alike : cost.attending) layers += alike.layers;
   EXPECT_NEAR((after - before).value(), cost.time_factor * layers * 4 * 5e-6, 1e-12);
 }
 
