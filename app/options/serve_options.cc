@@ -73,11 +73,24 @@ std::vector<RequestLength> lengths_in(const interop::CsvTable& table) {
     throw InputError(table.file, "", "has no columns input_tokens and output_tokens");
   }
   if (table.rows.empty()) throw InputError(table.file, "", "holds no requests");
+  const auto priority = column_of(table, {"priority"}), prompt = column_of(table, {"prompt"});
+  std::vector<std::string> prompts{""};
   std::vector<RequestLength> list;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     constexpr const char* kAllowed = "a whole number of tokens above 0";
-    list.push_back({static_cast<int>(cell_number(table, i, *input, 1, kAllowed)),
-                    static_cast<int>(cell_number(table, i, *output, 1, kAllowed))});
+    RequestLength& one = list.emplace_back();
+    one.input = static_cast<int>(cell_number(table, i, *input, 1, kAllowed));
+    one.output = static_cast<int>(cell_number(table, i, *output, 1, kAllowed));
+    if (priority) {
+      one.priority = static_cast<int>(
+          cell_number(table, i, *priority, -1e9, "a number; lower ones come first"));
+    }
+    if (prompt && *prompt < table.rows[i].size()) {
+      const std::string& name = table.rows[i][*prompt];
+      const auto known = std::find(prompts.begin(), prompts.end(), name);
+      one.prompt = static_cast<int>(known - prompts.begin()) - 1;
+      if (known == prompts.end()) prompts.push_back(name);
+    }
   }
   return list;
 }

@@ -252,6 +252,7 @@ void read_bridge_experts(LaunchReading& r) {
     r.note("overlap_moe_expert_parallel_comm", "true", *r.find(key));
     r.settle_layout("overlap_moe_expert_parallel_comm");
   }
+  read_router_dtype(r, "model.moe_router_dtype");
   read_dispatcher_sms(r);
 }
 

@@ -163,12 +163,7 @@ void read_megatron_job(LaunchReading& r) {
   job.cross_entropy_loss_fusion = fused && te;
   r.integer(job.make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
             "make_vocab_size_divisible_by", kCounts);
-  // fp64 is sent in fp64, too; no recipe has it.
-  if (const Value* dtype = r.find("moe_router_dtype"); dtype != nullptr) {
-    job.moe_router_fp32 = word_of(*dtype) != "bf16";
-    r.note("moe_router_fp32", job.moe_router_fp32 ? "true" : "false", *dtype);
-    r.settle_job("moe_router_fp32");
-  }
+  read_router_dtype(r, "moe_router_dtype");
   for (const char* field :
        {"seq_length", "global_batch_size", "precision", "gradient_precision", "exp_avg_precision",
         "exp_avg_sq_precision", "optimizer", "dropout", "cross_entropy_loss_fusion",
@@ -260,6 +255,17 @@ void leave_to_deepspeed(LaunchReading& r) {
 }
 
 }  // namespace
+
+void read_router_dtype(LaunchReading& r, const char* key) {
+  const Value* dtype = r.find(key);
+  if (dtype == nullptr) return;
+  const std::string word = word_of(*dtype);
+  // Numbers of fp64 travel in fp64; no recipe has it.
+  bool& fp32 = r.record().job.moe_router_fp32;
+  fp32 = word == "fp32" || word == "fp64";
+  r.note("moe_router_fp32", fp32 ? "true" : "false", *dtype);
+  r.settle_job("moe_router_fp32");
+}
 
 void read_megatron_fields(LaunchReading& r, const LaunchHints& hints, const std::string& file) {
   name_framework(r);

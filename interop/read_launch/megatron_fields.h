@@ -20,6 +20,8 @@ void read_megatron_model(LaunchReading& reading, const LaunchHints& hints, const
 void read_megatron_layout(LaunchReading& reading, const Model& model);
 // The layers of each chunk as `list` has them: "Et|(tt|)*30L". The pipeline size is read already.
 void read_chunk_list(LaunchReading& reading, const Value& list);
+// Numbers of the router, "fp32" or "bf16"; None is the activations'.
+void read_router_dtype(LaunchReading& reading, const char* key);
 // CUDA graphs; keys stand behind `section`: "", "model.".
 void read_cuda_graphs(LaunchReading& reading, const std::string& section);
 // Throws InputError at an option that Megatron-LM would refuse beside the others.

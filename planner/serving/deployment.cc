@@ -90,9 +90,11 @@ double largest_service_rate(const CompiledService& service, const ServingLoad& l
       service.replicas * decode_rate(*service.replica, request, service.transfer.moving));
 }
 
-std::optional<ServingRun> simulate_service(const CompiledService& service,
-                                           const ServingLoad& load) {
-  if (!service.prefill) return simulate_serving(*service.replica, service.replicas, load);
+std::optional<ServingRun> simulate_service(const CompiledService& service, const ServingLoad& load,
+                                           bool is_traced) {
+  if (!service.prefill) {
+    return simulate_serving(*service.replica, service.replicas, load, is_traced);
+  }
   const double input = mean_input(load.lengths);
   const Seconds base = service.transfer.handover;
   const Seconds token = service.transfer.moving / input;

@@ -67,7 +67,8 @@ std::optional<ServiceState> service_state(const CompiledService& service, const 
 // Requests a second that it serves at most.
 double largest_service_rate(const CompiledService& service, const ServingLoad& load);
 // Empty: a request does not fit.
-std::optional<ServingRun> simulate_service(const CompiledService& service, const ServingLoad& load);
+std::optional<ServingRun> simulate_service(const CompiledService& service, const ServingLoad& load,
+                                           bool is_traced = false);
 
 // The first rule of the engine that a pool breaks, its memory's among them.
 struct RefusedPool {

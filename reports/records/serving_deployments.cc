@@ -34,6 +34,10 @@ const Record<RequestLength>& request_length_record() {
     r.row<&RequestLength::input>("input_tokens", "Of the prompt.");
     r.row<&RequestLength::output>("output_tokens", "Of the answer.");
     r.all_required();
+    r.row<&RequestLength::priority>("Lower numbers first, where the engine goes by them.");
+    r.omitted_at_default();
+    r.row<&RequestLength::prompt>("Prompts of one number are equal as far as both go; -1: none.");
+    r.omitted_at_default();
   });
 }
 

@@ -109,10 +109,10 @@ std::vector<ServingRequest> requests_of(const ServingLoad& load) {
         one.input = random.between(least_of(lengths.input, lengths.least_share), lengths.input);
         one.output = random.between(least_of(lengths.output, lengths.least_share), lengths.output);
         break;
-      case LengthKind::list:
-        one.input = lengths.list[i % lengths.list.size()].input;
-        one.output = lengths.list[i % lengths.list.size()].output;
-        break;
+      case LengthKind::list: {
+        const RequestLength& length = lengths.list[i % lengths.list.size()];
+        one = {{}, length.input, length.output, length.priority, length.prompt};
+      } break;
     }
     if (load.kind == LoadKind::open_loop) {
       if (i > 0) now += seconds(random.gamma(load.burstiness) / load.request_rate);
@@ -125,8 +125,8 @@ std::vector<ServingRequest> requests_of(const ServingLoad& load) {
 
 double computed_input(double input, double hit_rate, int block_size) {
   if (hit_rate <= 0.0) return input;
-  const double hit = std::floor(input * hit_rate / block_size) * block_size;
-  return std::max(1.0, input - hit);
+  const double cached = std::min(input * hit_rate, input - 1.0);
+  return input - std::floor(cached / block_size) * block_size;
 }
 
 }  // namespace meshwright

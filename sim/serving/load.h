@@ -34,6 +34,8 @@ constexpr std::string_view name_of(LengthKind v) { return name_in(kLengthKindNam
 // Tokens of a prompt and of its answer.
 struct RequestLength {
   int input = 1024, output = 1024;
+  int priority = 0;  // lower ones come first
+  int prompt = -1;   // prompts of one number are equal as far as both go; -1: of no other
   bool operator==(const RequestLength&) const = default;
 };
 
@@ -71,11 +73,12 @@ int simulated_requests(const ServingLoad& load);
 struct ServingRequest {
   Seconds arrival{};  // closed loop: of the first of each user; the others start when one ends
   int input = 0, output = 0;
+  int priority = 0, prompt = -1;  // as those of RequestLength
 };
 // Requests in the order of their arrival. The same load gives the same requests.
 std::vector<ServingRequest> requests_of(const ServingLoad& load);
 
-// Tokens of a prompt that are computed: the hit covers whole blocks and never the last token.
+// Tokens of a prompt that are computed: the hit covers whole blocks without the last token.
 double computed_input(double input, double hit_rate, int block_size);
 
 }  // namespace meshwright

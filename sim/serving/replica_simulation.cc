@@ -9,8 +9,6 @@ namespace {
 
 constexpr double kMostStepsAlike = 1e9;
 
-constexpr auto kLater = [](const auto& a, const auto& b) { return a.last_step > b.last_step; };
-
 }  // namespace
 
 ReplicaSimulation::ReplicaSimulation(const ServingReplica& replica, ServingRun& run)
@@ -21,7 +19,9 @@ ReplicaSimulation::ReplicaSimulation(const ServingReplica& replica, ServingRun& 
       groups_(
           static_cast<std::size_t>(has_streams_ ? replica.cost.stages : replica.cost.data_ranks)),
       capacity_(cache_capacity(replica)),
-      waste_((replica.rule.block_size - 1) / 2.0 + window_equivalent_tokens(replica)),
+      windows_(window_equivalent_tokens(replica)),
+      prefixes_(has_streams_ ? 1 : groups_.size(),
+                CachedPrefixes(capacity_ / replica.rule.block_size)),
       stage_free_(static_cast<std::size_t>(replica.cost.stages)) {}
 
 void ReplicaSimulation::enqueue(const QueuedRequest& request) {
@@ -37,7 +37,12 @@ void ReplicaSimulation::enqueue(const QueuedRequest& request) {
     }
     next_group_ = (best + 1) % groups_.size();
   }
-  groups_[best].waiting.push_back(request);
+  std::deque<QueuedRequest>& waiting = groups_[best].waiting;
+  follows_prefixes_ = follows_prefixes_ || request.prefix.alike > 0;
+  const auto behind = std::find_if(waiting.rbegin(), waiting.rend(), [&](const auto& one) {
+    return !rule_.by_priority || one.priority <= request.priority;
+  });
+  waiting.insert(behind.base(), request);
 }
 
 std::optional<Seconds> ReplicaSimulation::start_of(const Group& group, Seconds clock) const {
@@ -53,7 +58,8 @@ std::optional<Seconds> ReplicaSimulation::start_of(const Group& group, Seconds c
   // the next one.
   const QueuedRequest& next = group.waiting.front();
   const bool alone = group.arriving.empty() && !has_streams_;
-  if (alone || has_room(group, next)) may(next.enqueued);
+  const bool room = alone || has_room(group, next, next.input - next.computed, rule_.token_budget);
+  if (room) may(next.enqueued);
   return start;
 }
 
@@ -67,75 +73,24 @@ std::optional<Seconds> ReplicaSimulation::next_start() const {
   return first;
 }
 
-double ReplicaSimulation::held(double tokens) const {
-  return rule_.whole_blocks ? in_blocks(tokens, rule_.block_size) : tokens + waste_;
-}
-
-double ReplicaSimulation::context_of(const Group& group, const Running& one) const {
-  return one.context + group.decode_steps * rule_.tokens_per_step;
-}
-
-double ReplicaSimulation::used(const Group& group, double more) const {
-  if (rule_.whole_blocks) {
-    double sum = 0;
-    for (const Running& one : group.running) sum += held(context_of(group, one) + more);
-    for (const Prompt& one : group.prompts) sum += held(one.request.input);
-    for (const Arriving& one : group.arriving) sum += held(one.request.input);
-    return sum;
-  }
-  const double running = static_cast<double>(group.running.size());
-  return group.context + group.cached + requests_in(group) * waste_ + running * more;
-}
-
-double ReplicaSimulation::requests_in(const Group& group) const {
-  return static_cast<double>(group.running.size() + group.prompts.size() + group.arriving.size());
-}
-
 std::vector<int> ReplicaSimulation::decodes_of(std::size_t group) const {
   std::vector<int> requests;
   if (groups_[group].step.decode_sequences == 0.0) return requests;
-  for (const Running& one : groups_[group].running) requests.push_back(one.request.index);
+  for (const Running& one : groups_[group].running) {
+    if (one.missing < rule_.tokens_per_step) requests.push_back(one.request.index);
+  }
   return requests;
-}
-
-// Tokens that a request must find free, beyond its prompt.
-double ReplicaSimulation::limit_of(const QueuedRequest& request) const {
-  return reserved_share(rule_.full_cache) * request.remaining;
-}
-
-bool ReplicaSimulation::has_room(const Group& group, const QueuedRequest& request) const {
-  const double requests = requests_beside(group);
-  if (requests == 0) return true;
-  if (requests + 1.0 > rule_.max_sequences) return false;
-  // Of a stream whose step is not over each sequence has one more token.
-  const double promised =
-      used_beside(group, has_streams_ ? rule_.tokens_per_step : 0.0) + reserved_beside(group);
-  return promised + held(request.input) + limit_of(request) <= capacity_;
-}
-
-void ReplicaSimulation::take_in(Group& group, const QueuedRequest& request) {
-  group.reserved += limit_of(request);
-  group.cached += request.input;
-}
-
-// A step that had to make room admits nobody (vLLM v1/core/sched/scheduler.py).
-bool ReplicaSimulation::admit(Group& group, Seconds decision) {
-  if (group.waiting.empty() || !group.thrown_out.empty()) return false;
-  const QueuedRequest next = group.waiting.front();
-  if (next.moved || next.enqueued > decision || !has_room(group, next)) return false;
-  take_in(group, next);
-  group.prompts.push_back({next, 0.0});
-  group.waiting.pop_front();
-  return true;
 }
 
 // Prompts that were computed elsewhere and have room here set out, one after the other.
 void ReplicaSimulation::fetch(Group& group, Seconds start) {
   group.fetched.clear();
   while (!group.waiting.empty()) {
-    const QueuedRequest next = group.waiting.front();
-    if (!next.moved || next.enqueued > start || !has_room(group, next)) return;
+    QueuedRequest next = group.waiting.front();
+    const double budget = rule_.token_budget;
+    if (!next.moved || next.enqueued > start || !has_room(group, next, 0.0, budget)) return;
     take_in(group, next);
+    group.cached += next.input;
     group.links_free = std::max(group.links_free, start) + next.moving;
     group.arriving.push_back({next, group.links_free});
     group.fetched.push_back(next.index);
@@ -165,70 +120,36 @@ void ReplicaSimulation::begin_arrived(Group& group, Seconds decision) {
 void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decision) {
   std::size_t at = 0;
   while (budget >= 1.0) {
-    if (at == group.prompts.size() && !admit(group, decision)) return;
+    if (at == group.prompts.size() && !admit(group, budget, decision)) return;
     Prompt& prompt = group.prompts[at];
-    const double left = prompt.request.computed - prompt.done;
-    double take = std::min(left, budget);
-    // A prompt that is never cut waits for a step with room, or runs alone if no step has it.
-    const bool first = group.step.prefill_tokens == 0.0;
-    if (!rule_.chunks && take < left) {
-      if (!first || rule_.token_budget >= left) return;
-      take = left;
+    const double left = prompt.left();
+    double take = rule_.chunks ? std::min(left, budget) : left;
+    const auto waiting = static_cast<double>(group.waiting.size());
+    if (rule_.long_prompt > 0 && requests_in(group) + waiting > 1.0) {
+      take = std::min<double>(take, rule_.long_prompt);
     }
-    const double cached = prompt.request.input - prompt.request.computed;
+    const double cached = prompt.cached();
+    const double beside = held(cached + take) - held(cached);
+    if (evicts_prompts() && !fits(group, replica_.cost.drafts, beside)) {
+      throw_out_prompt(group);
+      continue;
+    }
     if (take > 0.0) {
-      group.step = group.step + prefill_step(1, take, cached + prompt.done);
-      group.parts.push_back({prompt.request.index, cached + prompt.done, take, take >= left});
+      group.step = group.step + prefill_step(1, take, cached);
+      group.parts.push_back({prompt.request.index, cached, take, take >= left});
     }
     prompt.done += take;
+    group.cached += take;
+    group.unfilled -= take;
+    if (follows_prefixes_) {
+      const double whole = std::floor(prompt.cached() / rule_.block_size);
+      prefixes_of(group).fill(prompt.request.prefix, whole);
+      follow_prefixes(group, replica_.cost.drafts);
+    }
     budget -= take;
     if (take >= left) group.finished.push_back(at);
     ++at;
   }
-}
-
-// The newest gives its place back until the rest can grow by a step: of those that run, and where
-// one is left, of the prompts beside it.
-void ReplicaSimulation::make_room(Group& group) {
-  while (used_beside(group, rule_.tokens_per_step) > capacity_) {
-    const bool others = requests_beside(group) > requests_in(group);
-    if (group.running.size() > 1 || (others && !group.running.empty())) {
-      throw_out_newest(group);
-    } else if (!group.prompts.empty()) {
-      throw_out_prompt(group);
-    } else {
-      return;
-    }
-    ++run_.preemptions;
-  }
-}
-
-// It is computed again with the tokens that it has, and that pass gives its next one.
-void ReplicaSimulation::throw_out_newest(Group& group) {
-  const auto newest = std::max_element(
-      group.running.begin(), group.running.end(),
-      [](const Running& a, const Running& b) { return a.request.enqueued < b.request.enqueued; });
-  QueuedRequest request = newest->request;
-  const double context = context_of(group, *newest);
-  const double left = (newest->last_step - group.decode_steps) * rule_.tokens_per_step;
-  request.remaining = std::max(0.0, left - 1.0);
-  request.input = request.computed = context;
-  request.has_first = true;
-  group.context -= context;
-  group.reserved -= reserved_share(rule_.full_cache) * left;
-  group.running.erase(newest);
-  std::make_heap(group.running.begin(), group.running.end(), kLater);
-  group.thrown_out.push_back(request.index);
-  group.waiting.push_front(request);
-}
-
-void ReplicaSimulation::throw_out_prompt(Group& group) {
-  const QueuedRequest request = group.prompts.back().request;
-  group.cached -= request.input;
-  group.reserved -= limit_of(request);
-  group.prompts.pop_back();
-  group.thrown_out.push_back(request.index);
-  group.waiting.push_front(request);
 }
 
 bool ReplicaSimulation::any_waits(const Group& group, Seconds decision) const {
@@ -241,7 +162,7 @@ bool ReplicaSimulation::waits_for_more(const Group& group, Seconds decision) con
   if (group.running.empty() || group.held >= rule_.wait.iterations) return false;
   double rows = static_cast<double>(group.running.size());
   const double enough = rule_.wait.token_share * rule_.token_budget;
-  for (const Prompt& one : group.prompts) rows += one.request.computed - one.done;
+  for (const Prompt& one : group.prompts) rows += one.left();
   for (const QueuedRequest& one : group.waiting) {
     if (one.enqueued > decision || rows >= enough) break;
     rows += one.computed;
@@ -289,23 +210,22 @@ void ReplicaSimulation::compose(Group& group, Seconds decision) {
   group.finished.clear();
   group.parts.clear();
   group.thrown_out.clear();
-  if (!group.running.empty()) make_room(group);
-  const double running = static_cast<double>(group.running.size());
+  if (group.running.empty() && group.prompts.empty()) release(group);
+  const bool all_go_on = group.running.empty() || make_room(group);
+  follow_prefixes(group, replica_.cost.drafts);
   if (!rule_.mixes) {
     take_prompts(group, rule_.token_budget, decision);
     if (group.step.prefill_tokens > 0.0) return;
   }
-  if (running > 0.0) {
-    group.step.decode_sequences = running;
-    group.step.decode_context = group.context;
-  }
+  const double rows = add_decodes(group);
+  if (!all_go_on) return;
   if (any_waits(group, decision) && waits_for_more(group, decision)) {
     ++group.held;
     group.holds = true;
   }
   if (!rule_.mixes || group.holds) return;
   group.held = 0;
-  take_prompts(group, rule_.token_budget - running * (1.0 + replica_.cost.drafts), decision);
+  take_prompts(group, rule_.token_budget - rows, decision);
 }
 
 // How many steps of this duration come before anything changes.
@@ -315,10 +235,11 @@ double ReplicaSimulation::steps_alike(Seconds duration, Seconds limit) const {
   for (const Group& group : groups_) {
     if (interval > 1 && !group.waiting.empty()) steps = std::min(steps, interval - blind_steps_);
     if (group.step.prefill_tokens > 0.0 || !group.finished.empty() || group.holds) return 1.0;
+    // The next step may admit somebody, or give those that were left out their tokens.
+    const bool may_admit = !group.leaving.empty() && !group.waiting.empty();
+    if (group.is_cut || may_admit || !group.thrown_out.empty()) return 1.0;
     if (group.running.empty()) continue;
     steps = std::min(steps, group.running.front().last_step - group.decode_steps);
-    const double each = static_cast<double>(group.running.size()) * rule_.tokens_per_step;
-    steps = std::min(steps, std::floor((capacity_ - used(group)) / each));
     if (!group.arriving.empty()) {
       const Seconds there = group.arriving.front().there;
       if (there > start_) limit = std::min(limit, there);
@@ -334,6 +255,9 @@ double ReplicaSimulation::steps_alike(Seconds duration, Seconds limit) const {
   if (start_ + duration * steps > limit) {
     steps = std::ceil((limit - start_) / duration);
   }
+  for (const Group& group : groups_) {
+    if (!group.running.empty()) steps = steps_that_fit(group, steps);
+  }
   return std::max(1.0, steps);
 }
 
@@ -342,6 +266,7 @@ void ReplicaSimulation::start_decoding(Group& group, const QueuedRequest& reques
   if (request.remaining <= 0.0) {
     group.reserved -= limit_of(request);
     ends_.push_back({request.index, now});
+    group.leaving.push_back({request.prefix, request.input});
     return;
   }
   Running one;
@@ -355,7 +280,7 @@ void ReplicaSimulation::start_decoding(Group& group, const QueuedRequest& reques
   one.context = context - group.decode_steps * rule_.tokens_per_step;
   group.context += context;
   group.running.push_back(one);
-  std::push_heap(group.running.begin(), group.running.end(), kLater);
+  std::push_heap(group.running.begin(), group.running.end(), ends_later);
   group.newcomers.push_back(now);
 }
 
@@ -377,7 +302,11 @@ void ReplicaSimulation::end_prompts(Group& group, Seconds end, Seconds delay) {
 }
 
 void ReplicaSimulation::end_decodes(Group& group, Seconds end, double steps, Seconds each) {
-  if (group.step.decode_sequences <= 0.0) return;
+  if (group.step.decode_sequences <= 0.0) {
+    for (Running& one : group.running) one.missing = 0.0;
+    group.is_cut = false;
+    return;
+  }
   const double running = static_cast<double>(group.running.size());
   // Gaps of this step: those that came since the last one count from their first token.
   const Seconds first_end = end - each * (steps - 1.0);
@@ -388,14 +317,17 @@ void ReplicaSimulation::end_decodes(Group& group, Seconds end, double steps, Sec
   group.newcomers.clear();
   group.last_decode = end;
 
+  follow_prefixes(group, (steps - 1.0) * rule_.tokens_per_step + replica_.cost.drafts);
   group.decode_steps += steps;
   group.context += steps * running * rule_.tokens_per_step;
   group.reserved -= reserved_share(rule_.full_cache) * steps * running * rule_.tokens_per_step;
+  if (group.is_cut) make_up(group);
   while (!group.running.empty() && group.running.front().last_step <= group.decode_steps) {
-    std::pop_heap(group.running.begin(), group.running.end(), kLater);
+    std::pop_heap(group.running.begin(), group.running.end(), ends_later);
     const Running& done = group.running.back();
     group.context -= done.context + group.decode_steps * rule_.tokens_per_step;
     ends_.push_back({done.request.index, end});
+    group.leaving.push_back({done.request.prefix, context_of(group, done) - 1.0});
     group.running.pop_back();
   }
 }
@@ -406,7 +338,8 @@ void ReplicaSimulation::compose_step(Seconds start, std::size_t stream) {
   start_ = start;
   if (has_streams_) return compose_stream(groups_[stream], start);
   const bool idle = was_idle_ || start > clock_;
-  const Seconds decision = rule_.overlapped && !idle ? last_start_ : start;
+  const bool looks_back = rule_.overlapped && !idle && !replica_.step;
+  const Seconds decision = looks_back ? last_start_ : start;
   const Seconds seen = seen_until(decision, idle);
   slowest_ = mean_ = {};
   balancing_ = waits_for_balance(seen);
@@ -415,6 +348,7 @@ void ReplicaSimulation::compose_step(Seconds start, std::size_t stream) {
     fetch(group, start);
     begin_arrived(group, decision);
     compose(group, seen);
+    if (run_.is_traced) trace_begin(group, seen);
     const EngineStep& s = group.step;
     slowest_ = {std::max(slowest_.decode_sequences, s.decode_sequences),
                 std::max(slowest_.decode_context, s.decode_context),
@@ -437,11 +371,25 @@ void ReplicaSimulation::finish_step(Seconds end, std::size_t stream) {
   end_steps({end, 1.0, end - groups_[stream].start, {}}, stream);
 }
 
+void ReplicaSimulation::end_group(Group& group, const Finished& finished) {
+  const std::size_t ended = ends_.size();
+  const bool is_traced =
+      run_.is_traced && !(group.traced.batch.empty() && group.thrown_out.empty());
+  if (is_traced) trace_end(group, finished);
+  release(group);
+  end_decodes(group, finished.end, finished.steps, finished.each);
+  end_prompts(group, finished.end, finished.prompt_delay);
+  if (!is_traced) return;
+  std::vector<int>& over = run_.trace.back().finished;
+  for (std::size_t i = ended; i < ends_.size(); ++i) over.push_back(ends_[i].index);
+  std::sort(over.begin(), over.end());
+}
+
 void ReplicaSimulation::end_steps(const Finished& finished, std::size_t stream) {
   if (has_streams_) return end_pass(groups_[stream], finished);
   for (Group& group : groups_) {
-    end_decodes(group, finished.end, finished.steps, finished.each);
-    end_prompts(group, finished.end, finished.prompt_delay);
+    end_group(group, finished);
+    if (!rule_.overlapped) release(group);
   }
   busy_ += finished.end - start_;
   run_.steps += static_cast<std::int64_t>(finished.steps);

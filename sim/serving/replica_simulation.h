@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/serving/replica/cached_prefixes.h"
 #include "sim/serving/scheduler.h"
 #include "sim/serving/simulation.h"
 
@@ -30,6 +31,9 @@ struct QueuedRequest {
   bool has_first = false;  // its first token is out already, and it was thrown out
   bool moved = false;      // its prompt was computed elsewhere (disaggregated)
   Seconds moving{};        // and takes the group's links so long
+  int priority = 0;        // where the scheduler goes by it
+  double place = 0;        // in the order of admission
+  PrefixHold prefix{};     // of its index
 };
 
 struct StepEvent {
@@ -50,7 +54,7 @@ class ReplicaSimulation {
   // Records gaps into `run`.
   ReplicaSimulation(const ServingReplica& replica, ServingRun& run);
 
-  // Whether a request fits into an idle replica.
+  // Whether a request fits into an idle replica. Its last token is never in the cache.
   [[nodiscard]] bool could_hold(double tokens) const { return held(tokens) <= capacity_; }
   void enqueue(const QueuedRequest& request);
   // When the next step may start; none: nothing to do.
@@ -93,10 +97,20 @@ class ReplicaSimulation {
     double last_step = 0;  // of the group's decode steps, its last
     QueuedRequest request{};
     double context = 0;  // when it began, less the tokens of the steps before
+    double missing = 0;  // of this step's tokens: the step has too few rows or blocks
   };
+  static bool ends_later(const Running& a, const Running& b) { return a.last_step > b.last_step; }
   struct Prompt {
     QueuedRequest request{};
-    double done = 0;  // of computed
+    double found = 0;  // tokens that were in the cache
+    double done = 0;   // behind them
+    [[nodiscard]] double left() const { return request.input - found - done; }
+    [[nodiscard]] double cached() const { return found + done; }
+  };
+  // A request that is over, and its tokens in the cache.
+  struct Leaving {
+    PrefixHold prefix{};
+    double tokens = 0;
   };
   // A prompt on its way into the group's cache, which has room for it already.
   struct Arriving {
@@ -118,8 +132,11 @@ class ReplicaSimulation {
     std::deque<Prompt> prompts{};    // admitted, not yet whole
     std::vector<Running> running{};  // heap by last_step
     double decode_steps = 0;
+    // An engine that composes a step while one runs still holds the places of those that end in it.
+    std::vector<Leaving> leaving{};
     double context = 0;   // of all that run
     double cached = 0;    // of prompts
+    double unfilled = 0;  // tokens of these that are not in the cache yet
     double reserved = 0;  // tokens promised beyond what is there
     double held = 0;      // steps that prompts have been held back
     bool holds = false;   // in this step
@@ -135,22 +152,47 @@ class ReplicaSimulation {
     std::vector<PromptPart> parts{};
     std::vector<int> thrown_out{};
     std::vector<int> fetched{};
+    bool is_cut = false;  // not all that run get their tokens
+    TracedStep traced{};
   };
   // Tokens of the cache that a request with so many takes.
   [[nodiscard]] double held(double tokens) const;
   // That the group's requests take, once each that runs has `more` tokens.
-  [[nodiscard]] double used(const Group& group, double more = 0.0) const;
+  [[nodiscard]] double used(const Group& group, double more) const;
+  // Whether the cache also has room for `beside` tokens, in whole blocks.
+  [[nodiscard]] bool fits(const Group& group, double more, double beside = 0.0) const;
+  [[nodiscard]] double answer_left(const Group& group, const Running& one) const;
   [[nodiscard]] double context_of(const Group& group, const Running& one) const;
   [[nodiscard]] double limit_of(const QueuedRequest& request) const;
   [[nodiscard]] double requests_in(const Group& group) const;
   // Of all that share the group's cache.
   [[nodiscard]] double requests_beside(const Group& group) const;
-  [[nodiscard]] double used_beside(const Group& group, double more = 0.0) const;
-  [[nodiscard]] double reserved_beside(const Group& group) const;
+  [[nodiscard]] double used_beside(const Group& group, double more) const;
+  template <typename Of>
+  [[nodiscard]] double sum_beside(const Group& group, Of of) const {
+    if (!has_streams_) return of(group);
+    double sum = 0;
+    for (const Group& one : groups_) sum += of(one);
+    return sum;
+  }
   [[nodiscard]] std::optional<Seconds> start_of(const Group& group, Seconds clock) const;
-  [[nodiscard]] bool has_room(const Group& group, const QueuedRequest& request) const;
-  void take_in(Group& group, const QueuedRequest& request);
-  bool admit(Group& group, Seconds decision);
+  [[nodiscard]] double found_tokens(const Group& group, const QueuedRequest& request) const;
+  // Room for all of a request's tokens; those beside `found` fill at most `budget` rows at once.
+  [[nodiscard]] bool has_room(const Group& group, const QueuedRequest& request, double found,
+                              double budget) const;
+  void take_in(Group& group, QueuedRequest& request);
+  void put_back(Group& group, QueuedRequest request, double computed);
+  bool admit(Group& group, double budget, Seconds decision);
+  [[nodiscard]] std::size_t cache_of(const Group& group) const {
+    return has_streams_ ? 0 : static_cast<std::size_t>(&group - groups_.data());
+  }
+  [[nodiscard]] const CachedPrefixes& prefixes_of(const Group& group) const {
+    return prefixes_[cache_of(group)];
+  }
+  CachedPrefixes& prefixes_of(const Group& group) { return prefixes_[cache_of(group)]; }
+  void begin_to_follow(const Group& group);
+  void follow_prefixes(const Group& group, double more);
+  void release(Group& group);
   void fetch(Group& group, Seconds start);
   void begin_arrived(Group& group, Seconds decision);
   void compose(Group& group, Seconds decision);
@@ -159,9 +201,23 @@ class ReplicaSimulation {
   [[nodiscard]] bool waits_for_more(const Group& group, Seconds decision) const;
   [[nodiscard]] bool waits_for_balance(Seconds decision);
   void take_prompts(Group& group, double budget, Seconds decision);
-  void make_room(Group& group);
-  void throw_out_newest(Group& group);
+  // Newer prompts give their places to older requests (vLLM); others wait for the prompts.
+  [[nodiscard]] bool evicts_prompts() const {
+    return rule_.full_cache == FullCache::recompute_newest;
+  }
+  // Whether those that run get their tokens, but for the ones that lose their places.
+  bool make_room(Group& group);
+  bool make_room_in_turn(Group& group);
+  // Adds those that run to the step; its rows.
+  double add_decodes(Group& group);
+  // After the step: who got fewer tokens ends later.
+  void make_up(Group& group);
+  void throw_out(Group& group, std::vector<Running>::iterator one);
   void throw_out_prompt(Group& group);
+  void trace_begin(Group& group, Seconds decision);
+  void trace_end(Group& group, const Finished& finished);
+  void end_group(Group& group, const Finished& finished);
+  [[nodiscard]] double steps_that_fit(const Group& group, double steps) const;
   void start_decoding(Group& group, const QueuedRequest& request, Seconds now);
   void end_prompts(Group& group, Seconds end, Seconds delay);
   void end_decodes(Group& group, Seconds end, double steps, Seconds each);
@@ -182,10 +238,13 @@ class ReplicaSimulation {
   std::size_t next_group_ = 0;
   double unbalanced_steps_ = 0, balanced_steps_ = 0;  // that prompts of data ranks were held back
   bool balancing_ = false;                            // in this step
-  double blind_steps_ = 0;           // decode steps since the engine looked for new requests
-  Seconds last_look_{};              // it knows the requests until then
-  bool had_prompts_ = true;          // in the last step
-  double capacity_ = 0, waste_ = 0;  // tokens of a group's cache; of a request's blocks
+  double blind_steps_ = 0;             // decode steps since the engine looked for new requests
+  Seconds last_look_{};                // it knows the requests until then
+  bool had_prompts_ = true;            // in the last step
+  double capacity_ = 0, windows_ = 0;  // tokens of a group's cache; of a request beside its own
+  double admitted_ = 0;
+  std::vector<CachedPrefixes> prefixes_;  // of each cache
+  bool follows_prefixes_ = false;         // somebody may find some
   Seconds clock_{}, start_{}, last_start_{}, busy_{};
   EngineStep slowest_{}, mean_{};  // of the groups, in the step that is being made
   bool was_idle_ = true;

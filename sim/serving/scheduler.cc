@@ -20,6 +20,7 @@ SchedulerRule scheduler_rule(const Engine& engine, const ReplicaOptions& options
   rule.token_budget = step_tokens(engine, options);
   rule.max_sequences = options.max_num_seqs > 0 ? options.max_num_seqs : 1e9;
   rule.block_size = options.block_size;
+  rule.prefix_caching = engine.prefix_caching;
   rule.request = engine.host.request;
   rule.input_token = engine.host.input_token;
   rule.tokens_per_step = accepted_length(options.num_speculative_tokens, acceptance);
@@ -56,8 +57,8 @@ double tokens_that_fit(const ServingReplica& replica) {
 }  // namespace
 
 double cache_capacity(const ServingReplica& replica) {
-  const double tokens = tokens_that_fit(replica), block = replica.rule.block_size;
-  return replica.rule.whole_blocks ? std::floor(tokens / block) * block : tokens;
+  const double block = replica.rule.block_size;
+  return std::floor(tokens_that_fit(replica) / block) * block;
 }
 
 double window_equivalent_tokens(const ServingReplica& replica) {
@@ -98,12 +99,13 @@ EngineStep without_prompts(const EngineStep& step) {
 
 Seconds pass_time(const ServingReplica& replica, const EngineStep& slowest,
                   const EngineStep& mean) {
-  return group_step_time(replica.cost, slowest, mean).total;
+  return replica.step ? *replica.step : group_step_time(replica.cost, slowest, mean).total;
 }
 
 StepDuration step_duration(const ServingReplica& replica, const EngineStep& slowest,
                            const EngineStep& mean) {
   const ReplicaCost& cost = replica.cost;
+  if (replica.step) return {*replica.step, {}};
   if (cost.stages == 1) return {group_step_time(cost, slowest, mean).total, {}};
   const double stages = cost.stages;
   const EngineStep a = of_one_stage(slowest, stages), b = of_one_stage(mean, stages);

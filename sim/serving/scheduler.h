@@ -3,6 +3,8 @@
 // the engine composes its steps.
 #pragma once
 
+#include <optional>
+
 #include "sim/serving/memory.h"
 #include "sim/serving/step.h"
 
@@ -18,9 +20,13 @@ struct SchedulerRule {
   double token_budget = 8192;   // rows of a step
   double max_sequences = 1024;  // of one attention group
   int block_size = 16;
-  bool whole_blocks = false;  // the cache counts the blocks of each request; else their mean waste
-  Seconds request{};          // host time before a request waits in the engine
-  Seconds input_token{};      // and of each token of its prompt
+  bool prefix_caching = true;  // blocks that still hold a request's tokens are found
+  bool by_priority = false;    // lower numbers first; the last of the highest is thrown out
+  bool whole_prompts = true;   // a prompt is admitted when its whole length has blocks
+  int watermark_blocks = 0;    // that an admission leaves free beside other requests
+  int long_prompt = 0;         // tokens of a prompt in a step, at most, beside other requests
+  Seconds request{};           // host time before a request waits in the engine
+  Seconds input_token{};       // and of each token of its prompt
   [[nodiscard]] Seconds host_time(double input) const { return request + input_token * input; }
   double tokens_per_step = 1;  // of a sequence that decodes; more with speculation
   PromptWait wait{};
@@ -34,6 +40,7 @@ struct ServingReplica {
   ReplicaMemory memory{};
   SchedulerRule rule{};
   int gpus = 1;
+  std::optional<Seconds> step{};  // of every step, in place of the predicted time
 };
 // Options with defaults. The layout obeys the rules.
 ServingReplica serving_replica(const Model& model, const ServingCluster& cluster,
@@ -50,9 +57,8 @@ constexpr double reserved_share(FullCache rule) {
 // request at its mean (no_evict: whole) length, at most max_sequences.
 double running_limit(const ServingReplica& replica, double input, double output);
 
-// Tokens of full layers that an attention group's cache holds: kv_cache / full_token, in whole
-// blocks where the engine counts these. Without a window a token is one of all layers. 1e18 where
-// all layers have windows.
+// Tokens of full layers that an attention group's cache holds: whole blocks of kv_cache /
+// full_token. Without a window a token is one of all layers. 1e18 where all layers have windows.
 double cache_capacity(const ServingReplica& replica);
 // Tokens of full layers that a request's windows and states are worth: ((blocks(W) + block) *
 // window_token + state) / full_token. 0 without these, or where no layer keeps all tokens.

@@ -18,7 +18,9 @@ struct ServiceSimulation {
   std::vector<ServingRequest> requests;
   ServingRun run{};
 
-  explicit ServiceSimulation(const ServingLoad& of) : load(of), requests(requests_of(of)) {
+  explicit ServiceSimulation(const ServingLoad& of, bool is_traced = false)
+      : load(of), requests(requests_of(of)) {
+    run.is_traced = is_traced;
     run.requests.resize(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
       run.requests[i].input = requests[i].input;
@@ -35,6 +37,10 @@ struct ServiceSimulation {
     request.input = input;
     request.computed = computed_input(input, load.prefix_hit_rate, rule.block_size);
     request.remaining = requests[i].output - 1.0;
+    request.priority = requests[i].priority;
+    if (rule.prefix_caching && requests[i].prompt >= 0) {
+      request.prefix = {request.index, requests[i].prompt, requests[i].input / rule.block_size};
+    }
     return request;
   }
 
@@ -56,7 +62,7 @@ bool simulate_alone(ServiceSimulation& simulation, const ServingReplica& replica
   };
   for (std::size_t i = first; i < count; i += stride) {
     const ServingRequest& one = simulation.requests[i];
-    if (!engine.could_hold(one.input + one.output)) return false;
+    if (!engine.could_hold(one.input + one.output - 1.0)) return false;
   }
   if (closed) {
     // Users of this replica.
@@ -89,6 +95,9 @@ bool simulate_alone(ServiceSimulation& simulation, const ServingReplica& replica
       if (closed && next < count) enqueue(timing.end);
     }
   }
+  for (TracedStep& step : simulation.run.trace) {
+    if (step.replica < 0) step.replica = static_cast<int>(first);
+  }
   busy += engine.busy();
   return true;
 }
@@ -100,8 +109,8 @@ void close(ServingRun& run) {
 }  // namespace
 
 std::optional<ServingRun> simulate_serving(const ServingReplica& replica, int replicas,
-                                           const ServingLoad& load) {
-  ServiceSimulation simulation(load);
+                                           const ServingLoad& load, bool is_traced) {
+  ServiceSimulation simulation(load, is_traced);
   Seconds busy;
   for (int i = 0; i < replicas; ++i) {
     if (!simulate_alone(simulation, replica, static_cast<std::size_t>(i),
@@ -131,8 +140,8 @@ class Pools {
 
   std::optional<ServingRun> run() {
     for (const ServingRequest& one : simulation_.requests) {
-      if (!prefill_.front().could_hold(one.input + 1.0) ||
-          !decode_.front().could_hold(one.input + one.output)) {
+      if (!prefill_.front().could_hold(one.input) ||
+          !decode_.front().could_hold(one.input + one.output - 1.0)) {
         return std::nullopt;
       }
     }

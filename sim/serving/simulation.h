@@ -3,9 +3,9 @@
 // answer for percentiles, bursts and full caches; steady_state.h has the means of a long run.
 //
 // One event is one step of a replica, or a run of equal steps without prompts, arrivals and ends.
-// The time of a step is step_duration's. The cache counts tokens and (block - 1) / 2 more for each
-// request, the mean waste of whole blocks. A full cache throws out the newest request, which waits
-// in front and is computed again with what it had.
+// The time of a step is step_duration's. The cache counts whole blocks of each request. A full
+// cache throws out the newest request, which waits in front and is computed again with what it had,
+// without the blocks that nobody took meanwhile.
 //
 //   decode_first   all decodes, then prompts in order of arrival, cut at the token budget
 //   prefill_first  prompts alone while any wait and have room, else a step of decodes
@@ -40,6 +40,20 @@ struct TokenGap {
   double count = 0;
 };
 
+// A step as its engine composed it. Requests are named by their place in the load.
+struct TracedTokens {
+  int request = 0;
+  int tokens = 0;
+};
+struct TracedStep {
+  int replica = 0, group = 0;  // attention's data rank, or the stream of a pipeline
+  Seconds start{}, end{};
+  std::vector<TracedTokens> batch{};   // in the order of admission
+  std::vector<TracedTokens> cached{};  // that requests which start found
+  std::vector<int> preempted{}, finished{};
+  int running = 0, waiting = 0, free_blocks = 0;  // once it was composed
+};
+
 struct ServingRun {
   std::vector<RequestTiming> requests{};  // in the order of the load
   std::vector<TokenGap> gaps{};
@@ -48,12 +62,14 @@ struct ServingRun {
   std::int64_t preemptions = 0;
   double busy_share = 0;          // of the replicas' time
   double prefill_busy_share = 0;  // disaggregated: of the prefill pool
+  bool is_traced = false;
+  std::vector<TracedStep> trace{};  // where it is
 };
 
 // Every replica has its own queue. A user of a closed loop stays with one; other requests go round.
 // Empty: a request does not fit into the cache of an idle replica.
 std::optional<ServingRun> simulate_serving(const ServingReplica& replica, int replicas,
-                                           const ServingLoad& load);
+                                           const ServingLoad& load, bool is_traced = false);
 
 // Prefill and decode pools: a prompt is computed in one, its cache moves, and the other decodes.
 struct DisaggregatedService {

@@ -29,6 +29,7 @@
 #include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
 #include "reports/records/serving_review.h"
+#include "reports/records/serving_trace.h"
 #include "reports/records/serving_trials.h"
 #include "reports/records/shared_capacity.h"
 #include "reports/records/trials.h"
@@ -107,6 +108,8 @@ constexpr std::array kFileKinds{
              schema_of<reports::serving_review_record>},
     FileKind{"serve_simulation", "Output of serve simulate --format json",
              schema_of<reports::serving_simulation_record>},
+    FileKind{"serve_trace", "Output of serve simulate --trace",
+             schema_of<reports::serving_trace_record>},
     FileKind{"serve_trials", "What trial writes of a service",
              schema_of<reports::serving_trials_record>},
     FileKind{"serve_validation", "Output of validate of a service",

@@ -12,11 +12,13 @@
 #include "app/console/exit_code.h"
 #include "app/console/terminal.h"
 #include "app/files/output_file.h"
+#include "app/files/serving_files.h"
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "app/options/serve_options.h"
 #include "planner/serving/service_details.h"
 #include "planner/serving/start_remedies.h"
+#include "reports/records/serving_trace.h"
 #include "reports/tables/serving_plan_tables.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
@@ -33,6 +35,12 @@ struct ServeSimulateOptions {
   LoadOptions load;
   LimitOptions limits;
   OutputOptions output;
+  std::string trace;
+  // Of the scheduler, in vLLM's words.
+  int blocks = 0, long_prompt = 0;
+  bool no_prefix_caching = false, no_chunks = false, no_async = false, no_whole_prompts = false;
+  std::string policy = "fcfs", step_time;
+  double watermark = 0.0;
 };
 
 planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingScenario& s) {
@@ -42,13 +50,46 @@ planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingSc
   const Device& device = only_device(s.cluster);
   planner::Deployment deployment{{with_defaults(options, s.engine, device, s.model), o.replicas},
                                  {}};
+  const auto limited = [&](planner::ServingPool& pool) {
+    pool.options.max_cache_tokens = o.blocks * pool.options.block_size;
+  };
+  limited(deployment.pool);
   if (o.prefill_replicas > 0) {
     options.role = PoolRole::prefill;
     if (o.prefill_tensor > 0) options.layout.tensor_parallel_size = o.prefill_tensor;
     deployment.prefill =
         planner::ServingPool{with_defaults(options, s.engine, device, s.model), o.prefill_replicas};
+    limited(*deployment.prefill);
   }
   return deployment;
+}
+
+void set_engine(const ServeSimulateOptions& o, Engine& engine) {
+  if (o.no_prefix_caching) engine.prefix_caching = false;
+  if (o.no_chunks) engine.chunked_prefill = false;
+  if (o.no_async) engine = with_overlap(engine, false);
+}
+
+std::shared_ptr<const ServingReplica> scheduled(const ServeSimulateOptions& o,
+                                                const ServingReplica& found) {
+  ServingReplica replica = found;
+  SchedulerRule& rule = replica.rule;
+  rule.by_priority = o.policy == "priority";
+  rule.whole_prompts = !o.no_whole_prompts;
+  rule.long_prompt = o.long_prompt;
+  rule.watermark_blocks = static_cast<int>(o.watermark * replica.memory.kv_blocks);
+  if (!o.step_time.empty()) {
+    replica.step = duration_of("--step-time", o.step_time);
+    rule.request = rule.input_token = {};
+  }
+  return std::make_shared<const ServingReplica>(replica);
+}
+
+void write_serving_trace(const ServeSimulateOptions& o, const reports::Origin& origin,
+                         const ServingReplica& replica, const ServingRun& run) {
+  const reports::ServingTraceFile file{origin, replica.rule.block_size, run.trace};
+  write_file_atomically(o.trace, reports::serving_trace_record().write(file).dump(2) + "\n");
+  say("wrote {}: {} steps\n", o.trace, file.steps.size());
 }
 
 int report_refused_pool(const ServingScenario& s, const planner::Deployment& deployment,
@@ -112,6 +153,7 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   file.origin = call.origin();
   ServingScenario scenario =
       serving_scenario(o.model, o.cluster, o.engine, o.formats, &file.origin);
+  set_engine(o, scenario.engine);
   ServingLoad load = serving_load(o.load, o.formats, scenario.model, &file.origin);
   const planner::Deployment deployment = deployment_of(o, scenario);
   // As many of each replica as a plan simulates.
@@ -123,6 +165,8 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   }
   percentile_of(o.limits, simulated_requests(load));
   planner::CompiledService service = planner::compiled_service(scenario, deployment, load);
+  service.replica = scheduled(o, *service.replica);
+  if (service.prefill) service.prefill = scheduled(o, *service.prefill);
   if (load.kind == LoadKind::open_loop) {
     const double most = planner::largest_service_rate(service, load);
     if (load.request_rate >= most) {
@@ -134,7 +178,7 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
                        "add replicas, or lower the rate");
     }
   }
-  const auto run = planner::simulate_service(service, load);
+  const auto run = planner::simulate_service(service, load, !o.trace.empty());
   if (!run) {
     say("Does not fit: a request is longer than the cache of one replica.\n");
     return kGateFailed;
@@ -156,7 +200,8 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   if (deployment.prefill) file.prefill_busy_share = run->prefill_busy_share;
   file.steps = run->steps;
   file.preemptions = run->preemptions;
-  add_closed_form(file, scenario, service);
+  if (o.step_time.empty()) add_closed_form(file, scenario, service);
+  if (!o.trace.empty()) write_serving_trace(o, file.origin, *service.replica, *run);
   const std::vector<reports::Table> tables{reports::serving_metrics_table(file)};
   if (o.output.format == Format::table) {
     std::string text =
@@ -171,6 +216,34 @@ int run_serve_simulate(const ServeSimulateOptions& o, const Call& call) {
   }
   for (const std::string& note : file.notes) say("note: {}\n", note);
   return kDone;
+}
+
+void add_scheduler_options(Command& command, ServeSimulateOptions& o) {
+  CLI::App& app = command.options();
+  command.writes("--trace", o.trace,
+                 "JSON of every step: tokens of each request, prefix hits, preemptions, free "
+                 "blocks. Default: none");
+  command.never_with("--trace", {"--prefill-replicas"});
+  app.add_option("--step-time", o.step_time,
+                 "Time of every step, such as 1s: arrivals then count steps. Default: predicted");
+  app.add_option("--num-gpu-blocks-override", o.blocks,
+                 "Blocks of a replica's cache, at most. Default: those that fit")
+      ->check(CLI::Range(2, 100'000'000).description(""));
+  app.add_option("--scheduling-policy", o.policy,
+                 "fcfs, or priority by a column of --arrivals. Default: fcfs")
+      ->check(CLI::IsMember({"fcfs", "priority"}).description(""));
+  app.add_option("--watermark", o.watermark,
+                 "Share of the blocks that an admission leaves free. Default: 0")
+      ->check(CLI::Range(0.0, 1.0).description(""));
+  app.add_option("--long-prefill-token-threshold", o.long_prompt,
+                 "Tokens of a prompt in a step, at most, beside other requests. Default: no limit")
+      ->check(CLI::Range(1, 1'000'000'000).description(""));
+  app.add_flag("--no-scheduler-reserve-full-isl", o.no_whole_prompts,
+               "Admit a prompt when its first part has blocks");
+  app.add_flag("--no-enable-prefix-caching", o.no_prefix_caching,
+               "Compute equal prompts and preempted requests again");
+  app.add_flag("--no-enable-chunked-prefill", o.no_chunks, "Compute a prompt in one step");
+  app.add_flag("--no-async-scheduling", o.no_async, "Compose a step when the last one is over");
 }
 
 }  // namespace
@@ -196,6 +269,7 @@ void add_serve_simulate(Commands& commands, Command& serve) {
                 "CSV with a column arrival_s, and lengths as in --lengths");
   command.never_with("--arrivals", {"--rate", "--concurrency", "--num-prompts", "--all-at-once"});
   command.never_with("--all-at-once", {"--rate", "--concurrency"});
+  add_scheduler_options(command, *options);
   add_limit_options(command, options->limits);
   add_serve_formats(command, options->formats);
   add_output_options(command, options->output);

@@ -29,15 +29,15 @@ std::int64_t whole_tokens(double tokens) { return static_cast<std::int64_t>(toke
 // On stages between the first and the last, which know no tokens.
 constexpr std::int32_t kUnknownToken = -1;
 
-// The scheduler's view of the engine that runs: it counts blocks one by one, composes a step when
-// the one before it is over, and needs no time before it sees a request.
+// The scheduler's view of the engine that runs: it finds no prompt in the cache, composes a step
+// when the one before it is over, and needs no time before it sees a request.
 ServingReplica scheduled_replica(const ServingScenario& scenario,
                                  const ServingModelOptions& options) {
   ServingReplica replica;
   replica.cost.stages = scenario.options.layout.pipeline_parallel_size;
   replica.rule = scheduler_rule(scenario.engine, scenario.options);
   replica.rule.block_size = options.block_size;
-  replica.rule.whole_blocks = true;
+  replica.rule.prefix_caching = false;
   replica.rule.overlapped = false;
   replica.rule.request = {};
   replica.memory.sequence.full_token = bytes(1);
@@ -86,7 +86,7 @@ void ServingEngine::start(const ServingLoad& load, ServedShare share) {
     made.tokens = token_ids(scenario_.model, 1, one.input, static_cast<std::int64_t>(i), 0, seed_);
     made.timing.input = one.input;
     made.timing.output = flow_ != nullptr && flow_->computes_prompts_only() ? 1 : one.output;
-    invariant(scheduler_->could_hold(one.input + made.timing.output),
+    invariant(scheduler_->could_hold(one.input + made.timing.output - 1.0),
               "the cache holds each request");
   }
   if (flow_ != nullptr) {

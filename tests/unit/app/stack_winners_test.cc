@@ -75,7 +75,7 @@ const std::map<std::string, std::string>& software() {
        "folded_experts overlap_grad overlap_param overlap_p2p tp_overlap"},
       {"torchtitan-0.3",
        "fsdp full full_some selective selective_modules tensor sequence pipeline 1f1b interleaved "
-       "uneven_stages embedding_split pipeline_layout context_ring experts expert_parallel "
+       "uneven_stages embedding_split pipeline_layout experts expert_parallel "
        "folded_experts overlap_grad overlap_param overlap_p2p tp_overlap"},
       {"hai-llm-2024",
        "tensor sequence pipeline 1f1b zb_h1 dualpipe uneven_stages embedding_split zero1 full "

@@ -69,10 +69,11 @@ TEST(Simulation, RunsTenRequestsOfEachUser) {
   EXPECT_EQ(simulated_requests(load), 2);
 }
 
-// Half of 1,000 tokens in whole blocks of 16: 31 blocks, 496 tokens. The last token is computed.
+// Half of 1,000 tokens in whole blocks of 16: 31 blocks, 496 tokens. The last token is computed,
+// and the block that it is in.
 TEST(PrefixHit, CoversWholeBlocksAndNeverTheLastToken) {
   EXPECT_DOUBLE_EQ(computed_input(1000, 0.5, 16), 504.0);
-  EXPECT_DOUBLE_EQ(computed_input(1024, 1.0, 16), 1.0);
+  EXPECT_DOUBLE_EQ(computed_input(1024, 1.0, 16), 16.0);
   EXPECT_DOUBLE_EQ(computed_input(1000, 0.0, 16), 1000.0);
 }
 

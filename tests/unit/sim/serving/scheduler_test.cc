@@ -11,12 +11,10 @@ namespace {
 ServingReplica of_100_tokens() { return test::plain_replica(seconds(1), seconds(1), 100); }
 
 // 100 B of 1 B a token are 100 tokens, and 6 whole blocks of 16 are 96.
-TEST(CacheCapacity, CountsWholeBlocksWhereTheEngineDoes) {
+TEST(CacheCapacity, CountsWholeBlocks) {
   ServingReplica replica = of_100_tokens();
-  replica.rule.block_size = 16;
-  replica.rule.whole_blocks = false;
   EXPECT_EQ(cache_capacity(replica), 100.0);
-  replica.rule.whole_blocks = true;
+  replica.rule.block_size = 16;
   EXPECT_EQ(cache_capacity(replica), 96.0);
 }
 
@@ -25,7 +23,6 @@ TEST(CacheCapacity, CountsWholeBlocksWhereTheEngineDoes) {
 TEST(CacheCapacity, WindowsTakeTheirShareOfEachRequest) {
   ServingReplica replica = of_100_tokens();
   replica.memory.sequence = {.full_token = bytes(2), .window_token = bytes(3), .window = 20};
-  replica.rule.whole_blocks = false;
   EXPECT_EQ(cache_capacity(replica), 50.0);
   EXPECT_EQ(window_equivalent_tokens(replica), 72.0);
   replica.memory.sequence.full_token = {};

@@ -173,11 +173,11 @@ TEST(SimulateServing, AnotherClockRunsTheSameSchedule) {
 }
 
 // Blocks of 16: two requests of 33 tokens take 3 each. Of 6 blocks none is left for their 49th
-// token, so that the newer one loses its place, and is computed again with what it has.
+// token, so that the newer one loses its place, and is computed again with what it has. Its first
+// two blocks are still there, because the older one took the third.
 TEST(ReplicaSimulation, CountsWholeBlocks) {
   ServingReplica replica = plain_replica(seconds(1), seconds(0), 100);
   replica.rule.block_size = 16;
-  replica.rule.whole_blocks = true;
   ServingRun run;
   ReplicaSimulation engine(replica, run);
   EXPECT_TRUE(engine.could_hold(96));  // 100 tokens are 6 whole blocks
@@ -185,7 +185,7 @@ TEST(ReplicaSimulation, CountsWholeBlocks) {
   engine.enqueue({0, seconds(0), 33, 33, 30, false, false});
   engine.enqueue({1, seconds(0.5), 33, 33, 30, false, false});
   Seconds clock = seconds(1);
-  double left_out_at = 0;
+  double left_out_at = 0, found = 0;
   int tokens = 0;
   while (engine.next_start()) {
     engine.compose_step(clock);
@@ -194,13 +194,17 @@ TEST(ReplicaSimulation, CountsWholeBlocks) {
       left_out_at = engine.step_of(0).decode_context;
     }
     tokens += static_cast<int>(engine.decodes_of(0).size());
-    for (const PromptPart& part : engine.prompts_of(0)) tokens += part.last ? 1 : 0;
+    for (const PromptPart& part : engine.prompts_of(0)) {
+      tokens += part.last ? 1 : 0;
+      found += part.begin;
+    }
     clock += seconds(1);
     engine.finish_step(clock);
   }
   EXPECT_EQ(run.preemptions, 1);
-  EXPECT_EQ(left_out_at, 48);  // of the one that stays, at its last token of three blocks
-  EXPECT_EQ(tokens, 2 * 31);   // one pass gives each of them, computed again or not
+  EXPECT_EQ(left_out_at, 49);  // of the one that stays, at its first token of the fourth block
+  EXPECT_EQ(found, 32);
+  EXPECT_EQ(tokens, 2 * 31);  // one pass gives each of them, computed again or not
 }
 
 TEST(SimulateServing, ReplicasShareTheRequests) {

@@ -56,7 +56,8 @@ TEST(Streams, ShareTheCache) {
   EXPECT_NEAR(run->requests[0].end.value(), 3.62, 1e-9);
   EXPECT_NEAR(run->requests[1].first_token.value(), 3.62 + 1.6, 1e-9);
   // What could never be held is still said.
-  EXPECT_FALSE(simulate_serving(two_stages(100), 1, arrivals({seconds(0)}, {{99, 2}})).has_value());
+  EXPECT_FALSE(
+      simulate_serving(two_stages(100), 1, arrivals({seconds(0)}, {{100, 2}})).has_value());
 }
 
 // 45 + 45 tokens and their answers of 20 do not fit into 100: one loses its place, and both end.

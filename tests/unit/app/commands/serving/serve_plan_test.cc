@@ -10,6 +10,7 @@
 #include "reports/records/serving_answer.h"
 #include "reports/records/serving_backtest.h"
 #include "reports/records/serving_plan.h"
+#include "reports/records/serving_trace.h"
 #include "sim/base/text.h"
 #include "sim/record/json.h"
 #include "tests/paths.h"
@@ -123,6 +124,43 @@ TEST(ServeSimulate, AnswersWithPercentiles) {
       "");
   EXPECT_EQ(answer["metrics"]["requests"], 160);
   EXPECT_LE(answer["metrics"]["ttft"]["p50_seconds"], answer["metrics"]["ttft"]["p99_seconds"]);
+}
+
+// Four prompts of 64 tokens in 20 blocks of 16, with answers of 40: the third and fourth lose their
+// places. The third finds its 96 tokens again (docs/reference/model/serving.md, Simulation). Twins
+// of 64 share all blocks but the last, which is computed. A higher number gives its place back.
+TEST(ServeSimulate, TracesEachStep) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.path("steps.json");
+  const auto steps_of = [&](const std::string& rows, const std::vector<std::string>& more) {
+    const std::string load =
+        folder.write("load.csv", "arrival_s,input_tokens,output_tokens,priority,prompt\n" + rows);
+    const auto result = run_program(
+        with({"serve", "simulate", "--model", "llama-3-8b", "--cluster", "h100-8", "--arrivals",
+              load, "--step-time", "1s", "--no-async-scheduling", "--trace", trace},
+             more));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Json file = Json::parse(test::content_of(trace));
+    EXPECT_EQ(test::complaint_of(reports::serving_trace_record().schema("serve trace"), file), "");
+    return file.at("steps");
+  };
+  const std::string four = "0,64,40,0,\n0,64,40,0,\n0,64,40,0,\n0,64,40,0,\n";
+  const Json steps = steps_of(four, {"--num-gpu-blocks-override", "21"});
+  ASSERT_EQ(steps.size(), 63U);
+  EXPECT_EQ(steps[17]["preempted"], Json::parse("[3]"));
+  EXPECT_EQ(steps[33]["preempted"], Json::parse("[2]"));
+  EXPECT_EQ(steps[40]["batch"],
+            Json::parse(R"([{"request": 2, "tokens": 1}, {"request": 3, "tokens": 81}])"));
+  EXPECT_EQ(steps[40]["cached"], Json::parse(R"([{"request": 2, "tokens": 96}])"));
+  EXPECT_EQ(steps_of(four, {"--num-gpu-blocks-override", "21",
+                            "--no-enable-prefix-caching"})[40]["batch"][0]["tokens"],
+            97);
+  const Json twins = steps_of("0,64,2,0,twin\n0,64,2,0,twin\n", {});
+  EXPECT_EQ(twins[0]["batch"][1]["tokens"], 16);
+  const Json numbers = steps_of("0,64,40,9,\n1,60,40,0,\n", {"--num-gpu-blocks-override", "11",
+                                                             "--scheduling-policy", "priority"});
+  EXPECT_EQ(numbers[17]["preempted"], Json::parse("[0]"));
+  EXPECT_TRUE(numbers[17]["batch"].empty());
 }
 
 TEST(ServeBacktest, ReadsATableOfPoints) {

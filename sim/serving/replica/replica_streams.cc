@@ -6,27 +6,6 @@
 
 namespace meshwright {
 
-double ReplicaSimulation::requests_beside(const Group& group) const {
-  if (!has_streams_) return requests_in(group);
-  double sum = 0;
-  for (const Group& one : groups_) sum += requests_in(one);
-  return sum;
-}
-
-double ReplicaSimulation::used_beside(const Group& group, double more) const {
-  if (!has_streams_) return used(group, more);
-  double sum = 0;
-  for (const Group& one : groups_) sum += used(one, more);
-  return sum;
-}
-
-double ReplicaSimulation::reserved_beside(const Group& group) const {
-  if (!has_streams_) return group.reserved;
-  double sum = 0;
-  for (const Group& one : groups_) sum += one.reserved;
-  return sum;
-}
-
 std::optional<Seconds> ReplicaSimulation::next_start(std::size_t stream) const {
   if (!has_streams_) return next_start();
   const Group& group = groups_[stream];
@@ -41,12 +20,13 @@ void ReplicaSimulation::compose_stream(Group& group, Seconds start) {
   fetch(group, start);
   begin_arrived(group, start);
   compose(group, seen_until(start, true));
+  if (run_.is_traced) trace_begin(group, start);
   slowest_ = mean_ = group.step;
 }
 
 void ReplicaSimulation::end_pass(Group& group, const Finished& finished) {
-  end_decodes(group, finished.end, finished.steps, finished.each);
-  end_prompts(group, finished.end, {});
+  end_group(group, finished);
+  release(group);
   group.free = finished.end;
   clock_ = std::max(clock_, finished.end);
   group.is_stepping = false;
