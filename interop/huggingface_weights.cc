@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/huggingface_weights.h"
 
+#include <algorithm>
+#include <array>
+
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -46,9 +49,24 @@ std::optional<WeightFormat> compressed_format(const Json& config) {
 
 std::optional<WeightFormat> modelopt_format(const Json& config) {
   const std::string algorithm = lower_text_of(config, "quant_algo");
-  if (algorithm == "fp8") return WeightFormat::fp8;
-  if (algorithm == "nvfp4") return WeightFormat::nvfp4;
-  return std::nullopt;
+  struct Named {
+    std::string_view algorithm;
+    WeightFormat format;
+  };
+  constexpr std::array kAlgorithms{Named{"fp8", WeightFormat::fp8},
+                                   Named{"fp8_per_channel_per_token", WeightFormat::fp8},
+                                   Named{"fp8_pb_wo", WeightFormat::fp8_block},
+                                   Named{"mxfp8", WeightFormat::mxfp8},
+                                   Named{"nvfp4", WeightFormat::nvfp4},
+                                   Named{"nvfp4_awq", WeightFormat::nvfp4},
+                                   Named{"w4a16_awq", WeightFormat::int4},
+                                   Named{"w4a8_awq", WeightFormat::int4},
+                                   Named{"w4a16_mxfp4", WeightFormat::mxfp4},
+                                   Named{"w4a8_mxfp4_fp8", WeightFormat::mxfp4}};
+  const auto* const found =
+      std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
+                   [&](const Named& one) { return one.algorithm == algorithm; });
+  return found == kAlgorithms.end() ? std::nullopt : std::optional(found->format);
 }
 
 std::optional<WeightFormat> weight_format_of(const std::string& method, const Json& config) {
@@ -59,7 +77,7 @@ std::optional<WeightFormat> weight_format_of(const std::string& method, const Js
     return json_integer_of(config, "bits") == 4 ? std::optional(WeightFormat::int4) : std::nullopt;
   }
   if (method == "compressed-tensors") return compressed_format(config);
-  return method == "modelopt" ? modelopt_format(config) : std::nullopt;
+  return method.starts_with("modelopt") ? modelopt_format(config) : std::nullopt;
 }
 
 const Json* quantization_part(const Json& config) {
@@ -76,8 +94,8 @@ StoredWeights stored_weights_of_huggingface(const Json& config) {
     if (found == nullptr && nested != nullptr) found = quantization_part(*nested);
   }
   if (found == nullptr) return {};
-  const std::string method = lower_text_of(*found, "quant_method");
-  if (method.empty()) return {"unnamed", std::nullopt};
+  std::string method = lower_text_of(*found, "quant_method");
+  if (method.empty()) method = member_of(*found, "quant_algo") != nullptr ? "modelopt" : "unnamed";
   return {method, weight_format_of(method, *found)};
 }
 

@@ -15,19 +15,23 @@ namespace meshwright::app {
 namespace {
 
 // Words that a publisher adds to a checkpoint's name and that leave its shape as it is.
-bool is_checkpoint_variant(std::string rest) {
+bool is_variant(std::string_view word) {
   static const std::vector<std::string> words = split_words(
-      "instruct chat base it pt hf fp8 fp4 nvfp4 mxfp4 mxfp8 awq gptq int4 int8 w4a16 "
-      "w8a8 w4afp8 nvfp4a16 dynamic block 4bit 8bit bnb marlin gguf 0528 0324 2507 0905 "
-      "2501 2407 thinking v2 bf16 quantized.w4a16 quantized.w8a8 autoround");
-  while (!rest.empty()) {
-    if (rest.front() != '-') return false;
-    rest.erase(0, 1);
-    const std::string word = rest.substr(0, rest.find('-'));
-    if (std::find(words.begin(), words.end(), word) == words.end()) return false;
-    rest.erase(0, word.size());
-  }
-  return true;
+      "instruct chat base it pt hf fp8 fp4 nvfp4 mxfp4 mxfp8 awq gptq int4 int8 w4a16 w4a16kv8 "
+      "w8a8 w4afp8 nvfp4a16 dynamic static pertensor block 4bit 8bit 4-bit bnb marlin gguf qat ct "
+      "kv "
+      "0528 0324 2507 0905 2501 2407 thinking v2 v0.1 v0.2 v0.3 bf16 fp16 original unsloth mcore "
+      "quantized.w4a16 quantized.w8a8 autoround unquantized q4_0");
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Publishers of fp8 checkpoints whose scales are those of a tensor or a row, not of blocks.
+bool scales_whole_rows(const std::string& checkpoint) {
+  const std::string name = lower_case(checkpoint);
+  constexpr std::array kSays{"nvidia/", "redhatai/", "neuralmagic/", "meta-llama/",
+                             "amd/",    "dynamic",   "static"};
+  return std::any_of(kSays.begin(), kSays.end(),
+                     [&](const char* word) { return contains(name, word); });
 }
 
 // Names of checkpoints, ORGANISATION/NAME, in the source of a shipped model.
@@ -51,22 +55,34 @@ std::string checkpoint_name(std::string name) {
   return lower_case(base_name(name));
 }
 
+std::string without_variants(std::string name) {
+  for (std::size_t dash = name.rfind('-'); dash != std::string::npos; dash = name.rfind('-')) {
+    if (!is_variant(std::string_view(name).substr(dash + 1))) break;
+    name.resize(dash);
+  }
+  return name;
+}
+
 std::string model_of_checkpoint(const std::string& named) {
   std::string wanted = checkpoint_name(named);
   if (wanted.starts_with("meta-")) wanted.erase(0, 5);
   for (const std::string& name : config_names("models")) {
     if (name == wanted) return name;
   }
+  const std::string shape = without_variants(wanted);
   std::string found;
-  std::size_t longest = 0;
+  std::ptrdiff_t longest = 0;  // beginning that both names have
   for (const std::string& name : config_names("models")) {
     for (const std::string& word : published_checkpoints(name)) {
       const std::string published = checkpoint_name(word);
-      if (published.size() <= longest) continue;
-      if (!wanted.starts_with(published) || !is_checkpoint_variant(wanted.substr(published.size())))
-        continue;
+      if (published == wanted) return name;
+      if (without_variants(published) != shape) continue;
+      const auto alike =
+          std::mismatch(wanted.begin(), wanted.end(), published.begin(), published.end()).first -
+          wanted.begin();
+      if (alike <= longest) continue;
       found = name;
-      longest = published.size();
+      longest = alike;
     }
   }
   return found;
@@ -95,9 +111,10 @@ std::optional<WeightFormat> format_in_name(const std::string& checkpoint, bool e
   if (contains(name, "mxfp8")) return WeightFormat::mxfp8;
   if (contains(name, "w4a") || contains(name, "int4")) return WeightFormat::int4;
   if (contains(name, "fp4")) return WeightFormat::nvfp4;
-  // llm-compressor's "FP8-dynamic" has a scale a row.
-  const bool blocks = experts && !contains(name, "dynamic");
-  if (contains(name, "fp8")) return blocks ? WeightFormat::fp8_block : WeightFormat::fp8;
+  if (contains(name, "fp8")) {
+    const bool blocks = experts || lower_case(checkpoint).starts_with("qwen/");
+    return blocks && !scales_whole_rows(checkpoint) ? WeightFormat::fp8_block : WeightFormat::fp8;
+  }
   const bool wider = contains(name, "int8") || contains(name, "8bit") || contains(name, "8-bit");
   const bool four = contains(name, "awq") || contains(name, "gptq");
   return four && !wider ? std::optional(WeightFormat::int4) : std::nullopt;

@@ -11,8 +11,10 @@ namespace meshwright::app {
 
 // "deepseek-v3" of "deepseek-ai/DeepSeek-V3": the last part in lower case.
 std::string checkpoint_name(std::string name);
-// The shipped model whose checkpoint has that name, or that name without words of a variant. Empty:
-// there is none.
+// The name without words at its end that leave a shape as it is: "-Instruct", "-2507", "-FP8".
+std::string without_variants(std::string name);
+// The shipped model whose checkpoint has that name, or that name but for such words. Empty: there
+// is none.
 std::string model_of_checkpoint(const std::string& named);
 // The format of its weights, where its name says one: "DeepSeek-R1-FP4". `experts`: of a model with
 // experts.

@@ -41,15 +41,7 @@ constexpr std::array kModels{Synonym{"llama318b", "llama-3-8b"},
                              Synonym{"bloom", "bloom-176b"},
                              Synonym{"gpt3", "gpt3-175b"},
                              Synonym{"phi3mini4k", "phi-3-mini"},
-                             Synonym{"phi3mini128k", "phi-3-mini"},
-                             Synonym{"kimik2instruct0905", "kimi-k2"},
-                             Synonym{"qwen330ba3binstruct2507", "qwen3-30b-a3b"},
-                             Synonym{"qwen3235ba22binstruct2507", "qwen3-235b-a22b"}};
-
-// Ends of names that do not change a model's shape.
-constexpr std::array<std::string_view, 17> kVariants{
-    "-hf",       "-base", "-instruct", "-chat",    "-it",       "-v0.1", "-v0.2", "-v0.3", "-fp8",
-    "-original", "-fp16", "-bf16",     "-unsloth", "-bnb-4bit", "-4bit", "-gptq", "-awq"};
+                             Synonym{"phi3mini128k", "phi-3-mini"}};
 
 // Families whose name is not the beginning of their files' names.
 constexpr std::array kFamilies{Synonym{"megatron", "megatron-core"},
@@ -72,20 +64,16 @@ std::string model_meant(const std::string& typed) {
   std::string name = lower_case(base_name(typed));
   if (name.starts_with("meta-")) name.erase(0, 5);
   const std::vector<std::string> shipped = config_names("models");
-  while (true) {
-    const std::string key = key_of(name);
+  for (const std::string& tried : {name, without_variants(name)}) {
+    const std::string key = key_of(tried);
     for (const std::string& model : shipped) {
       if (key == key_of(model)) return model;
     }
     for (const Synonym& synonym : kModels) {
       if (key == synonym.typed) return std::string(synonym.means);
     }
-    const auto* const variant = std::find_if(
-        kVariants.begin(), kVariants.end(),
-        [&](std::string_view end) { return name.size() > end.size() && name.ends_with(end); });
-    if (variant == kVariants.end()) return "";
-    name.resize(name.size() - variant->size());
   }
+  return "";
 }
 
 // "megatron-core" of "megatron-core-2026".
@@ -124,8 +112,8 @@ bool may_be_name(const std::string& typed) {
 std::string config_synonym(const std::string& typed, const std::string& folder) {
   if (!may_be_name(typed)) return "";
   if (folder == "models") {
-    const std::string meant = model_meant(typed);
-    return meant.empty() ? model_of_checkpoint(typed) : meant;
+    const std::string published = model_of_checkpoint(typed);
+    return published.empty() ? model_meant(typed) : published;
   }
   if (folder == "frameworks") return framework_meant(typed);
   if (folder == "engines") return engine_meant(typed);

@@ -210,11 +210,22 @@ Json parse_model(const std::string& text, const std::string& file) {
 
 enum class ModelUse : std::uint8_t { training, service };
 
+// ModelOpt writes what a config.json leaves out into hf_quant_config.json beside it.
+void add_quantization_beside(const std::string& file, Json& config, reports::Origin* origin) {
+  const fs::path beside = fs::path(file).parent_path() / "hf_quant_config.json";
+  std::error_code none;
+  if (!fs::is_regular_file(beside, none)) return;
+  const Json said = read_named("quantization", beside.string(), beside.string(), origin);
+  const Json quantization = said.is_object() ? said.value("quantization", Json()) : Json();
+  if (quantization.is_object()) config["quantization_config"] = quantization;
+}
+
 ServedModel read_model(const std::string& path, ModelUse use, reports::Origin* origin,
                        const std::string& checkpoint = "") {
   const std::string file = require_config(path, "models");
-  const Json json = read_named("model", path, file, origin, parse_model);
+  Json json = read_named("model", path, file, origin, parse_model);
   const bool foreign = interop::looks_like_huggingface(json);
+  if (foreign && !json.contains("quantization_config")) add_quantization_beside(file, json, origin);
   ServedModel read{
       foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file), {}};
   if (read.model.name.empty()) read.model.name = fs::path(file).stem().string();

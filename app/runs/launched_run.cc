@@ -317,6 +317,10 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   origin.inputs.insert(origin.inputs.end(), of_model.inputs.begin(), of_model.inputs.end());
   const std::string& from = options.from.empty() ? options.log : options.from;
   run.scenario.model = named ? *named : model_of(run.launch, from, origin);
+  if (run.scenario.model.image_encoder_hidden_size > 0) {
+    assume(run.launch, "model", "its text alone",
+           "the weights, gradients and work of its encoder of images are not counted");
+  }
   if (run.launch.mtp_num_layers) run.scenario.model.mtp_num_layers = *run.launch.mtp_num_layers;
   refuse_other_vocabulary(options, run.scenario.model);
   const AskedCluster asked = load_asked_cluster(

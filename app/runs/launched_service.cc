@@ -80,7 +80,8 @@ WeightFormat weights_of(interop::ServingLaunch& launch, const std::string& state
       served.weights ? served.weights : format_in_name(launch.model, served.model.moe.has_value());
   std::string from = served.weights ? served.weights_from : "name";
   // A shipped model states its format where it is published quantized, and names of others do.
-  if (!found && served.weights_from.empty() && !says_unknown_format(launch.model)) {
+  if (!found && served.weights_from.empty() && !launch.quantized_checkpoint &&
+      !says_unknown_format(launch.model)) {
     found = WeightFormat::bf16;
     from = shipped_model_of(launch.model).empty() ? "no other format in the name"
                                                   : "published checkpoint";

@@ -194,7 +194,10 @@ void read_liger(LaunchReading& r) {
   const bool whole = all != nullptr && says_yes(*all);
   const bool glu = is_said_on(r, "liger_glu_activation") || is_said_on(r, "liger_swiglu");
   const bool by_parts = norm != nullptr && says_yes(*norm) && glu;
-  if ((whole || by_parts) && !eager) {
+  if (r.record().job.kernel_fusion == KernelFusion::compiled) {
+    r.values().pass_over("liger_glu_activation");  // compilation fuses them, too
+    r.values().pass_over("liger_swiglu");
+  } else if ((whole || by_parts) && !eager) {
     r.record().job.kernel_fusion = KernelFusion::fused;
     r.note("kernel_fusion", "fused", whole ? *all : *norm);
   } else {
@@ -277,15 +280,12 @@ void read_fine_tuning_kernels(LaunchReading& r) {
   const Value* compile = r.find("torch_compile");
   const bool compiles = compile != nullptr && says_yes(*compile);
   if (compiles) r.note("kernel_fusion", "compiled", *compile);
-  if (compiles || compiled_by_file) {
-    job.kernel_fusion = KernelFusion::compiled;
-  } else {
-    job.kernel_fusion = KernelFusion::transformers;
-    read_liger(r);
-    if (job.kernel_fusion == KernelFusion::transformers) {
-      r.assume("kernel_fusion", "transformers",
-               "models of transformers run operator by operator, their norms in fp32");
-    }
+  job.kernel_fusion =
+      compiles || compiled_by_file ? KernelFusion::compiled : KernelFusion::transformers;
+  read_liger(r);
+  if (job.kernel_fusion == KernelFusion::transformers) {
+    r.assume("kernel_fusion", "transformers",
+             "models of transformers run operator by operator, their norms in fp32");
   }
   r.settle_job("kernel_fusion");
   read_chunked_loss(r);

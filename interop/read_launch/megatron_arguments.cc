@@ -63,7 +63,7 @@ constexpr Group kGroups[] = {
      "activation-func-clamp-value experimental-attention-variant hybrid-layer-pattern "
      "linear-attention-freq linear-attention-type linear-conv-kernel-dim linear-key-head-dim "
      "linear-num-key-heads linear-num-value-heads linear-value-head-dim mamba-num-layers "
-     "moe-flex-dispatcher-backend "
+     "moe-flex-dispatcher-backend moe-latent-size "
      "softmax-type window-attn-skip-freq"},
     {kMany, kLater,
      "cuda-graph-modules offload-modules"},

@@ -209,6 +209,7 @@ void pass_over_model(Values& values) {
                           "num_experts",
                           "moe_router_topk",
                           "moe_ffn_hidden_size",
+                          "moe_latent_size",
                           "moe_shared_expert_intermediate_size",
                           "moe_layer_freq",
                           "moe_router_num_groups",

@@ -51,18 +51,43 @@ void refuse_linear_attention(LaunchReading& r) {
   fail_at(*said, said_of_layers(linear, layers, "linear attention (" + word + ")"), kHint);
 }
 
+// Attention by turns with an MLP or experts, "*-*E", is a plain transformer of half as many layers,
+// whose stages are not cut. Puts them into its words.
+bool is_plain_transformer(LaunchReading& r, const Value& pattern, const std::string& letters) {
+  std::string experts;
+  for (std::size_t i = 0; i < letters.size(); i += 2) {
+    const std::string layer = letters.substr(i, 2);
+    if (layer != "*-" && layer != "*E") return false;
+    append_to_list(experts, ",", layer == "*E" ? "1" : "0");
+  }
+  Value layers = pattern;
+  layers.key = "num_layers";
+  layers.words = {std::to_string(letters.size() / 2)};
+  layers.used = false;
+  r.values().put_over(layers);
+  if (!contains(letters, "E")) return true;
+  layers.key = "moe_layer_freq";
+  layers.words = {"[" + experts + "]"};
+  r.values().put_over(std::move(layers));
+  return true;
+}
+
 // "M-M*-E": Mamba, an MLP, attention, experts.
 void refuse_hybrids(LaunchReading& r) {
   for (const char* key : {"hybrid_override_pattern", "hybrid_layer_pattern"}) {
-    const Value* pattern = r.find(key);
-    if (pattern == nullptr) continue;
-    const std::string letters = word_of(*pattern);
+    if (!r.values().has(key)) continue;
+    const Value pattern = *r.find(key);
+    const std::string letters = word_of(pattern);
+    if (is_plain_transformer(r, pattern, letters)) continue;
     const auto mamba = std::count(letters.begin(), letters.end(), 'M');
     const auto all = std::count_if(letters.begin(), letters.end(),
                                    [](char c) { return contains("M*-E", std::string(1, c)); });
-    fail_at(*pattern,
-            said_of_layers(static_cast<int>(mamba), static_cast<int>(all), "Mamba (state-space)"),
-            kHint);
+    fail_at(
+        pattern,
+        mamba == 0
+            ? "its layers are in no order that is modelled: attention, then an MLP or experts"
+            : said_of_layers(static_cast<int>(mamba), static_cast<int>(all), "Mamba (state-space)"),
+        kHint);
   }
   for (const char* key : {"is_hybrid_model", "hybrid_attention_ratio", "mamba_num_layers"}) {
     const Value* hybrid = r.find(key);

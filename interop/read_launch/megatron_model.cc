@@ -194,6 +194,7 @@ void read_expert_model(LaunchReading& r, Model& m) {
     r.integer(moe.moe_router_group_topk, "moe_router_group_topk", "moe_router_group_topk",
               {1, moe.moe_router_num_groups});
   }
+  r.integer(moe.moe_latent_size, "moe_latent_size", "moe_latent_size", kModelSizes);
   r.number(moe.moe_expert_capacity_factor, "moe_expert_capacity_factor",
            "moe_expert_capacity_factor", {-1.0, 1e6});
   moe.moe_expert_capacity_factor = std::max(0.0, moe.moe_expert_capacity_factor);

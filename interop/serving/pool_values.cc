@@ -191,7 +191,10 @@ void PoolReading::formats(OptionUse use, const Value& value) {
     }
     return refuse(value, "activations of another width", OptionEffect::precision);
   }
-  if (word == "compressed-tensors") return pass(value, "the checkpoint's format, as without it");
+  if (is_quantization_method(word)) {
+    launch_.quantized_checkpoint = true;
+    return pass(value, "the checkpoint says its format");
+  }
   launch_.weights = quantized_format(word);
   if (!launch_.weights) {
     return refuse(value, "is no known format of weights", OptionEffect::precision);

@@ -145,12 +145,12 @@ constexpr std::array kQuantizations{
     QuantizationWord{"FP8", WeightFormat::fp8, false, false, true},
     QuantizationWord{"fp8_per_tensor", WeightFormat::fp8},
     QuantizationWord{"w8a8_fp8", WeightFormat::fp8},
-    QuantizationWord{"modelopt", WeightFormat::fp8},
     QuantizationWord{"modelopt_fp8", WeightFormat::fp8},
     QuantizationWord{"fp8_per_block", WeightFormat::fp8_block, true},
     QuantizationWord{"deepseek_v4_fp8", WeightFormat::fp8_block},
     QuantizationWord{"fp8", WeightFormat::fp8_block, false, true},
     QuantizationWord{"FP8_BLOCK_SCALES", WeightFormat::fp8_block, false, false, true},
+    QuantizationWord{"FP8_PB_WO", WeightFormat::fp8_block},
     QuantizationWord{"mxfp8", WeightFormat::mxfp8, true, true},
     QuantizationWord{"awq", WeightFormat::int4},
     QuantizationWord{"awq_marlin", WeightFormat::int4, true, true},
@@ -255,6 +255,11 @@ std::optional<WeightFormat> quantized_format(std::string_view word) {
     if (lower_case(one.word) == lower_case(word)) return one.format;
   }
   return std::nullopt;
+}
+
+bool is_quantization_method(std::string_view word) {
+  return has_name(
+      "auto-round compressed-tensors inc modelopt modelopt_mixed modelslim moe_wna16 quark", word);
 }
 
 std::string_view quantization_word(EngineKind engine, WeightFormat format) {

@@ -81,8 +81,10 @@ std::span<const ServingOption> serving_options(EngineKind engine);
 const ServingOption* serving_option(EngineKind engine, std::string_view name);
 // Why a name is none, with the nearest that is one.
 std::string why_unknown_option(EngineKind engine, std::string_view name);
-// The format that a word of --quantization or of quant_algo states. Names without a format of their
-// own, such as compressed-tensors, are the checkpoint's.
+// Tells whether a word of --quantization names a tool whose checkpoints say their format
+// themselves: compressed-tensors, ModelOpt.
+bool is_quantization_method(std::string_view word);
+// The format that another word of --quantization or of quant_algo states.
 std::optional<WeightFormat> quantized_format(std::string_view word);
 // The word that states a format to this engine; empty: it has none.
 std::string_view quantization_word(EngineKind engine, WeightFormat format);

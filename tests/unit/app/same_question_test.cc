@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/console/call.h"
+#include "app/files/checkpoint_names.h"
 #include "app/files/config_synonym.h"
 #include "app/files/files.h"
 #include "calibrate/profile/profile_json.h"
@@ -298,6 +299,25 @@ TEST(Synonyms, NothingAskedGetsHelp) {
   }
 }
 
+// As their config.json says: quantization_config of Qwen3-32B-FP8 has blocks of 128 x 128, NVIDIA's
+// and llm-compressor's FP8 a scale a tensor or a row.
+TEST(Synonyms, NamesOfCheckpointsSayTheirFormat) {
+  for (const auto& [name, experts, format] :
+       {std::tuple{"Qwen/Qwen3-32B-FP8", false, WeightFormat::fp8_block},
+        {"Qwen/Qwen3-30B-A3B-FP8", true, WeightFormat::fp8_block},
+        {"Qwen/Qwen3-32B-FP8-Static-PerTensor", false, WeightFormat::fp8},
+        {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8", true, WeightFormat::fp8},
+        {"RedHatAI/Qwen3-30B-A3B-FP8-dynamic", true, WeightFormat::fp8},
+        {"nvidia/DeepSeek-R1-NVFP4", true, WeightFormat::nvfp4},
+        {"amd/Llama-3.1-70B-Instruct-MXFP4", false, WeightFormat::mxfp4},
+        {"Qwen/Qwen3-32B-AWQ", false, WeightFormat::int4},
+        {"Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", false, WeightFormat::int4},
+        {"unsloth/gpt-oss-20b-BF16", true, WeightFormat::bf16}}) {
+    EXPECT_EQ(app::format_in_name(name, experts), format) << name;
+  }
+  EXPECT_EQ(app::format_in_name("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8", false), std::nullopt);
+}
+
 // Every shipped model that has a checkpoint on Hugging Face.
 TEST(Synonyms, HuggingFaceNamesFindTheShippedModels) {
   for (const auto& [typed, means] :
@@ -330,10 +350,22 @@ TEST(Synonyms, HuggingFaceNamesFindTheShippedModels) {
         {"google/gemma-2-27b-it", "gemma-2-27b"},
         {"zai-org/GLM-4.5", "glm-4.5"},
         {"facebook/opt-66b", "opt-66b"},
-        {"microsoft/Phi-3-mini-4k-instruct", "phi-3-mini"}}) {
+        {"microsoft/Phi-3-mini-4k-instruct", "phi-3-mini"},
+        {"microsoft/Phi-4-mini-instruct", "phi-4-mini"},
+        {"mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b"},
+        {"mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"},
+        {"unsloth/mistral-7b-instruct-v0.3-bnb-4bit", "mistral-7b-v0.3"},
+        {"Moonlight-16B-A3B-Instruct-mcore", "moonlight-16b-a3b"},
+        {"Qwen/Qwen3-VL-30B-A3B-Instruct", "qwen3-vl-30b-a3b"},
+        {"moonshotai/Kimi-K2-Thinking", "kimi-k2.5"},
+        {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8", "nemotron-3-super-120b-a12b"},
+        {"google/gemma-3-27b-it-qat-w4a16-ct", "gemma-3-27b"},
+        {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "deepseek-r1-distill-qwen-1.5b"},
+        {"openai-community/gpt2", "gpt2"}}) {
     EXPECT_EQ(app::config_synonym(typed, "models"), means) << typed;
   }
   EXPECT_EQ(app::config_synonym("someone/unknown-7b", "models"), "");
+  EXPECT_EQ(app::config_synonym("deepseek-ai/DeepSeek-V2-Lite-Chat", "models"), "deepseek-v2-lite");
   EXPECT_EQ(app::config_synonym("./llama-3-8b", "models"), "");
   EXPECT_EQ(app::config_synonym("torchtitan", "frameworks"), "torchtitan-2025");
   EXPECT_EQ(app::config_synonym("megatron", "frameworks"), "megatron-core-2026");

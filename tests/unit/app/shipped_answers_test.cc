@@ -24,7 +24,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::size_t kOneOf = 17;  // prime: models meet other clusters and launchers
+constexpr std::size_t kOneOf = 31;  // prime: models meet other clusters and launchers
 // A launcher that cannot say a model's router bias prices it without.
 constexpr double kUnsaid = 1e-6;
 
