@@ -128,6 +128,10 @@ std::vector<std::string> gpu_names_in(std::string_view text) {
 }
 
 ClusterFacts read_nvidia_smi(std::string_view text, const std::string& file) {
+  if (names_a_slice(std::string(text)) || contains(text, "| MIG devices:")) {
+    throw InputError(file, "", "lists MIG slices of GPUs; a cluster's devices are whole GPUs",
+                     "turn MIG off (nvidia-smi -mig 0), and list the GPUs again");
+  }
   const NamedGpus gpus = named_gpus_in(text);
   if (gpus.names.empty()) throw InputError(file, "", "names no GPU");
   if (gpus.names.size() > 1) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `scontrol show node`, in its usual form and with --oneliner: hosts with GPUs, how many and of
-// which kind. Hosts that are down or drained do not count.
+// which kind. Hosts that are down or drained, or whose GPUs are split into MIG slices, do not
+// count.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
+#include <cstdlib>
 #include <map>
-#include <optional>
 
 #include "interop/read_cluster/hostlist.h"
 #include "interop/read_cluster/read_cluster.h"
@@ -17,37 +16,59 @@
 namespace meshwright::interop {
 namespace {
 
+constexpr int kMostGpusListed = 100'000;
+
+// GPUs of a host by their type, "" where none is said; MIG slices apart.
 struct Gres {
-  std::string type;
-  int count = 0;
+  std::map<std::string, int> gpus;
+  int slices = 0;
 };
 
-// "gpu:h100:8(S:0-1)", "gpu:8", "gres/gpu=8": the last number behind "gpu".
-std::optional<Gres> gpus_in(const std::string& text) {
-  const std::size_t at = text.find("gpu");
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t end = std::min(text.find_first_of("(, ", at), text.size());
-  const std::string entry = text.substr(at, end - at);
-  const std::size_t colon = entry.find_last_of(":=");
-  if (colon == std::string::npos) return std::nullopt;
+// Sockets and indices in parentheses, which hold commas: "gpu:h100:8(S:0,2)".
+std::string without_parentheses(const std::string& text) {
+  std::string plain;
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : 0;
+    if (depth == 0) plain += c;
+    depth -= c == ')' && depth > 0 ? 1 : 0;
+  }
+  return plain;
+}
+
+// "gpu:h100:8" and "gpu:8" of Gres=, "gres/gpu:h100=8" and "gres/gpu=8" of CfgTRES=, which has the
+// sum beside the types.
+Gres gpus_in(const std::string& text) {
   Gres gres;
-  for (const char c : entry.substr(colon + 1)) {
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0 || gres.count > 100'000)
-      return std::nullopt;
-    gres.count = 10 * gres.count + (c - '0');
+  for (std::string entry : split(without_parentheses(text), ',')) {
+    if (entry.starts_with("gres/")) entry.erase(0, 5);
+    const std::size_t last = entry.find_last_of(":=");
+    const std::size_t first = entry.find_first_of(":=");
+    if (last == std::string::npos || entry.substr(0, first) != "gpu") continue;
+    const long count = std::strtol(entry.c_str() + last + 1, nullptr, 10);
+    if (count < 1 || count > kMostGpusListed) continue;
+    const std::string type = first < last ? entry.substr(first + 1, last - first - 1) : "";
+    (names_a_slice(type) ? gres.slices : gres.gpus[type]) += static_cast<int>(count);
   }
-  const std::size_t first = entry.find(':');
-  if (first != std::string::npos && first < colon) {
-    gres.type = entry.substr(first + 1, colon - first - 1);
-  }
+  if (gres.gpus.size() > 1 || gres.slices > 0) gres.gpus.erase("");
   return gres;
 }
 
 bool is_out(const std::string& state) {
-  for (const char* word : {"DOWN", "DRAIN", "FAIL", "MAINT", "FUTURE", "POWERED_DOWN"}) {
+  for (const char* word : {"DOWN", "DRAIN", "FAIL", "MAINT", "FUTURE", "NOT_RESPONDING",
+                           "NO_RESPOND", "UNKNOWN", "INVAL", "*"}) {
     if (contains(state, word)) return true;
   }
   return false;
+}
+
+// "4 h100 and 4 a100".
+std::string kind_of(const Gres& gres) {
+  std::string text;
+  for (const auto& [type, count] : gres.gpus) {
+    append_to_list(text, " and ", fmt::format("{} {}", count, type.empty() ? "GPUs" : type));
+  }
+  return text;
 }
 
 struct Record {
@@ -86,47 +107,51 @@ std::vector<Record> records_in(std::string_view text, const std::string& file) {
 
 ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file) {
   ClusterFacts facts;
-  std::map<int, int> hosts_by_gpus;
-  std::map<std::string, int> hosts_by_type;
+  std::map<std::string, int> hosts_by_kind;
+  Gres known;  // of the hosts that count
   int without = 0;
   int out = 0;
+  int sliced = 0;
   for (const Record& record : records_in(text, file)) {
     const int hosts = static_cast<int>(expanded_hostlist(record.names, record.place).size());
     if (hosts == 0) throw InputError(record.place.text(), "", "NodeName= names no host");
-    const std::optional<Gres> gres =
-        gpus_in(record.gres) ? gpus_in(record.gres) : gpus_in(record.tres);
-    if (!gres || gres->count == 0) {
+    const Gres listed = gpus_in(record.gres);
+    const Gres gres = listed.gpus.empty() && listed.slices == 0 ? gpus_in(record.tres) : listed;
+    if (gres.slices > 0) {
+      sliced += hosts;
+    } else if (gres.gpus.empty()) {
       without += hosts;
     } else if (is_out(record.state)) {
       out += hosts;
     } else {
-      hosts_by_gpus[gres->count] += hosts;
-      if (!gres->type.empty()) hosts_by_type[gres->type] += hosts;
+      hosts_by_kind[kind_of(gres)] += hosts;
+      known = gres;
     }
   }
-  if (hosts_by_gpus.empty()) {
+  std::string left_out;
+  const auto add = [&](int hosts, const char* why) {
+    if (hosts > 0) append_to_list(left_out, ", ", fmt::format("{} {}", hosts, why));
+  };
+  add(without, "without GPUs");
+  add(out, "down, drained or not responding");
+  add(sliced, "with GPUs in MIG slices");
+  if (hosts_by_kind.empty()) {
     throw InputError(file, "",
-                     fmt::format("names no host with GPUs that is up ({} without, {} down "
-                                 "or drained)",
-                                 without, out));
+                     fmt::format("names no host with whole GPUs that is up ({})", left_out));
   }
-  if (hosts_by_gpus.size() > 1 || hosts_by_type.size() > 1) {
+  if (hosts_by_kind.size() > 1 || known.gpus.size() > 1) {
     std::string kinds;
-    for (const auto& [gpus, hosts] : hosts_by_gpus)
-      kinds += fmt::format(" {} with {} GPUs;", hosts, gpus);
-    for (const auto& [type, hosts] : hosts_by_type) kinds += fmt::format(" {} of {};", hosts, type);
-    throw InputError(file, "", "holds several kinds of hosts:" + kinds,
-                     "give the nodes of one partition: scontrol show node LIST");
+    for (const auto& [kind, hosts] : hosts_by_kind) {
+      append_to_list(kinds, "; ", fmt::format("{} with {}", hosts, kind));
+    }
+    throw InputError(file, "", "holds hosts with several kinds of GPUs: " + kinds,
+                     "give the nodes of one partition and one kind: scontrol show node LIST");
   }
-  facts.gpus_per_host = hosts_by_gpus.begin()->first;
-  facts.num_hosts = hosts_by_gpus.begin()->second;
-  for (const auto& [type, hosts] : hosts_by_type) {
-    if (names_a_chip(type)) facts.devices.push_back(type);
-  }
-  if (without > 0)
-    facts.notes.push_back(fmt::format("{} hosts without GPUs are left out", without));
-  if (out > 0)
-    facts.notes.push_back(fmt::format("{} hosts are down or drained, and left out", out));
+  const auto& [type, gpus] = *known.gpus.begin();
+  facts.gpus_per_host = gpus;
+  facts.num_hosts = hosts_by_kind.begin()->second;
+  if (names_a_chip(type)) facts.devices.push_back(type);
+  if (!left_out.empty()) facts.notes.push_back("hosts that are left out: " + left_out);
   return facts;
 }
 
