@@ -331,6 +331,7 @@ ClusterFacts read_amd_topology(std::string_view text, const std::string& file) {
   ClusterFacts facts;
   facts.gpus_per_host = matrix.gpus;
   if (matrix.gpus > 1) read_links(matrix, facts);
+  if (facts.node_fabric == NodeFabric::nvswitch) facts.node_fabric = NodeFabric::mesh;
   return facts;
 }
 
