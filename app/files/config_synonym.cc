@@ -47,9 +47,10 @@ constexpr std::array kModels{Synonym{"llama318b", "llama-3-8b"},
                              Synonym{"qwen3235ba22binstruct2507", "qwen3-235b-a22b"}};
 
 // Ends of names that do not change a model's shape.
-constexpr std::array<std::string_view, 17> kVariants{
-    "-hf",       "-base", "-instruct", "-chat",    "-it",       "-v0.1", "-v0.2", "-v0.3", "-fp8",
-    "-original", "-fp16", "-bf16",     "-unsloth", "-bnb-4bit", "-4bit", "-gptq", "-awq"};
+constexpr std::array<std::string_view, 21> kVariants{
+    "-hf",   "-base", "-instruct", "-chat",  "-it",    "-v0.1",    "-v0.2",
+    "-v0.3", "-fp8",  "-original", "-fp16",  "-bf16",  "-unsloth", "-bnb-4bit",
+    "-4bit", "-gptq", "-awq",      "-mxfp4", "-nvfp4", "-mtp",     "-moefp4"};
 
 // Families whose name is not the beginning of their files' names.
 constexpr std::array kFamilies{Synonym{"megatron", "megatron-core"},
