@@ -33,6 +33,10 @@ constexpr ClusterFormat kClusterFormats[] = {
      read_nccl_topology},
     {"topograph", "topograph's JSON",
      [](std::string_view text) { return contains(text, "\"instances\""); }, read_topograph},
+    {"kubectl get nodes", "kubectl get nodes -o json",
+     [](std::string_view text) { return contains(text, "\"allocatable\""); },
+     read_kubernetes_nodes},
+    {"sinfo", "sinfo with a column GRES", has_sinfo, read_sinfo},
     {"scontrol show node", "scontrol show node",
      [](std::string_view text) { return contains(text, "NodeName="); }, read_slurm_nodes},
     {"topology.conf", "Slurm's topology.conf or scontrol show topology",
@@ -57,7 +61,7 @@ constexpr ClusterFormat kClusterFormats[] = {
 // A format that is a whole file; others stand beside each other in a log.
 bool is_document(const ClusterFormat& format) {
   return format.read == read_nccl_topology || format.read == read_topograph ||
-         format.read == read_slurm_topology_yaml;
+         format.read == read_kubernetes_nodes || format.read == read_slurm_topology_yaml;
 }
 
 }  // namespace

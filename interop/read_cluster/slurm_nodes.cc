@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `scontrol show node`, in its usual form and with --oneliner: hosts with GPUs, how many and of
-// which kind. Hosts that are down or drained, or whose GPUs are split into MIG slices, do not
-// count.
-#include <fmt/format.h>
-
+// `scontrol show node`, in its usual form and with --oneliner, and `sinfo` with a column GRES.
+#include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
+#include "interop/read_cluster/host_tally.h"
 #include "interop/read_cluster/hostlist.h"
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/hardware/named_device.h"
 
 namespace meshwright::interop {
 namespace {
-
-constexpr int kMostGpusListed = 100'000;
-
-// GPUs of a host by their type, "" where none is said; MIG slices apart.
-struct Gres {
-  std::map<std::string, int> gpus;
-  int slices = 0;
-};
 
 // Sockets and indices in parentheses, which hold commas: "gpu:h100:8(S:0,2)".
 std::string without_parentheses(const std::string& text) {
@@ -38,38 +28,31 @@ std::string without_parentheses(const std::string& text) {
 
 // "gpu:h100:8" and "gpu:8" of Gres=, "gres/gpu:h100=8" and "gres/gpu=8" of CfgTRES=, which has the
 // sum beside the types.
-Gres gpus_in(const std::string& text) {
-  Gres gres;
+HostGpus gpus_in(const std::string& text) {
+  HostGpus host;
   for (std::string entry : split(without_parentheses(text), ',')) {
     if (entry.starts_with("gres/")) entry.erase(0, 5);
     const std::size_t last = entry.find_last_of(":=");
     const std::size_t first = entry.find_first_of(":=");
     if (last == std::string::npos || entry.substr(0, first) != "gpu") continue;
-    const long count = std::strtol(entry.c_str() + last + 1, nullptr, 10);
-    if (count < 1 || count > kMostGpusListed) continue;
     const std::string type = first < last ? entry.substr(first + 1, last - first - 1) : "";
-    (names_a_slice(type) ? gres.slices : gres.gpus[type]) += static_cast<int>(count);
+    host.add(type, std::strtol(entry.c_str() + last + 1, nullptr, 10));
   }
-  if (gres.gpus.size() > 1 || gres.slices > 0) gres.gpus.erase("");
-  return gres;
+  if (host.gpus.size() > 1 || host.slices > 0) host.gpus.erase("");
+  return host;
 }
 
+// States of scontrol and, in lower case and short, of sinfo: "down*", "drng", "futr".
 bool is_out(const std::string& state) {
-  for (const char* word : {"DOWN", "DRAIN", "FAIL", "MAINT", "FUTURE", "NOT_RESPONDING",
-                           "NO_RESPOND", "UNKNOWN", "INVAL", "*"}) {
-    if (contains(state, word)) return true;
+  for (const char* word : {"DOWN", "DRAIN", "DRNG", "FAIL", "MAINT", "FUTURE", "FUTR",
+                           "NOT_RESPONDING", "NO_RESPOND", "UNK", "INVAL", "*"}) {
+    if (contains_any_case(state, word)) return true;
   }
   return false;
 }
 
-// "4 h100 and 4 a100".
-std::string kind_of(const Gres& gres) {
-  std::string text;
-  for (const auto& [type, count] : gres.gpus) {
-    append_to_list(text, " and ", fmt::format("{} {}", count, type.empty() ? "GPUs" : type));
-  }
-  return text;
-}
+constexpr const char* kOnePartition =
+    "give the nodes of one partition and one kind: scontrol show node LIST";
 
 struct Record {
   std::string names, gres, tres, state;
@@ -103,56 +86,67 @@ std::vector<Record> records_in(std::string_view text, const std::string& file) {
   return records;
 }
 
+// Where sinfo's columns stand that are read.
+struct SinfoColumns {
+  std::size_t names = 0, state = 0, gres = 0;
+};
+
+// A header of sinfo has NODELIST and STATE.
+std::optional<SinfoColumns> sinfo_columns(const std::vector<std::string>& words) {
+  const auto at = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(words.begin(), words.end(), name) - words.begin());
+  };
+  const SinfoColumns columns{.names = at("NODELIST"), .state = at("STATE"), .gres = at("GRES")};
+  const bool both = columns.names < words.size() && columns.state < words.size();
+  return both ? std::optional(columns) : std::nullopt;
+}
+
 }  // namespace
 
 ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file) {
-  ClusterFacts facts;
-  std::map<std::string, int> hosts_by_kind;
-  Gres known;  // of the hosts that count
-  int without = 0;
-  int out = 0;
-  int sliced = 0;
+  HostTally tally;
   for (const Record& record : records_in(text, file)) {
     const int hosts = static_cast<int>(expanded_hostlist(record.names, record.place).size());
     if (hosts == 0) throw InputError(record.place.text(), "", "NodeName= names no host");
-    const Gres listed = gpus_in(record.gres);
-    const Gres gres = listed.gpus.empty() && listed.slices == 0 ? gpus_in(record.tres) : listed;
-    if (gres.slices > 0) {
-      sliced += hosts;
-    } else if (gres.gpus.empty()) {
-      without += hosts;
-    } else if (is_out(record.state)) {
-      out += hosts;
-    } else {
-      hosts_by_kind[kind_of(gres)] += hosts;
-      known = gres;
+    const HostGpus listed = gpus_in(record.gres);
+    const bool said = !listed.gpus.empty() || listed.slices > 0;
+    tally.add(hosts, said ? listed : gpus_in(record.tres), !is_out(record.state));
+  }
+  return tally.facts(file, kOnePartition);
+}
+
+bool has_sinfo(std::string_view text) {
+  const std::vector<std::string> lines = split_lines(text);
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return sinfo_columns(split_words(line)).has_value();
+  });
+}
+
+ClusterFacts read_sinfo(std::string_view text, const std::string& file) {
+  std::optional<SinfoColumns> columns;
+  std::map<std::string, std::pair<std::string, std::string>> hosts;  // GRES and state by name
+  int number = 0;
+  for (const std::string& line : split_lines(text)) {
+    ++number;
+    const std::vector<std::string> words = split_words(line);
+    if (const auto header = sinfo_columns(words)) {
+      columns = header;
+      if (columns->gres == words.size()) {
+        throw InputError(file, "", "has no column GRES, which says the GPUs of a host",
+                         "sinfo -N -o \"%N %G %T\"");
+      }
+      continue;
+    }
+    if (!columns || words.size() <= std::max({columns->names, columns->gres, columns->state}))
+      continue;
+    // A host stands in the rows of all its partitions.
+    for (const std::string& host : expanded_hostlist(words[columns->names], {file, number})) {
+      hosts[host] = {words[columns->gres], words[columns->state]};
     }
   }
-  std::string left_out;
-  const auto add = [&](int hosts, const char* why) {
-    if (hosts > 0) append_to_list(left_out, ", ", fmt::format("{} {}", hosts, why));
-  };
-  add(without, "without GPUs");
-  add(out, "down, drained or not responding");
-  add(sliced, "with GPUs in MIG slices");
-  if (hosts_by_kind.empty()) {
-    throw InputError(file, "",
-                     fmt::format("names no host with whole GPUs that is up ({})", left_out));
-  }
-  if (hosts_by_kind.size() > 1 || known.gpus.size() > 1) {
-    std::string kinds;
-    for (const auto& [kind, hosts] : hosts_by_kind) {
-      append_to_list(kinds, "; ", fmt::format("{} with {}", hosts, kind));
-    }
-    throw InputError(file, "", "holds hosts with several kinds of GPUs: " + kinds,
-                     "give the nodes of one partition and one kind: scontrol show node LIST");
-  }
-  const auto& [type, gpus] = *known.gpus.begin();
-  facts.gpus_per_host = gpus;
-  facts.num_hosts = hosts_by_kind.begin()->second;
-  if (names_a_chip(type)) facts.devices.push_back(type);
-  if (!left_out.empty()) facts.notes.push_back("hosts that are left out: " + left_out);
-  return facts;
+  HostTally tally;
+  for (const auto& [host, said] : hosts) tally.add(1, gpus_in(said.first), !is_out(said.second));
+  return tally.facts(file, "give the hosts of one partition: sinfo -p NAME -N -o \"%N %G %T\"");
 }
 
 }  // namespace meshwright::interop
