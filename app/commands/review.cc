@@ -16,6 +16,7 @@
 #include "app/console/exit_code.h"
 #include "app/console/progress.h"
 #include "app/console/terminal.h"
+#include "app/files/config_words.h"
 #include "app/files/output_file.h"
 #include "app/options/command.h"
 #include "app/options/inputs.h"
@@ -201,11 +202,16 @@ ServiceReviewOptions service_review(const ReviewOptions& options) {
   return review;
 }
 
+// Devices of "8 x H20" are those of the cluster, which a service need not fill.
+bool says_gpus(const ReviewOptions& o) {
+  return o.run.gpus > 0 && o.run.gpus != counted_name(o.run.cluster).devices;
+}
+
 // Options that the review of a service, or the form of a training run's, would ignore.
 void refuse_run_options(const ReviewOptions& o) {
   const char* given = !o.run.framework.empty()      ? "--framework"
                       : !o.run.log_pattern.empty()  ? "--log-pattern"
-                      : o.run.gpus > 0              ? "--gpus"
+                      : says_gpus(o)                ? "--gpus"
                       : o.run.vocab_size > 0        ? "--vocab-size"
                       : o.run.seq_length > 0        ? "--seq-length"
                       : !o.measurements_out.empty() ? "--measurements-out"

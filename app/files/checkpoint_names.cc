@@ -21,7 +21,7 @@ bool is_variant(std::string_view word) {
       "w8a8 w4afp8 nvfp4a16 dynamic static pertensor block 4bit 8bit 4-bit bnb marlin gguf qat ct "
       "kv "
       "0528 0324 2507 0905 2501 2407 thinking v2 v0.1 v0.2 v0.3 bf16 fp16 original unsloth mcore "
-      "quantized.w4a16 quantized.w8a8 autoround unquantized q4_0");
+      "quantized.w4a16 quantized.w8a8 autoround unquantized q4_0 mtp moefp4");
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 

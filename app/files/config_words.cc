@@ -17,12 +17,33 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// Instances of clouds that are a shipped cluster, or a part of one of its nodes, under another name
+// than the cluster's title has.
+struct Instance {
+  std::string_view name, cluster;
+  int devices;  // 0: whole nodes
+};
+constexpr std::array kInstances{Instance{"p5.4xlarge", "aws-p5", 1},
+                                Instance{"a3-highgpu-1g", "gcp-a3-high", 1},
+                                Instance{"a3-highgpu-2g", "gcp-a3-high", 2},
+                                Instance{"a3-highgpu-4g", "gcp-a3-high", 4},
+                                Instance{"standard_nd96isr_h100_v5", "azure-nd-h100-v5", 0},
+                                Instance{"standard_nd96isr_mi300x_v5", "mi300x-512", 0},
+                                Instance{"standard_nc40ads_h100_v5", "azure-nc-h100-v5", 1},
+                                Instance{"bm.gpu.mi300x.8", "mi300x-512", 0},
+                                Instance{"bm.gpu.gb200.4", "gcp-a4x", 0},
+                                Instance{"gd-8xh100ib-i128", "h100-512", 0},
+                                Instance{"gd-8xh200ib-i128", "h200-512", 0},
+                                Instance{"b200-8x", "b200-512", 0},
+                                Instance{"gb200-4x", "gb200-nvl72-64", 0}};
+
 constexpr std::array<std::string_view, 9> kSayNothing{
     "nvidia", "geforce", "amd", "instinct", "gpu", "gpus", "cluster", "node", "nodes"};
 
 // Letters, digits and dots between other signs, in lower case; "80 GB" is one word.
 Words words_in(std::string_view text) {
   std::string plain = replaced(lower_case(text), " gb", "gb");
+  for (const char* form : {"sxm4", "sxm5", "sxm6"}) plain = replaced(plain, form, "sxm");
   std::replace_if(
       plain.begin(), plain.end(), [](unsigned char c) { return c != '.' && std::isalnum(c) == 0; },
       ' ');
@@ -98,9 +119,12 @@ std::string cluster_with(const Words& wanted) {
 }  // namespace
 
 CountedName counted_name(const std::string& typed) {
-  static const std::regex before(R"(\s*(\d{1,6})\s*(?:x\s*|\s)(.*[a-z].*))");
+  static const std::regex before(R"(\s*(?:gpu_)?(\d{1,6})\s*(?:x[\s_]*|\s)(.*[a-z].*))");
   static const std::regex after(R"((.*[a-z].*)\s+x\s*(\d{1,6})\s*|(.*\d)x(\d{1,6})\s*)");
   CountedName counted{0, replaced(lower_case(typed), "×", "x")};
+  for (const Instance& instance : kInstances) {
+    if (counted.name == instance.name) return {instance.devices, std::string(instance.cluster)};
+  }
   constexpr std::size_t kLongest = 80;
   if (counted.name.size() > kLongest) return counted;
   std::smatch found;

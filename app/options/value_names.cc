@@ -28,7 +28,7 @@ constexpr ValueName kNames[] = {
     {" --for ", "MODEL[,JOB]"},
     {" --layout --versus ", "LAYOUT"},
     {" subject ", "RULE|FILE"},
-    {" name --target --objective --table ", "NAME"},
+    {" name --target --objective --table --fabric ", "NAME"},
     {" --format ", "FORMAT"},
     {" --precision --weights --kv-cache ", "FORMAT"},
     {" --backend ", "BACKEND"},

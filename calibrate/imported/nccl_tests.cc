@@ -30,6 +30,7 @@ constexpr std::array kPrograms{std::pair{"all_reduce", Collective::all_reduce},
                                std::pair{"all_gather", Collective::all_gather},
                                std::pair{"reduce_scatter", Collective::reduce_scatter},
                                std::pair{"alltoall", Collective::all_to_all},
+                               std::pair{"alltoallv", Collective::all_to_all},  // of even parts
                                std::pair{"broadcast", Collective::broadcast},
                                std::pair{"sendrecv", Collective::send_recv}};
 
@@ -322,6 +323,12 @@ const Json& member(const Json& object, const char* name) {
   return object.is_object() && found != object.end() ? *found : none;
 }
 
+// A string; empty: none.
+std::string member_text(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
 // A number, or a string that holds one.
 double loose_number(const Json& value) {
   if (value.is_number()) return value.get<double>();
@@ -339,8 +346,7 @@ double member_number(const Json& object, std::initializer_list<const char*> name
 std::vector<std::string> devices_in(const Json& document) {
   std::vector<std::string> devices;
   for (const Json& device : member(member(document, "config"), "devices")) {
-    const Json& name = member(device, "device_info");
-    if (name.is_string()) add_device(devices, name.get<std::string>());
+    add_device(devices, member_text(device, "device_info"));
   }
   return devices;
 }
@@ -383,7 +389,8 @@ Imported from_nccl_tests_json(const std::string& text, const std::string& file) 
       result.notes.push_back(fmt::format("{}: {:.0f} bytes left out: wrong values", file, size));
       continue;
     }
-    rows.push_back({*collective, place, size, us, member(row, "type").dump(), "sum"});
+    rows.push_back(
+        {*collective, place, size, us, member_text(row, "type"), member_text(row, "redop")});
   }
   add_nccl_points(rows, result);
   return result;

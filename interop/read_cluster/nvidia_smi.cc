@@ -3,7 +3,7 @@
 // NVIDIA H100 80GB HBM3 (UUID: ...)"), -q ("Product Name : ..."), the table ("|   0  NVIDIA H100
 // 80GB HBM3 On |"), --query-gpu with a name, PyTorch's collect_env ("GPU 0,1: NVIDIA GB200"), and
 // rocm-smi
-// --showproductname ("GPU[0] : Card Series: AMD Instinct MI300X").
+// --showproductname ("GPU[0] : Card Series: AMD Instinct MI300X"), and the XML and amd-smi's text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,13 +76,16 @@ bool add_row(const std::string& line, NamedGpus& gpus) {
   return true;
 }
 
-// "Product Name : NAME", "Card Series: NAME": one a device, which the line before may number.
+// "Product Name : NAME", "Card Series: NAME", "<product_name>NAME</product_name>" of nvidia-smi -q
+// -x, "MARKET_NAME: NAME" of amd-smi static: one a device, which the line before may number.
 bool add_product(const std::string& line, NamedGpus& gpus) {
-  for (const char* key : {"Product Name", "Card Series", "Card series"}) {
+  for (const char* key :
+       {"Product Name", "Card Series", "Card series", "MARKET_NAME", "<product_name>"}) {
     const std::size_t at = line.find(key);
-    const std::size_t colon = at == std::string::npos ? at : line.find(':', at);
+    const std::size_t colon = at == std::string::npos ? at : line.find_first_of(":>", at);
     if (colon == std::string::npos) continue;
-    const std::string name = trimmed(line.substr(colon + 1));
+    const std::string name =
+        trimmed(line.substr(colon + 1, std::min(line.find("</", colon), line.size()) - colon - 1));
     if (!names_a_chip(name)) return false;
     gpus.names.insert(name);
     ++gpus.unnumbered;
@@ -128,6 +131,10 @@ std::vector<std::string> gpu_names_in(std::string_view text) {
 }
 
 ClusterFacts read_nvidia_smi(std::string_view text, const std::string& file) {
+  if (names_a_slice(std::string(text)) || contains(text, "| MIG devices:")) {
+    throw InputError(file, "", "lists MIG slices of GPUs; a cluster's devices are whole GPUs",
+                     "turn MIG off (nvidia-smi -mig 0), and list the GPUs again");
+  }
   const NamedGpus gpus = named_gpus_in(text);
   if (gpus.names.empty()) throw InputError(file, "", "names no GPU");
   if (gpus.names.size() > 1) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `nvidia-smi topo -m`: a matrix of GPUs and NICs. Found wherever it stands in a log: a header line
 // with GPU0, then a row each. NV18 are 18 links between two GPUs, whatever joins them; NVSwitch is
-// not shown, and no rate.
+// not shown, and no rate. rocm-smi --showtopo and amd-smi topology have one matrix for each
+// question; that of the types of links is read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -132,6 +133,7 @@ Matrix matrix_in(std::string_view text, const std::string& file) {
 }
 
 bool is_nvlink(const std::string& cell) { return cell.starts_with("NV") && cell.size() > 2; }
+bool is_link(const std::string& cell) { return is_nvlink(cell) || cell == "XGMI"; }
 
 const std::string& cell_of(const Matrix& matrix, int gpu, int column) {
   return matrix.rows[static_cast<std::size_t>(gpu)][static_cast<std::size_t>(column)];
@@ -141,7 +143,7 @@ const std::string& cell_of(const Matrix& matrix, int gpu, int column) {
 std::set<int> neighbours(const Matrix& matrix, int gpu) {
   std::set<int> found{gpu};
   for (int other = 0; other < matrix.gpus; ++other) {
-    if (is_nvlink(cell_of(matrix, gpu, other))) found.insert(other);
+    if (is_link(cell_of(matrix, gpu, other))) found.insert(other);
   }
   return found;
 }
@@ -284,9 +286,57 @@ void read_nics(const Matrix& matrix, std::string_view text, ClusterFacts& facts)
       near, far));
 }
 
+// The matrix below the last of these titles, up to its first blank line or next title. amd-smi
+// names a GPU by its place on the bus, "0000:0c:00.0": each is numbered.
+std::string link_types_in(std::string_view text) {
+  std::string table;
+  std::map<std::string, std::string> numbered;
+  bool inside = false;
+  for (const std::string& line : split_lines(text)) {
+    const std::vector<std::string> words = split_words(line);
+    if (contains(line, "Link Type between two GPUs") || contains(line, "LINK TYPE TABLE")) {
+      inside = true;
+      table.clear();
+    } else if (inside && (words.empty() || contains(line, "==="))) {
+      inside = false;
+    } else if (inside) {
+      for (const std::string& word : words) {
+        const bool on_bus = std::count(word.begin(), word.end(), ':') == 2;
+        if (!on_bus) {
+          table += word + ' ';
+        } else {
+          table += numbered.try_emplace(word, fmt::format("GPU{}", numbered.size())).first->second;
+          table += ' ';
+        }
+      }
+      table += '\n';
+    }
+  }
+  return table;
+}
+
 }  // namespace
 
+bool has_amd_topology(std::string_view text) {
+  return contains(text, "between two GPUs") || contains(text, "LINK TYPE TABLE");
+}
+
+ClusterFacts read_amd_topology(std::string_view text, const std::string& file) {
+  const std::string types = link_types_in(text);
+  if (types.empty()) {
+    throw InputError(file, "", "has no matrix of the types of links between GPUs",
+                     "rocm-smi --showtopo and amd-smi topology print it");
+  }
+  const Matrix matrix = matrix_in(types, file);
+  ClusterFacts facts;
+  facts.gpus_per_host = matrix.gpus;
+  if (matrix.gpus > 1) read_links(matrix, facts);
+  if (facts.node_fabric == NodeFabric::nvswitch) facts.node_fabric = NodeFabric::mesh;
+  return facts;
+}
+
 bool has_nvidia_smi_topo(std::string_view text) {
+  if (has_amd_topology(text)) return false;
   for (const std::string& line : split_lines(text)) {
     if (contains(line, "GPU0") && header_in(plain_line(line))) return true;
   }

@@ -33,9 +33,13 @@ constexpr ClusterFormat kClusterFormats[] = {
      read_nccl_topology},
     {"topograph", "topograph's JSON",
      [](std::string_view text) { return contains(text, "\"instances\""); }, read_topograph},
+    {"kubectl get nodes", "kubectl get nodes -o json",
+     [](std::string_view text) { return contains(text, "\"allocatable\""); },
+     read_kubernetes_nodes},
+    {"sinfo", "sinfo with a column GRES", has_sinfo, read_sinfo},
     {"scontrol show node", "scontrol show node",
      [](std::string_view text) { return contains(text, "NodeName="); }, read_slurm_nodes},
-    {"topology.conf", "Slurm's topology.conf",
+    {"topology.conf", "Slurm's topology.conf or scontrol show topology",
      [](std::string_view text) {
        return contains_any_case(text, "SwitchName=") || contains_any_case(text, "BlockName=");
      },
@@ -46,6 +50,8 @@ constexpr ClusterFormat kClusterFormats[] = {
      },
      read_slurm_topology_yaml},
     {"nvidia-smi topo -m", "nvidia-smi topo -m", has_nvidia_smi_topo, read_nvidia_smi_topo},
+    {"rocm-smi --showtopo", "rocm-smi --showtopo or amd-smi topology", has_amd_topology,
+     read_amd_topology},
     {"ibnetdiscover", "ibnetdiscover", has_ibnetdiscover, read_ibnetdiscover},
     {"ibstat", "ibstat, ibstatus, ibv_devinfo or ibdev2netdev", has_rdma_ports, read_rdma_ports},
     {"nvidia-smi", "nvidia-smi (its table, -L, -q) or rocm-smi --showproductname",
@@ -55,7 +61,7 @@ constexpr ClusterFormat kClusterFormats[] = {
 // A format that is a whole file; others stand beside each other in a log.
 bool is_document(const ClusterFormat& format) {
   return format.read == read_nccl_topology || format.read == read_topograph ||
-         format.read == read_slurm_topology_yaml;
+         format.read == read_kubernetes_nodes || format.read == read_slurm_topology_yaml;
 }
 
 }  // namespace

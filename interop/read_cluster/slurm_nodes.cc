@@ -1,54 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// `scontrol show node`, in its usual form and with --oneliner: hosts with GPUs, how many and of
-// which kind. Hosts that are down or drained do not count.
-#include <fmt/format.h>
-
+// `scontrol show node`, in its usual form and with --oneliner, and `sinfo` with a column GRES.
 #include <algorithm>
-#include <cctype>
+#include <cstdlib>
 #include <map>
 #include <optional>
 
+#include "interop/read_cluster/host_tally.h"
 #include "interop/read_cluster/hostlist.h"
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/hardware/named_device.h"
 
 namespace meshwright::interop {
 namespace {
 
-struct Gres {
-  std::string type;
-  int count = 0;
-};
-
-// "gpu:h100:8(S:0-1)", "gpu:8", "gres/gpu=8": the last number behind "gpu".
-std::optional<Gres> gpus_in(const std::string& text) {
-  const std::size_t at = text.find("gpu");
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t end = std::min(text.find_first_of("(, ", at), text.size());
-  const std::string entry = text.substr(at, end - at);
-  const std::size_t colon = entry.find_last_of(":=");
-  if (colon == std::string::npos) return std::nullopt;
-  Gres gres;
-  for (const char c : entry.substr(colon + 1)) {
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0 || gres.count > 100'000)
-      return std::nullopt;
-    gres.count = 10 * gres.count + (c - '0');
+// Sockets and indices in parentheses, which hold commas: "gpu:h100:8(S:0,2)".
+std::string without_parentheses(const std::string& text) {
+  std::string plain;
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : 0;
+    if (depth == 0) plain += c;
+    depth -= c == ')' && depth > 0 ? 1 : 0;
   }
-  const std::size_t first = entry.find(':');
-  if (first != std::string::npos && first < colon) {
-    gres.type = entry.substr(first + 1, colon - first - 1);
-  }
-  return gres;
+  return plain;
 }
 
+// "gpu:h100:8" and "gpu:8" of Gres=, "gres/gpu:h100=8" and "gres/gpu=8" of CfgTRES=, which has the
+// sum beside the types.
+HostGpus gpus_in(const std::string& text) {
+  HostGpus host;
+  for (std::string entry : split(without_parentheses(text), ',')) {
+    if (entry.starts_with("gres/")) entry.erase(0, 5);
+    const std::size_t last = entry.find_last_of(":=");
+    const std::size_t first = entry.find_first_of(":=");
+    if (last == std::string::npos || entry.substr(0, first) != "gpu") continue;
+    const std::string type = first < last ? entry.substr(first + 1, last - first - 1) : "";
+    host.add(type, std::strtol(entry.c_str() + last + 1, nullptr, 10));
+  }
+  if (host.gpus.size() > 1 || host.slices > 0) host.gpus.erase("");
+  return host;
+}
+
+// States of scontrol and, in lower case and short, of sinfo: "down*", "drng", "futr".
 bool is_out(const std::string& state) {
-  for (const char* word : {"DOWN", "DRAIN", "FAIL", "MAINT", "FUTURE", "POWERED_DOWN"}) {
-    if (contains(state, word)) return true;
+  for (const char* word : {"DOWN", "DRAIN", "DRNG", "FAIL", "MAINT", "FUTURE", "FUTR",
+                           "NOT_RESPONDING", "NO_RESPOND", "UNK", "INVAL", "*"}) {
+    if (contains_any_case(state, word)) return true;
   }
   return false;
 }
+
+constexpr const char* kOnePartition =
+    "give the nodes of one partition and one kind: scontrol show node LIST";
 
 struct Record {
   std::string names, gres, tres, state;
@@ -82,52 +86,67 @@ std::vector<Record> records_in(std::string_view text, const std::string& file) {
   return records;
 }
 
+// Where sinfo's columns stand that are read.
+struct SinfoColumns {
+  std::size_t names = 0, state = 0, gres = 0;
+};
+
+// A header of sinfo has NODELIST and STATE.
+std::optional<SinfoColumns> sinfo_columns(const std::vector<std::string>& words) {
+  const auto at = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(words.begin(), words.end(), name) - words.begin());
+  };
+  const SinfoColumns columns{.names = at("NODELIST"), .state = at("STATE"), .gres = at("GRES")};
+  const bool both = columns.names < words.size() && columns.state < words.size();
+  return both ? std::optional(columns) : std::nullopt;
+}
+
 }  // namespace
 
 ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file) {
-  ClusterFacts facts;
-  std::map<int, int> hosts_by_gpus;
-  std::map<std::string, int> hosts_by_type;
-  int without = 0;
-  int out = 0;
+  HostTally tally;
   for (const Record& record : records_in(text, file)) {
     const int hosts = static_cast<int>(expanded_hostlist(record.names, record.place).size());
     if (hosts == 0) throw InputError(record.place.text(), "", "NodeName= names no host");
-    const std::optional<Gres> gres =
-        gpus_in(record.gres) ? gpus_in(record.gres) : gpus_in(record.tres);
-    if (!gres || gres->count == 0) {
-      without += hosts;
-    } else if (is_out(record.state)) {
-      out += hosts;
-    } else {
-      hosts_by_gpus[gres->count] += hosts;
-      if (!gres->type.empty()) hosts_by_type[gres->type] += hosts;
+    const HostGpus listed = gpus_in(record.gres);
+    const bool said = !listed.gpus.empty() || listed.slices > 0;
+    tally.add(hosts, said ? listed : gpus_in(record.tres), !is_out(record.state));
+  }
+  return tally.facts(file, kOnePartition);
+}
+
+bool has_sinfo(std::string_view text) {
+  const std::vector<std::string> lines = split_lines(text);
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return sinfo_columns(split_words(line)).has_value();
+  });
+}
+
+ClusterFacts read_sinfo(std::string_view text, const std::string& file) {
+  std::optional<SinfoColumns> columns;
+  std::map<std::string, std::pair<std::string, std::string>> hosts;  // GRES and state by name
+  int number = 0;
+  for (const std::string& line : split_lines(text)) {
+    ++number;
+    const std::vector<std::string> words = split_words(line);
+    if (const auto header = sinfo_columns(words)) {
+      columns = header;
+      if (columns->gres == words.size()) {
+        throw InputError(file, "", "has no column GRES, which says the GPUs of a host",
+                         "sinfo -N -o \"%N %G %T\"");
+      }
+      continue;
+    }
+    if (!columns || words.size() <= std::max({columns->names, columns->gres, columns->state}))
+      continue;
+    // A host stands in the rows of all its partitions.
+    for (const std::string& host : expanded_hostlist(words[columns->names], {file, number})) {
+      hosts[host] = {words[columns->gres], words[columns->state]};
     }
   }
-  if (hosts_by_gpus.empty()) {
-    throw InputError(file, "",
-                     fmt::format("names no host with GPUs that is up ({} without, {} down "
-                                 "or drained)",
-                                 without, out));
-  }
-  if (hosts_by_gpus.size() > 1 || hosts_by_type.size() > 1) {
-    std::string kinds;
-    for (const auto& [gpus, hosts] : hosts_by_gpus)
-      kinds += fmt::format(" {} with {} GPUs;", hosts, gpus);
-    for (const auto& [type, hosts] : hosts_by_type) kinds += fmt::format(" {} of {};", hosts, type);
-    throw InputError(file, "", "holds several kinds of hosts:" + kinds,
-                     "give the nodes of one partition: scontrol show node LIST");
-  }
-  facts.gpus_per_host = hosts_by_gpus.begin()->first;
-  facts.num_hosts = hosts_by_gpus.begin()->second;
-  for (const auto& [type, hosts] : hosts_by_type) {
-    if (names_a_chip(type)) facts.devices.push_back(type);
-  }
-  if (without > 0)
-    facts.notes.push_back(fmt::format("{} hosts without GPUs are left out", without));
-  if (out > 0)
-    facts.notes.push_back(fmt::format("{} hosts are down or drained, and left out", out));
-  return facts;
+  HostTally tally;
+  for (const auto& [host, said] : hosts) tally.add(1, gpus_in(said.first), !is_out(said.second));
+  return tally.facts(file, "give the hosts of one partition: sinfo -p NAME -N -o \"%N %G %T\"");
 }
 
 }  // namespace meshwright::interop

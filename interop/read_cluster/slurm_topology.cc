@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slurm's topology.conf (man topology.conf: keys in any case, # comments, lines that go on after a
-// backslash) and topology.yaml (man topology.yaml). Blocks are NVLink domains.
+// backslash), `scontrol show topology`, which lists all hosts below each switch, and topology.yaml
+// (man topology.yaml). Blocks are NVLink domains.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +47,12 @@ class Fabric {
       }
     }
     for (const auto& [name, node] : switches_) {
-      for (const std::string& host : node.hosts) tree_[host].switches = path_from(name, above);
+      const std::vector<std::string> path = path_from(name, above);
+      // A host hangs on the lowest of the switches that list it.
+      for (const std::string& host : node.hosts) {
+        std::vector<std::string>& known = tree_[host].switches;
+        if (path.size() > known.size()) known = path;
+      }
     }
     return tree_;
   }

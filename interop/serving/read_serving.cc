@@ -76,12 +76,14 @@ std::string version_in_head(std::string_view text, EngineKind engine) {
 // Servers that are not modelled, by the words that start them.
 struct OtherEngine {
   std::string_view words, name;
+  std::string_view nearest{};  // the start of a server of vLLM, if its options are vLLM's
 };
 constexpr std::array kOtherEngines{
     OtherEngine{"lmdeploy serve", "LMDeploy"},
     OtherEngine{"openmmlab/lmdeploy", "LMDeploy"},
     OtherEngine{"text-generation-launcher", "Text Generation Inference"},
     OtherEngine{"huggingface/text-generation-inference", "Text Generation Inference"},
+    OtherEngine{"atom.entrypoints.openai_server", "ATOM", "vllm.entrypoints.openai.api_server"},
     OtherEngine{"atom.entrypoints", "ATOM"},
     OtherEngine{"llama-server ", "llama.cpp"},
     OtherEngine{"ggml-org/llama.cpp", "llama.cpp"},
@@ -90,6 +92,28 @@ constexpr std::array kOtherEngines{
     OtherEngine{"mlc_llm serve", "MLC LLM"},
     OtherEngine{"tritonserver ", "Triton Inference Server"},
     OtherEngine{"tabbyapi", "TabbyAPI"}};
+
+// The text with the other engine's start and its own options as vLLM has them. ATOM has the members
+// of vLLM's --speculative-config as options.
+std::string as_nearest_engine(std::string_view text, const OtherEngine& other) {
+  std::string command = replaced(text, other.words, other.nearest);
+  const auto taken = [&](const std::string& option) -> std::string {
+    const std::size_t at = command.find(option);
+    if (at == std::string::npos) return "";
+    const std::size_t first = at + option.size();
+    const std::size_t end = std::min(command.find_first_of(" \t\r\n\\", first), command.size());
+    std::string value = command.substr(first, end - first);
+    command.erase(at, end - at);
+    return value;
+  };
+  if (!contains(command, "--method ")) return command;
+  const std::string tokens = taken("--num-speculative-tokens ");
+  const std::size_t method = command.find("--method ");
+  const std::string name = taken("--method ");
+  return command.insert(method, fmt::format("--speculative-config '{{\"method\": \"{}\", "
+                                            "\"num_speculative_tokens\": {}}}'",
+                                            name, tokens.empty() ? "1" : tokens));
+}
 
 const OtherEngine* other_engine_in(std::string_view text) {
   const auto* const found =
@@ -179,6 +203,14 @@ bool names_serving_engine(std::string_view text) {
 
 ServingLaunch read_serving(std::string_view text, const std::string& file,
                            const ShellInputs& inputs) {
+  if (const auto* like = other_engine_in(text); like != nullptr && !like->nearest.empty()) {
+    ServingLaunch launch = read_serving(as_nearest_engine(text, *like), file, inputs);
+    launch.assumed.push_back({"engine",
+                              "vLLM",
+                              fmt::format("the nearest to {}, which is not modelled", like->name),
+                              {}});
+    return launch;
+  }
   if (is_helm_template(text)) {
     throw InputError(file, "", "is a template of Helm, whose values are not in the file",
                      "render it with helm template CHART > rendered.yaml, and give that");

@@ -122,7 +122,7 @@ std::string network_cap_text(const WhatIf& answer, const Cluster& cluster) {
   const Device& device = only_device(cluster);
   const BytesPerSecond sustained =
       cluster.inter_node.bandwidth * cluster.inter_node.bandwidth_fraction;
-  const bool capped = cluster.node_fabric == NodeFabric::nvswitch && cluster.num_nodes > 1 &&
+  const bool capped = cluster.nics_beside_fabric() && cluster.num_nodes > 1 &&
                       device.host_link.value() > 0.0 && sustained > device.host_link;
   if (!moved || !capped) return "";
   return fmt::format(

@@ -33,6 +33,7 @@ const Record<GroupLoad>& group_load_record() {
     add_size(&Placement::ranks_per_node, "ranks_per_node", "Ranks of a group that share a node.");
     add_size(&Placement::num_nodes, "num_nodes", "Nodes that a group touches.");
     r.row<&R::closed_form>("What an estimate assumes.");
+    r.row<&R::random_order>("The same with the nodes in random order over the leaf switches.");
     r.row<&R::alone>("One group, and nothing else.");
     r.row<&R::together>("All groups of the axis at once.");
     r.row<&R::with_others>("All groups of all axes at once.");

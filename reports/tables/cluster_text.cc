@@ -93,8 +93,7 @@ void draw_node(const Cluster& c, Tree& tree) {
   tree.part(plural(c.num_nodes, "node", "nodes, each:"));
   if (c.num_nodes > 1 || c.inter_node.bandwidth.value() > 0.0) {
     const int nics = c.nics_per_node == 0 ? c.gpus_per_node : c.nics_per_node;
-    const bool own_link =
-        c.node_fabric == NodeFabric::nvswitch && only_device(c).host_link.value() > 0.0;
+    const bool own_link = c.nics_beside_fabric() && only_device(c).host_link.value() > 0.0;
     tree.beside(fmt::format(
         "{} on {}{}", plural(nics, "NIC", "NICs"), plural(c.num_rails(), "rail", "rails"),
         own_link
@@ -102,6 +101,7 @@ void draw_node(const Cluster& c, Tree& tree) {
             : ""));
   }
   const std::string_view hub = c.node_fabric == NodeFabric::nvswitch ? "NVLink switches"
+                               : c.node_fabric == NodeFabric::mesh   ? "links of each two devices"
                                : c.node_fabric == NodeFabric::pcie   ? "PCIe root"
                                                                      : "shared memory";
   tree.part(std::string(hub));
@@ -190,6 +190,7 @@ Table group_loads_table(const std::vector<GroupLoad>& loads) {
                {"ranks_per_node", "ranks per node", ""},
                {"num_nodes", "nodes", ""},
                {"closed_form_gb_per_s", "estimate", "GB/s"},
+               {"random_order_gb_per_s", "random node order", "GB/s"},
                {"alone_gb_per_s", "alone", "GB/s"},
                {"together_gb_per_s", "all groups", "GB/s"},
                {"with_others_gb_per_s", "all axes", "GB/s"},
@@ -203,14 +204,14 @@ Table group_loads_table(const std::vector<GroupLoad>& loads) {
       uses.push_back(
           fmt::format("{} {} ({:.0f} %)", use.wires, name_of(use.kind), 100.0 * use.most_used));
     }
-    table.rows.push_back({std::string(meshwright::name_of(load.group)),
-                          static_cast<double>(load.placement.group_size),
-                          static_cast<double>(load.num_groups),
-                          static_cast<double>(load.placement.ranks_per_node),
-                          static_cast<double>(load.placement.num_nodes), gb(load.closed_form),
-                          gb(load.alone), gb(load.together), gb(load.with_others),
-                          std::string(load.wires.empty() ? "-" : name_of(load.wires.front().kind)),
-                          fmt::format("{}", fmt::join(uses, ", "))});
+    table.rows.push_back(
+        {std::string(meshwright::name_of(load.group)),
+         static_cast<double>(load.placement.group_size), static_cast<double>(load.num_groups),
+         static_cast<double>(load.placement.ranks_per_node),
+         static_cast<double>(load.placement.num_nodes), gb(load.closed_form), gb(load.random_order),
+         gb(load.alone), gb(load.together), gb(load.with_others),
+         std::string(load.wires.empty() ? "-" : name_of(load.wires.front().kind)),
+         fmt::format("{}", fmt::join(uses, ", "))});
   }
   return table;
 }

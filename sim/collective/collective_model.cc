@@ -37,7 +37,7 @@ constexpr double kSimpleNvlinkHop = 3.4e-6;
 
 Seconds inside_hop(const Protocol& protocol, const Cluster& cluster) {
   const Seconds stated = cluster.intra_node.latency;
-  if (protocol.flags_in_line || cluster.node_fabric != NodeFabric::nvswitch) return stated;
+  if (protocol.flags_in_line || !cluster.nics_beside_fabric()) return stated;
   return std::max(stated, seconds(kSimpleNvlinkHop));
 }
 
@@ -81,6 +81,10 @@ struct Call {
     if (!in_node()) return cluster.inter_node;
     return placement.in_island ? cluster.island : cluster.intra_node;
   }
+  [[nodiscard]] BytesPerSecond link_bandwidth() const {
+    const bool node = in_node() && !placement.in_island;
+    return node ? cluster.node_bandwidth(placement.group_size) : link().bandwidth;
+  }
   [[nodiscard]] Bytes moved() const {
     return payload * bus_factor(collective, placement.group_size);
   }
@@ -91,7 +95,7 @@ Seconds in_node_time(const Call& call, double fraction, double longer) {
   const Link& link = call.link();
   const int n = call.placement.group_size;
   return link.base_latency + link.latency * ring_steps(call.collective, n) +
-         call.moved() / (link.bandwidth * fraction) * longer + ramp(link, call.moved(), n);
+         call.moved() / (call.link_bandwidth() * fraction) * longer + ramp(link, call.moved(), n);
 }
 
 Seconds in_node_ring_time(const Call& call) {
@@ -115,7 +119,7 @@ BytesPerSecond sustained_nics(Collective collective, const Placement& p, const C
   const BytesPerSecond nics =
       nic_share(collective, p, cluster) * cluster.inter_node.bandwidth_fraction;
   const BytesPerSecond host = only_device(cluster).host_link;
-  if (cluster.node_fabric != NodeFabric::nvswitch || host.value() <= 0.0) return nics;
+  if (!cluster.nics_beside_fabric() || host.value() <= 0.0) return nics;
   const int members = p.fewest_per_node > 0 ? p.fewest_per_node : p.ranks_per_node;
   return std::min(nics, host * members);
 }
@@ -131,15 +135,16 @@ Seconds direct_time(const Call& call) {
   const BytesPerSecond nics = sustained_nics(Collective::all_to_all, p, call.cluster);
   return link.base_latency + ramp(link, call.moved(), p.num_nodes) +
          link.latency * ring_steps(call.collective, p.num_nodes) +
-         std::max(leaving / nics, staying / (inside.bandwidth * inside.bandwidth_fraction));
+         std::max(leaving / nics, staying / (call.cluster.node_bandwidth(p.ranks_per_node) *
+                                             inside.bandwidth_fraction));
 }
 
 // Rings over all nodes: as wide as the narrower of links and NICs.
 BytesPerSecond ring_bandwidth(Collective collective, const Placement& p, const Cluster& cluster) {
-  const Link& inside = cluster.intra_node;
   const BytesPerSecond nics = sustained_nics(collective, p, cluster);
   if (p.ranks_per_node == 1) return nics;
-  return std::min(nics, inside.bandwidth * inside.bandwidth_fraction);
+  return std::min(nics,
+                  cluster.node_bandwidth(p.ranks_per_node) * cluster.intra_node.bandwidth_fraction);
 }
 
 Seconds ring_time(const Call& call) {
@@ -209,9 +214,16 @@ constexpr Algorithm kAlgorithms[] = {
 };
 
 // Share of the traffic between nodes that also leaves the node's block of switches, 0 to 1.
-double leaving_share(Collective collective, int nodes, int blocks) {
+// `blocks`: of the group; `below`: nodes of a block, 0: all. Two nodes in random order lie in
+// different blocks with a probability of (all - below) / (all - 1).
+double leaving_share(Collective collective, const Placement& p, int blocks, int below,
+                     const Cluster& cluster) {
+  if (cluster.node_order == NodeOrder::random) {
+    const double all = cluster.num_nodes;
+    return below == 0 || below >= all ? 0.0 : (all - below) / (all - 1.0);
+  }
   if (blocks <= 1) return 0.0;
-  const double n = nodes, b = std::min(blocks, nodes);
+  const double n = p.num_nodes, b = std::min(blocks, p.num_nodes);
   return collective == Collective::all_to_all ? (n - n / b) / (n - 1.0) : b / n;
 }
 
@@ -260,9 +272,9 @@ BytesPerSecond nic_share(Collective collective, const Placement& p, const Cluste
       cluster.inter_node.bandwidth * cluster.gpus_per_node / std::max(1, p.groups_per_node);
   const double spine = std::max(1.0, cluster.spine_oversubscription);
   const double core = spine * std::max(1.0, cluster.core_oversubscription);
-  const double narrowed =
-      std::max({1.0, spine * leaving_share(collective, p.num_nodes, p.num_leaves),
-                core * leaving_share(collective, p.num_nodes, p.num_pods)});
+  const double narrowed = std::max(
+      {1.0, spine * leaving_share(collective, p, p.num_leaves, cluster.nodes_per_leaf, cluster),
+       core * leaving_share(collective, p, p.num_pods, cluster.nodes_per_pod, cluster)});
   // A rail's leaf has its own up-links; a node's leaf shares them among all its NICs.
   if (cluster.network == NetworkFabric::rail_optimised) return std::min(reach, share) / narrowed;
   return std::min(reach, share / narrowed);

@@ -98,6 +98,8 @@ std::vector<GroupLoad> group_loads(const Topology& topology, const Layout& layou
                                    const Cluster& cluster) {
   std::vector<GroupLoad> loads;
   std::vector<std::vector<Traffic>> traffic;
+  Cluster shuffled = cluster;
+  shuffled.node_order = NodeOrder::random;
   for (const Group group : {Group::tensor, Group::context, Group::expert, Group::data,
                             Group::expert_data, Group::pipeline}) {
     const bool experts = group == Group::expert || group == Group::expert_data;
@@ -113,6 +115,7 @@ std::vector<GroupLoad> group_loads(const Topology& topology, const Layout& layou
     const std::size_t streams = own.size() / static_cast<std::size_t>(load.num_groups);
     load.placement = placement;
     load.closed_form = plateau(load.collective, placement, cluster);
+    load.random_order = plateau(load.collective, placement, shuffled);
     load.alone = slowest(topology, std::span(own).first(streams), 0, streams);
     load.together = slowest(topology, own, 0, own.size());
     load.wires = wires_of(topology, own);

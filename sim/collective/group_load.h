@@ -24,11 +24,12 @@ struct GroupLoad {
   int num_groups = 1;
   Placement placement;
   // Bus bandwidth of the slowest group.
-  BytesPerSecond closed_form;  // rate that an estimate uses
-  BytesPerSecond alone;        // one group, nothing else
-  BytesPerSecond together;     // all groups of the axis
-  BytesPerSecond with_others;  // all groups of all axes at once
-  std::vector<WireUse> wires;  // together; widest use first
+  BytesPerSecond closed_form;   // rate that an estimate uses
+  BytesPerSecond random_order;  // the same with nodes in random order over the leaf switches
+  BytesPerSecond alone;         // one group, nothing else
+  BytesPerSecond together;      // all groups of the axis
+  BytesPerSecond with_others;   // all groups of all axes at once
+  std::vector<WireUse> wires;   // together; widest use first
 };
 
 // The axes of the layout that have more than one rank.

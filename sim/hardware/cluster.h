@@ -76,12 +76,13 @@ struct Link {
 // Fabric that joins the devices of a node, and the link that leads to the NICs.
 enum class NodeFabric {
   nvswitch,      // a switch joins all devices; NICs hang on PCIe switches beside it
+  mesh,          // a link between each two devices (xGMI); NICs likewise
   pcie,          // the PCIe root joins devices and NICs
   shared_memory  // the cores of a machine
 };
-inline constexpr std::array kNodeFabricNames{EnumName{NodeFabric::nvswitch, "nvswitch"},
-                                             EnumName{NodeFabric::pcie, "pcie"},
-                                             EnumName{NodeFabric::shared_memory, "shared_memory"}};
+inline constexpr std::array kNodeFabricNames{
+    EnumName{NodeFabric::nvswitch, "nvswitch"}, EnumName{NodeFabric::mesh, "mesh"},
+    EnumName{NodeFabric::pcie, "pcie"}, EnumName{NodeFabric::shared_memory, "shared_memory"}};
 constexpr std::string_view name_of(NodeFabric v) { return name_in(kNodeFabricNames, v); }
 
 // Connection of NICs to leaf switches: one leaf for the same NIC of every node (NVIDIA's rails), or
@@ -91,6 +92,13 @@ inline constexpr std::array kNetworkFabricNames{
     EnumName{NetworkFabric::rail_optimised, "rail_optimised"},
     EnumName{NetworkFabric::fat_tree, "fat_tree"}};
 constexpr std::string_view name_of(NetworkFabric v) { return name_in(kNetworkFabricNames, v); }
+
+// Nodes of a job on the leaf switches: neighbours in the order of ranks, or any free ones, as a
+// scheduler without a topology plugin hands them out.
+enum class NodeOrder { packed, random };
+inline constexpr std::array kNodeOrderNames{EnumName{NodeOrder::packed, "packed"},
+                                            EnumName{NodeOrder::random, "random"}};
+constexpr std::string_view name_of(NodeOrder v) { return name_in(kNodeOrderNames, v); }
 
 // Correction factors fitted on runs of this machine, in addition to the numbers of its parts and of
 // the framework of these runs. They do not count under another framework.
@@ -137,6 +145,7 @@ struct Cluster {
   Link island;
   NodeFabric node_fabric = NodeFabric::nvswitch;
   NetworkFabric network = NetworkFabric::rail_optimised;
+  NodeOrder node_order = NodeOrder::packed;
   int nics_per_node = 0;    // 0: one per device
   int nodes_per_leaf = 32;  // nodes below one leaf switch (of each rail)
   int nodes_per_pod = 0;    // nodes below one set of spine switches; 0: one set for all (2 levels)
@@ -181,6 +190,15 @@ struct Cluster {
   [[nodiscard]] int fast_domain() const {
     if (gpus_per_island > 0) return gpus_per_island;
     return node_fabric == NodeFabric::pcie ? 1 : gpus_per_node;
+  }
+  // A device sends to its NIC over PCIe, and to other devices over links of its own.
+  [[nodiscard]] bool nics_beside_fabric() const {
+    return node_fabric == NodeFabric::nvswitch || node_fabric == NodeFabric::mesh;
+  }
+  // Bandwidth of a device's links to the other members of a group. A mesh has one link to each.
+  [[nodiscard]] BytesPerSecond node_bandwidth(int members) const {
+    if (node_fabric != NodeFabric::mesh || members >= gpus_per_node) return intra_node.bandwidth;
+    return intra_node.bandwidth * std::max(1, members - 1) / (gpus_per_node - 1);
   }
   [[nodiscard]] UnsupportedBits lacks() const {
     return framework.limits.bits() | device.limits.bits() | limits.bits();

@@ -99,6 +99,18 @@ bool may_be_device(const std::string& named, const Device& device) {
 
 bool names_a_chip(const std::string& named) { return !chip_words(named).empty(); }
 
+bool names_a_slice(const std::string& named) {
+  const std::string text = lower_case(named);
+  for (std::size_t at = text.find("g."); at != std::string::npos; at = text.find("g.", at + 1)) {
+    std::size_t end = at + 2;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    if (at > 0 && is_digit(text[at - 1]) && end > at + 2 && text.compare(end, 2, "gb") == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string other_device(const std::vector<std::string>& names, const Device& device) {
   const auto other = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
     return !may_be_device(name, device);

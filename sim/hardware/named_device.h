@@ -18,6 +18,9 @@ bool may_be_device(const std::string& named, const Device& device);
 // Tells whether a name has a chip's word at all: "h100", not "gpu" or "hopper".
 bool names_a_chip(const std::string& named);
 
+// Tells whether a name is of a slice of a GPU under MIG: "a100_1g.5gb", "MIG 2g.20gb".
+bool names_a_slice(const std::string& named);
+
 // The first of the names that cannot be the device; empty: all can.
 std::string other_device(const std::vector<std::string>& names, const Device& device);
 

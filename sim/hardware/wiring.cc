@@ -127,7 +127,7 @@ class Builder {
     add_uplink(WireKind::nic, nic, leaves_[static_cast<std::size_t>(leaf)], c_.rail_bandwidth(),
                half(c_.inter_node.latency));
     const double fraction = c_.inter_node.bandwidth_fraction;
-    if (c_.node_fabric != NodeFabric::nvswitch) {
+    if (!c_.nics_beside_fabric()) {
       add_wire(WireKind::pcie, nic, hub, c_.rail_bandwidth(), fraction, {});
       return;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/number_text.h"
 #include "sim/hardware/cluster.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
@@ -187,7 +188,9 @@ void add_link_rows(Record<Cluster>& r) {
 
 void add_node_rows(Record<Cluster>& r) {
   using C = Cluster;
-  r.row<&C::node_fabric>(kNodeFabricNames, "What joins the devices of a node.");
+  r.row<&C::node_fabric>(kNodeFabricNames,
+                         "What joins the devices of a node; mesh: a link between each two, which "
+                         "smaller groups use in part.");
   r.default_from([](C& c) {
     c.node_fabric =
         c.device.kind == DeviceKind::cpu ? NodeFabric::shared_memory : NodeFabric::nvswitch;
@@ -216,6 +219,10 @@ void add_node_rows(Record<Cluster>& r) {
 void add_network_rows(Record<Cluster>& r) {
   using C = Cluster;
   r.row<&C::network>(kNetworkFabricNames, "How NICs reach the leaf switches.");
+  r.row<&C::node_order>(kNodeOrderNames,
+                        "How a job's nodes lie on the leaf switches: neighbours (packed), or any "
+                        "free ones (random).");
+  r.omitted_at_default();
   r.row<&C::nics_per_node>(IntRange{0, 100'000}, "NICs of a node; 0: one a device.");
   r.row<&C::nodes_per_leaf>(IntRange{1, 1'000'000}, "Nodes below one leaf switch.");
   r.row<&C::nodes_per_pod>(kCount, "Nodes below one set of spine switches; 0: one set for all.");
@@ -225,6 +232,16 @@ void add_network_rows(Record<Cluster>& r) {
   });
   r.row<&C::spine_oversubscription>(NumberRange{1.0, 1000.0},
                                     "Downlinks over uplinks of a leaf switch.");
+  r.check([](const C& c, ObjectReader& reader) {
+    const bool by_rail = c.network == NetworkFabric::rail_optimised;
+    const int nics = c.nics_per_node == 0 ? c.gpus_per_node : c.nics_per_node;
+    const int below = c.nodes_per_leaf * (by_rail ? std::max(1, nics / c.num_rails()) : nics);
+    if (c.spine_oversubscription <= below) return;
+    reader.fail("spine_oversubscription",
+                fmt::format("must be at most {}, the NICs below a leaf switch (got {}): with less "
+                            "than one uplink no traffic leaves it",
+                            below, number_text(c.spine_oversubscription, 4)));
+  });
   r.row<&C::core_oversubscription>(
       NumberRange{1.0, 1000.0}, "Downlinks over uplinks of a spine switch; counts between pods.");
 }

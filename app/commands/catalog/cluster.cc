@@ -194,6 +194,20 @@ void add_cluster_new(Commands& commands, Command& cluster) {
       .add_option("--nic-gbit", options->start.nic_gbit,
                   "Line rate of one NIC in Gbit/s. Default: 400")
       ->check(CLI::Range(0.001, 1e6).description(""));
+  command.options()
+      .add_option("--fabric", options->start.fabric,
+                  fmt::format("Network between nodes: {}. Default: that of the shipped cluster",
+                              fmt::join(fabric_names(), ", ")))
+      ->check(CLI::IsMember(fabric_names()).description(""));
+  count("--leaf-nodes", options->start.leaf_nodes,
+        "Nodes below one leaf switch. Default: that of the shipped cluster, else 32");
+  count("--rails", options->start.rails,
+        "Leaf switches that a node's NICs go to: 1, or one per NIC. Default: one per NIC, but 1 "
+        "on Slingshot");
+  command.options()
+      .add_option("--oversubscription", options->start.oversubscription,
+                  "Downlinks over uplinks of a leaf switch, for example 2. Default: 1")
+      ->check(CLI::Range(1.0, 1000.0).description(""));
   command.writes_new("--out", options->out,
                      "File to write; an existing file is refused. Default: standard output");
   command.runs([options](const Call&) { return write_template(*options); });

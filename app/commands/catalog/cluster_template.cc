@@ -16,6 +16,7 @@
 
 #include "app/files/config_names.h"
 #include "app/files/files.h"
+#include "sim/base/error.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
 
@@ -151,6 +152,53 @@ std::optional<Cluster> shipped_cluster(const Device& device, const std::string& 
   return best;
 }
 
+// A network between nodes, as its `like` cluster has it.
+struct Fabric {
+  std::string_view name, label, like;
+  bool measured;  // somewhere; else shares and latencies are those of RoCE
+};
+constexpr std::array kFabrics{Fabric{"infiniband", "InfiniBand", "h100-512", true},
+                              Fabric{"roce", "RoCE", "mi300x-512", true},
+                              Fabric{"ethernet", "Ethernet without RDMA", "gcp-a3-mega", true},
+                              Fabric{"efa", "EFA", "aws-p5", true},
+                              Fabric{"spectrum-x", "Spectrum-X", "mi300x-512", false},
+                              Fabric{"ualink", "UALink", "mi300x-512", false},
+                              Fabric{"slingshot", "Slingshot", "gh200-alps-512", true}};
+
+// Takes the link between nodes, and what does not run over it.
+void set_fabric(const Fabric& fabric, Cluster& cluster) {
+  const Cluster like = load_cluster(std::string(fabric.like));
+  cluster.inter_node = like.inter_node;
+  cluster.network = like.network;
+  cluster.limits = like.limits;
+  cluster.unproven = like.unproven;
+  if (fabric.measured) return;
+  constexpr double kUnmeasuredSpread = 0.5;
+  cluster.inter_node.provenance = Provenance::assumed;
+  cluster.inter_node.relative_spread = kUnmeasuredSpread;
+}
+
+void set_switches(const ClusterStart& start, Cluster& cluster) {
+  cluster.nodes_per_leaf = start.leaf_nodes.value_or(cluster.nodes_per_leaf);
+  cluster.spine_oversubscription = start.oversubscription;
+  if (start.rails) {
+    if (*start.rails != 1 && *start.rails != cluster.nics_per_node) {
+      throw InputError("--rails", "",
+                       fmt::format("must be 1 or the number of NICs, {} (got {})",
+                                   cluster.nics_per_node, *start.rails),
+                       "1 puts all NICs of a node on one leaf switch");
+    }
+    cluster.network = *start.rails == 1 ? NetworkFabric::fat_tree : NetworkFabric::rail_optimised;
+  }
+  if (start.oversubscription > 1.0 && cluster.num_leaf_blocks() == 1) {
+    throw InputError("--oversubscription", "",
+                     fmt::format("all {} nodes are below one leaf switch of {} nodes: no traffic "
+                                 "passes its uplinks",
+                                 cluster.num_nodes, cluster.nodes_per_leaf),
+                     "state --leaf-nodes, the nodes below one leaf switch, and --num-nodes");
+  }
+}
+
 // Shares and latencies of the shipped PCIe boxes and networks.
 Cluster without_shipped(const Device& device) {
   Cluster cluster;
@@ -174,6 +222,12 @@ Cluster without_shipped(const Device& device) {
 
 }  // namespace
 
+std::vector<std::string> fabric_names() {
+  std::vector<std::string> names;
+  for (const Fabric& fabric : kFabrics) names.emplace_back(fabric.name);
+  return names;
+}
+
 std::string cluster_template(const ClusterStart& start) {
   const std::string file = require_config(start.device, "hardware");
   const Device device = device_from_json(read_json_file(file), file);
@@ -195,8 +249,16 @@ std::string cluster_template(const ClusterStart& start) {
   if (cluster.gpus_per_island > 0 && cluster.gpus_per_node % cluster.gpus_per_island != 0) {
     cluster.gpus_per_island = 0;
   }
+  const auto* const fabric = std::find_if(kFabrics.begin(), kFabrics.end(), [&](const Fabric& one) {
+    return one.name == start.fabric;
+  });
+  const bool has_fabric = fabric != kFabrics.end();
+  if (has_fabric) set_fabric(*fabric, cluster);
+  set_switches(start, cluster);
   const double gbit = start.nic_gbit.value_or(kCommonNicGbit);
-  cluster.inter_node.name = fmt::format("{} x {:g} Gb/s", cluster.nics_per_node, gbit);
+  cluster.inter_node.name =
+      fmt::format("{}{} x {:g} Gb/s", has_fabric ? fmt::format("{}, ", fabric->label) : "",
+                  cluster.nics_per_node, gbit);
   cluster.inter_node.bandwidth =
       gigabytes_per_second(gbit / kBitsPerByte * cluster.nics_per_node / cluster.gpus_per_node);
   cluster.name = fmt::format("{} x {} x {}", cluster.num_nodes, cluster.gpus_per_node, device.name);
@@ -204,7 +266,11 @@ std::string cluster_template(const ClusterStart& start) {
       "Written by `meshwright cluster new`. Link inside a node: {}. Between nodes: NIC line rate; "
       "latencies and shares {}. Nothing here was measured on this cluster.",
       shipped ? fmt::format("as the shipped cluster {}", base) : "PCIe, assumed",
-      shipped ? "as there" : "assumed");
+      has_fabric
+          ? fmt::format("{} the shipped cluster {}",
+                        fabric->measured ? "as" : "not measured, assumed as RoCE of", fabric->like)
+      : shipped ? "as there"
+                : "assumed");
   Json json = to_json(cluster);
   const bool bare = start.device.find('/') == std::string::npos && !start.device.ends_with(".json");
   json["device"] = bare ? start.device : std::filesystem::absolute(file).string();

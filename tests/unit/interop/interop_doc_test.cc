@@ -95,8 +95,11 @@ TEST(InteropPage, EveryExampleIsRead) {
   EXPECT_EQ(machines, (std::map<std::string, int>{{"NCCL topology", 1},
                                                   {"ibnetdiscover", 1},
                                                   {"ibstat", 1},
+                                                  {"kubectl get nodes", 1},
                                                   {"nvidia-smi topo -m", 1},
+                                                  {"rocm-smi --showtopo", 1},
                                                   {"scontrol show node", 1},
+                                                  {"sinfo", 1},
                                                   {"topograph", 1},
                                                   {"topology.conf", 1},
                                                   {"topology.yaml", 1}}));

@@ -181,6 +181,41 @@ TEST(NicShare, ARailsLeafHasItsOwnUpLinks) {
   EXPECT_EQ(ring_share(p, c), gigabytes_per_second(25));
 }
 
+// 16 nodes on 4 leaves: a group of 4 neighbours stays on its leaf, and a group with a node on each
+// leaf crosses the spine in every hop. In random order a hop leaves its leaf with a probability of
+// (16 - 4) / (16 - 1) = 0.8, whichever group it is: 2 * 0.8 = 1.6.
+TEST(NicShare, ASpineThatIsTwiceOversubscribedHalvesWhatCrossesItAndRandomOrderCrossesMostly) {
+  Cluster c = even_nodes();
+  c.num_nodes = 16;
+  c.nodes_per_leaf = 4;
+  c.spine_oversubscription = 2.0;
+  const Placement beside{4, 1, 4, 8};
+  Placement apart = beside;
+  apart.num_leaves = 4;
+  EXPECT_EQ(ring_share(beside, c), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share(apart, c), gigabytes_per_second(25));
+  c.node_order = NodeOrder::random;
+  EXPECT_NEAR(ring_share(beside, c).value(), 50e9 / 1.6, 1.0);
+  EXPECT_NEAR(ring_share(apart, c).value(), 50e9 / 1.6, 1.0);
+  c.nodes_per_leaf = 16;  // one leaf
+  EXPECT_EQ(ring_share(beside, c), gigabytes_per_second(50));
+}
+
+// A device has 400 GB/s in 7 links. Two devices use one of them, four use three.
+TEST(CollectiveModel, AGroupInAMeshUsesTheLinksBetweenItsOwnDevices) {
+  Cluster mesh = even_nodes();
+  mesh.node_fabric = NodeFabric::mesh;
+  // 5 + 1 + 1/2 * 400e6 / (400e9 / 7) = 6 + 3500 us; switched: 506 us.
+  EXPECT_NEAR(us(Collective::all_gather, 400e6, {2, 2, 1, 4}, mesh), 3506.0, 1e-6);
+  EXPECT_NEAR(us(Collective::all_gather, 400e6, {2, 2, 1, 4}, even_nodes()), 506.0, 1e-6);
+  // 5 + 3 + 3/4 * 400e6 / (400e9 * 3/7) = 8 + 1750 us; a message has one link: 6 + 7000 us.
+  EXPECT_NEAR(us(Collective::all_gather, 400e6, {4, 4, 1, 2}, mesh), 1758.0, 1e-6);
+  EXPECT_NEAR(us(Collective::send_recv, 400e6, {2, 2, 1, 1}, mesh), 7006.0, 1e-6);
+  // Eight use all of them.
+  EXPECT_EQ(us(Collective::all_gather, 400e6, {8, 8, 1, 1}, mesh),
+            us(Collective::all_gather, 400e6, {8, 8, 1, 1}, even_nodes()));
+}
+
 TEST(CollectiveModel, AllToAllSendsWhatLeavesTheNodeThroughItsNics) {
   // 16 ranks on 2 nodes, 16 MB each: half of it leaves, 8 * 8 MB = 64 MB through 400 GB/s: 160 us;
   // 7/16 * 16 MB stay inside: 17.5 us meanwhile. 20 + 8 + 160.
