@@ -70,7 +70,7 @@ constexpr std::array kRestrictions{
 
 TEST(NarrowerSearch, IsNeverFaster) {
   const bool all = std::getenv("MESHWRIGHT_NIGHTLY") != nullptr;
-  constexpr std::size_t kOneOf = 23, kOfEach = 2;  // prime: models meet other clusters
+  constexpr std::size_t kOneOf = 47, kOfEach = 2;  // prime: models meet other clusters
   // Something on the host, or uneven stages, count from 1 % on.
   constexpr double kLeast = 0.99 - 1e-9;
   std::size_t pair = 0;

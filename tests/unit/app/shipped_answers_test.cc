@@ -24,7 +24,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::size_t kOneOf = 31;  // prime: models meet other clusters and launchers
+// By day one of so many; primes, so that models meet other clusters, launchers and engines.
+constexpr std::size_t kPairs = 67, kServices = 29;
 // A launcher that cannot say a model's router bias prices it without.
 constexpr double kUnsaid = 1e-6;
 
@@ -111,8 +112,8 @@ TEST(ShippedAnswers, APlanHasOneNumberAndItsLaunchIsReadBack) {
     const Model shape = app::load_model(model);
     for (const std::string& cluster : app::config_names("clusters")) {
       const std::size_t pair = number++;
-      if (!is_night() && pair % kOneOf != 3) continue;
-      const Written& written = kWritten[pair / kOneOf % kWritten.size()];
+      if (!is_night() && pair % kPairs != 3) continue;
+      const Written& written = kWritten[pair / kPairs % kWritten.size()];
       if (!says_rotation(shape, written)) continue;
       SCOPED_TRACE(fmt::format("{} on {} for {}", model, cluster, written.target));
       const int length = shape.position_embedding == PositionEmbedding::learned
@@ -182,8 +183,8 @@ TEST(ShippedAnswers, AServiceHasOneNumber) {
     if (!has_kv_layout(app::load_model(model))) continue;
     for (const std::string& engine : app::config_names("engines")) {
       const std::size_t pair = number++;
-      if (engine == "vllm-trial" || (!is_night() && pair % kOneOf != 5)) continue;
-      const std::string& cluster = clusters[pair / kOneOf % clusters.size()];
+      if (engine == "vllm-trial" || (!is_night() && pair % kServices != 5)) continue;
+      const std::string& cluster = clusters[pair / kServices % clusters.size()];
       SCOPED_TRACE(fmt::format("{} on {} by {}", model, cluster, engine));
       ask_service({"--model", model, "--cluster", cluster, "--engine", engine},
                   {"--isl", "700", "--osl", "120", "--rate", "2"}, asked);
