@@ -102,7 +102,7 @@ Cost interpolated_kernel(const KernelRate& kernel, Bytes traffic, const Device& 
 // Batched products of two activations have two input gradients and no weight; a frozen weight has
 // no gradient.
 BackwardCost gemm_backward(const Operator& op, Precision precision, const Device& device) {
-  if (op.frozen && op.backward_flops.value() <= 0.0) return {};  // of an indexer
+  if (op.frozen && op.backward_flops.value() <= 0.0) return {};  // an indexer runs forward alone
   const Cost input = gemm_cost({op.batch, op.m, op.k, op.n}, precision, device);
   if (op.frozen) return {input, {}};
   const GemmShape second = op.transposed_second ? GemmShape{op.batch, op.n, op.k, op.m}

@@ -94,7 +94,7 @@ struct AttendingLayers {
   double window = 0;  // newest positions that a query sees one by one
   double rate = 1;    // tokens of an entry of the whole context; 0: there are none
   double most = 0;    // entries that attention reads of them; 0: all
-  Bytes index_key{};  // of one entry, as an indexer reads it
+  Bytes index_key{};  // an entry as an indexer reads it; index_pair: a query and an entry
   Flops index_pair{};
   // Entries that a query behind so many tokens sees.
   [[nodiscard]] double keys(double tokens) const {

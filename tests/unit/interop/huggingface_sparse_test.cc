@@ -52,7 +52,7 @@ TEST(HuggingFaceSparse, DeepSeekV4IsTheSameByRatiosAndWords) {
     ratios.push_back(i % 2 == 0 ? 4 : 128);
     words.push_back(i % 2 == 0 ? "compressed_sparse_attention" : "heavily_compressed_attention");
   }
-  ratios.push_back(0);  // of multi-token prediction
+  ratios.push_back(0);  // the layer of multi-token prediction
   const Model released = of(kV4, Json{{"compress_ratios", ratios}}.dump());
   EXPECT_EQ(total_parameters(released), 284'332'230'231 + 43 * 256);
   EXPECT_TRUE(of(kV4, Json{{"layer_types", words}}.dump()) == released);
