@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `kubectl get nodes -o json`: GPUs that the device plugin offers (nvidia.com/gpu, amd.com/gpu), and
-// the labels of GPU feature discovery: gpu.product, and gpu.clique, an NVLink domain that spans
+// `kubectl get nodes -o json`: GPUs that the device plugin offers (nvidia.com/gpu, amd.com/gpu),
+// and the labels of GPU feature discovery: gpu.product, and gpu.clique, an NVLink domain that spans
 // hosts.
 #include <cstdlib>
 
@@ -55,7 +55,8 @@ HostGpus node_gpus(const Json& node) {
 ClusterFacts read_kubernetes_nodes(std::string_view text, const std::string& file) {
   const Json document = parse_json(std::string(text), file);
   Json single = Json::array({document});
-  const Json& nodes = node_member(document, "items").is_array() ? node_member(document, "items") : single;
+  const Json& nodes =
+      node_member(document, "items").is_array() ? node_member(document, "items") : single;
   HostTally tally;
   NetworkTree tree;
   for (const Json& node : nodes) {
