@@ -290,8 +290,9 @@ void add_review(Commands& commands) {
   add_run_options(command, options->run);
   add_service_options(command, options->service, options->limits);
   command.options()
-      .add_option("--top", options->top, "Number of faster layouts to show. Default: 3")
-      ->check(CLI::Range(1, 20).description(""))
+      .add_option("--top", options->top,
+                  "Number of faster layouts to show; 0: do not search. Default: 3")
+      ->check(CLI::Range(0, 20).description(""))
       ->capture_default_str();
   command.options().add_flag("--json", options->json, "Same as --format json");
   command.writes("--launch-out", options->launch_out,

@@ -195,7 +195,7 @@ Review review(const Scenario& scenario, const Layout& launched, const MeasuredSt
     const Evaluation found = evaluate(with_scores, launched, MemoryLimit::reported);
     result.eager_peak = described(found, with_scores, launched).peak_memory();
   }
-  Finder(scenario, launched, measured, options, result).find();
+  if (options.most > 0) Finder(scenario, launched, measured, options, result).find();
   return result;
 }
 

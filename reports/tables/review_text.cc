@@ -216,6 +216,7 @@ std::string indented(const std::string& lines) {
 }
 
 std::string better_text(const ReviewedRun& r) {
+  if (r.statistics.enumerated == 0) return "";  // not asked for
   std::string text = heading("better layouts");
   if (r.better.empty()) {
     text += fmt::format(

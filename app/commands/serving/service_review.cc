@@ -71,6 +71,7 @@ std::string unserved_load(const LaunchedService& service) {
 // Deployments on the same GPUs that give more tokens, with the engine's limits searched; simulated.
 void search_better(ServingReviewFile& file, planner::ServingQuestion question,
                    const LaunchedService& service, int top) {
+  if (top == 0) return;
   question.disaggregated = service.deployment.prefill.has_value();
   question.space = planner::serving_space(service.scenario.model, service.scenario.cluster);
   question.kept = 50;

@@ -356,7 +356,7 @@ TEST(Synonyms, HuggingFaceNamesFindTheShippedModels) {
         {"mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"},
         {"unsloth/mistral-7b-instruct-v0.3-bnb-4bit", "mistral-7b-v0.3"},
         {"Moonlight-16B-A3B-Instruct-mcore", "moonlight-16b-a3b"},
-        {"Qwen/Qwen3-VL-30B-A3B-Instruct", "qwen3-vl-30b-a3b"},
+        {"Qwen/Qwen3-VL-30B-A3B-Instruct", "qwen3vl-30b-a3b"},
         {"moonshotai/Kimi-K2-Thinking", "kimi-k2.5"},
         {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8", "nemotron-3-super-120b-a12b"},
         {"google/gemma-3-27b-it-qat-w4a16-ct", "gemma-3-27b"},
