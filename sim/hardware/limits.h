@@ -59,7 +59,7 @@ enum class Unsupported : std::uint8_t {
   hybrid_sharding,  // zero_shard_size
   optimizer_offload,
   replicated_optimizer_offload,  // optimizer_offload with zero_stage 0 on several data ranks
-  layer_offload,  // cpu_offloading_num_layers
+  layer_offload,                 // cpu_offloading_num_layers
   offload_modules,
   cuda_graphs,
 };

@@ -182,8 +182,7 @@ StageMemory model_state_memory(const StageParameters& parameters, const Training
   if (uses_fsdp(layout)) return fsdp_state_memory(parameters, job, layout);
   StageMemory memory;
   memory.weights = weight_memory(parameters, job, layout);
-  memory.gradients =
-      bytes(sharded(parameters, layout, 2) * gradient_bytes(job, layout));
+  memory.gradients = bytes(sharded(parameters, layout, 2) * gradient_bytes(job, layout));
   if (is_eager(job.kernel_fusion)) memory.gradients += bucket_bytes(parameters, job, layout);
   if (!layout.optimizer_offload) {
     memory.optimizer = bytes(sharded(parameters, layout, 1) * optimizer_bytes(job));
