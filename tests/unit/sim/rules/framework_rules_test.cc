@@ -57,6 +57,20 @@ TEST(FrameworkRules, DefaultsOfShippedFrameworksAreNeverRefused) {
   }
 }
 
+// Megatron Core shards the optimizer that it offloads; one rank has it whole either way.
+TEST(FrameworkRules, OffloadOfReplicasAloneIsRefused) {
+  const Devices devices{.lacks = lack_bit(Unsupported::replicated_optimizer_offload)};
+  Layout layout;
+  layout.optimizer_offload = true;
+  layout.data_parallel_size = 8;
+  EXPECT_TRUE(check_data_switches(layout, devices));
+  layout.zero_stage = 1;
+  EXPECT_FALSE(check_data_switches(layout, devices));
+  layout.zero_stage = 0;
+  layout.data_parallel_size = 1;
+  EXPECT_FALSE(check_data_switches(layout, devices));
+}
+
 // A device or its links may lack something whatever the software; the sentence names whose file
 // says so.
 TEST(FrameworkRules, DevicesAndLinksHaveLimitsOfTheirOwn) {
