@@ -54,7 +54,7 @@ int run_volume(const VolumeOptions& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs, &origin);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   const Model& model = inputs.model;
-  const Job job = job_under(inputs.job, inputs.cluster.framework);
+  const Job& job = inputs.job;
   Devices devices;
   if (inputs.has_cluster) devices.formats = formats_of(only_device(inputs.cluster));
   if (const auto violation = check_layout(model, job, layout, devices)) {
@@ -62,7 +62,7 @@ int run_volume(const VolumeOptions& options, const Call& call) {
                      describe(*violation, model, job, layout, devices),
                      std::string(rule_text(violation->rule).remedy));
   }
-  const Volume all = volume(model, job, layout);
+  const Volume all = volume(model, job_under(job, inputs.cluster.framework), layout);
   if (options.stage >= static_cast<int>(all.stages.size())) {
     throw InputError("--stage", "",
                      fmt::format("must be 0 to {} (got {})", all.stages.size() - 1, options.stage));
