@@ -119,7 +119,9 @@ bool trains_half_weights(LaunchReading& r, const FineTunerDefaults& d) {
   const bool trained = job.lora_rank == 0 && !deepspeed;
   const bool half = trained && is_half(weights.precision) && is_half(job.precision) &&
                     !(sharded && mixed != Precision::fp32);
-  if (trained || (sharded && !deepspeed)) {
+  // Replicas under autocast reduce as the software's file says.
+  const bool autocast = trained && !sharded && !half && is_half(job.precision);
+  if ((trained && !autocast) || (sharded && !deepspeed)) {
     const bool narrow = is_half(job.precision) && (sharded || half);
     job.gradient_precision = narrow ? job.precision : Precision::fp32;
     r.settle_job("gradient_precision");
@@ -134,7 +136,7 @@ bool trains_half_weights(LaunchReading& r, const FineTunerDefaults& d) {
                fmt::format("weights are loaded and trained in {} unless a type is named: {}",
                            name_of(job.precision), default_of(d)));
     }
-  } else if (trained && !sharded && is_half(job.precision)) {
+  } else if (autocast) {
     r.assume("master_weights", "true", "weights are loaded in fp32 and trained under autocast");
   }
   return half;
