@@ -14,8 +14,8 @@
 namespace meshwright {
 namespace {
 
-// Heads that kernels of chosen entries work on at least: fewer take as long (FlashMLA, H100 and
-// H200, fp8: 8 to 64 heads alike, AISimulate tables).
+// Fewest heads for which kernels of chosen entries are built: 8 heads take as long as 64 (FlashMLA
+// in fp8 on H100 and H200, AISimulate tables).
 constexpr double kSparseHeads = 64;
 // Prompt tokens by which a scan is priced.
 constexpr std::int64_t kScannedTokens = 8192;

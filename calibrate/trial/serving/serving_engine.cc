@@ -223,7 +223,7 @@ std::vector<ServingEngine::Part> ServingEngine::composed_parts(std::size_t strea
 
 void ServingEngine::run_step(std::size_t stream, Seconds begin) {
   scheduler_->compose_step(begin, stream);
-  for (const int request : scheduler_->thrown_out(stream)) {
+  for (const int request : scheduler_->preempted(stream)) {
     pool_.give_back(served(request).blocks);
     served(request).cached = 0;
   }

@@ -189,8 +189,8 @@ TEST(ReplicaSimulation, CountsWholeBlocks) {
   int tokens = 0;
   while (engine.next_start()) {
     engine.compose_step(clock);
-    if (!engine.thrown_out(0).empty()) {
-      EXPECT_EQ(engine.thrown_out(0), std::vector<int>{1});
+    if (!engine.preempted(0).empty()) {
+      EXPECT_EQ(engine.preempted(0), std::vector<int>{1});
       left_out_at = engine.step_of(0).decode_context;
     }
     tokens += static_cast<int>(engine.decodes_of(0).size());
