@@ -215,7 +215,7 @@ double predicted(const Streams& one, const Device& device) {
   numerics.precision = Precision::bf16;
   const RankShape shape = rank_shape(numerics, {1, one.tokens, one.tokens}, {});
   Operators ops;
-  if (one.input) append_stream_input(ops, "attention.stream_input", model, shape);
+  if (one.input) append_stream_input(ops, true, model, shape);
   if (!one.input) ops.push_back(residual_operator("attention.residual", model, shape));
   double sum = 0;
   for (const Operator& op : ops) sum += forward_cost(op, Precision::bf16, device, 0).time.value();
