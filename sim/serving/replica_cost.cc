@@ -14,8 +14,8 @@
 namespace meshwright {
 namespace {
 
-// Fewest heads for which kernels of chosen entries are built: 8 heads take as long as 64 (FlashMLA
-// in fp8 on H100 and H200, AISimulate tables).
+// Fewest heads that kernels of chosen entries work on: 8 heads take as long as 64 (FlashMLA in fp8
+// on H100 and H200, AISimulate tables).
 constexpr double kSparseHeads = 64;
 // Prompt tokens by which a scan is priced.
 constexpr std::int64_t kScannedTokens = 8192;
