@@ -36,7 +36,7 @@ struct ServeSimulateOptions {
   LimitOptions limits;
   OutputOptions output;
   std::string trace;
-  // Of the scheduler, in vLLM's words.
+  // Options of vLLM's scheduler.
   int blocks = 0, long_prompt = 0;
   bool no_prefix_caching = false, no_chunks = false, no_async = false, no_whole_prompts = false;
   std::string policy = "fcfs", step_time;
