@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl get nodes -o json`: GPUs that the device plugin offers (nvidia.com/gpu, amd.com/gpu),
-// and the labels of GPU feature discovery: gpu.product, and gpu.clique, an NVLink domain that spans
-// hosts.
+// and labels of GPU feature discovery. gpu.product names the chip, gpu.clique an NVLink domain that
+// spans hosts.
 #include <cstdlib>
 
 #include "interop/read_cluster/host_tally.h"

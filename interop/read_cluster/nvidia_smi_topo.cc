@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `nvidia-smi topo -m`: a matrix of GPUs and NICs. Found wherever it stands in a log: a header line
 // with GPU0, then a row each. NV18 are 18 links between two GPUs, whatever joins them; NVSwitch is
-// not shown, and no rate. rocm-smi --showtopo and amd-smi topology have one matrix for each
-// question; that of the types of links is read.
+// not shown, and no rate. The outputs of rocm-smi --showtopo and amd-smi topology have several
+// matrices, of which that of link types is read.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The indexer that chooses which entries of the context a query attends to (DeepSeek-V3.2, arXiv
-// 2512.02556, 2.1): products of a query and of one key, a score a head, the best entries. Its
-// products run forward alone: what it chooses has no gradient.
+// Indexer: chooses the entries of the context that a query attends to (DeepSeek-V3.2, arXiv
+// 2512.02556, 2.1). It has products of a query and of one key, a score a head, and takes the best
+// entries. Its products run forward alone: the choice has no gradient.
 #pragma once
 
 #include <optional>

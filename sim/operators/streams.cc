@@ -8,8 +8,8 @@
 
 namespace meshwright {
 
-// The product that gives the weights reads the streams, the mixing reads them again. transformers
-// keeps the streams in fp32, and normalised, beside the streams themselves.
+// The product that gives the weights reads the streams, and the mixing reads them again. In
+// transformers the streams are also kept in fp32 and normalised.
 void append_stream_input(Operators& ops, bool mixer, const Model& model, const RankShape& shape) {
   const double streams = model.num_residual_streams;
   if (streams <= 1) return;

@@ -2,8 +2,8 @@
 // Blocks of a cache whose tokens a later request can find: those of equal prompts, and those of a
 // preempted request.
 //
-// Free blocks are taken in the order in which they became free: first those that never held tokens,
-// and a request's last block before its first (vLLM v1/core/block_pool.py,
+// Free blocks are taken in the order in which they became free. Those that never held tokens come
+// first, and a request's last block comes before its first (vLLM v1/core/block_pool.py,
 // v1/core/single_type_kv_cache_manager.py). A block is found until it is taken.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes of DeepSeek-V3.2's attention modules, indexer and linears included, and hyper-connections
-// of DeepSeek-V4, as measured (AISimulate 0.13 tables; vLLM 0.24 and SGLang 0.5.14, vLLM 0.25),
-// against the rules. Every chip is predicted by the rates of all.
+// Measured decodes of DeepSeek-V3.2's attention modules, with indexer and linears, and measured
+// hyper-connections of DeepSeek-V4, against predictions. AISimulate 0.13 tables: vLLM 0.24 and
+// SGLang 0.5.14, vLLM 0.25. Every chip is predicted with the rates of all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
