@@ -48,7 +48,9 @@ const Record<ServingTraceFile>& serving_trace_record() {
     r.file_of({"meshwright.serve_trace/1"}, true);
     add_origin(r);
     r.row<&F::block_size>(IntRange{.low = 1}, "Tokens of a block of the cache.");
-    r.row<&F::steps>(traced_step_record, "In the order of their ends.");
+    r.row<&F::steps>(
+        traced_step_record,
+        "Replica by replica; of each in the order of their ends, equal steps of a group together.");
   });
 }
 
