@@ -19,9 +19,8 @@ namespace {
 // The language model of a multimodal one; empty where the file is one alone.
 std::string nested_key(const Json& config) {
   for (const char* key : {"text_config", "llm_config", "language_config"}) {
-    const bool there = config.contains(key) && config[key].is_object();
-    const bool stated = there && config[key].contains("hidden_size");
-    if (stated || (there && config[key].contains("model_type"))) return key;
+    if (!config.contains(key) || !config[key].is_object()) continue;
+    if (config[key].contains("model_type") || config[key].contains("hidden_size")) return key;
   }
   return "";
 }

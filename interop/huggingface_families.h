@@ -51,7 +51,8 @@ void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bo
 
 // Experts of num_experts_per_tok each; `experts` is the key of their number.
 MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts);
-// n_routed_experts, n_shared_experts, first_k_dense_replace, moe_layer_freq, n_group, topk_group.
+// n_routed_experts, n_shared_experts, moe_layer_freq, n_group, topk_group, and
+// leading_dense_layers().
 MixtureOfExperts read_grouped_experts(ObjectReader& config, int default_dense_layers);
 // Layers before the first one with experts: mlp_layer_types, moe_layer_freq as a list, or
 // first_k_dense_replace.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families with recurrent mixers in layers that come in no regular turn: Mamba-2, Kimi delta
+// Families with recurrent mixers in layers that come in no regular turn: Mamba-1 and 2, Kimi delta
 // attention, short convolutions, lightning attention.
 #include <fmt/format.h>
 
@@ -75,12 +75,20 @@ void check_groups(ObjectReader& config, std::string_view key, const StateSpace& 
                                space.mamba_num_groups));
 }
 
+void refuse_biases(ObjectReader& config, std::string_view linears) {
+  refuse_unless(config, linears, false, false, "biases in a mixer's linears are not supported");
+}
+
+// Biases belong to the convolution, and to no linear.
+void refuse_other_biases(ObjectReader& config, std::string_view linears,
+                         std::string_view convolution) {
+  refuse_biases(config, linears);
+  refuse_unless(config, convolution, true, true, "a convolution without a bias is not supported");
+}
+
 // Granite 4, Bamba: mamba_* keys; mamba_d_head "auto" or absent is expand x hidden / heads.
 StateSpace read_state_space(ObjectReader& config, const Model& model) {
-  refuse_unless(config, "mamba_proj_bias", false, false,
-                "biases in a mixer's linears are not supported");
-  refuse_unless(config, "mamba_conv_bias", true, true,
-                "a convolution without a bias is not supported");
+  refuse_other_biases(config, "mamba_proj_bias", "mamba_conv_bias");
   StateSpace space;
   space.mamba_num_heads = config.optional_int("mamba_n_heads", 128, kHeads);
   const int expand = config.optional_int("mamba_expand", 2, {1, 1'000});
@@ -98,7 +106,7 @@ StateSpace read_state_space(ObjectReader& config, const Model& model) {
 }
 
 // "auto": a sixteenth of the hidden state.
-int step_width_rank(ObjectReader& config, std::string_view key, int hidden_size) {
+int time_step_rank(ObjectReader& config, std::string_view key, int hidden_size) {
   const bool stated = config.has(key) && config.member(key).is_number();
   return stated ? config.required_int(key, kHeads) : (hidden_size + 15) / 16;
 }
@@ -106,9 +114,7 @@ int step_width_rank(ObjectReader& config, std::string_view key, int hidden_size)
 // Mamba-2's own names, with which Nemotron-H begins some of them.
 StateSpace read_plain_state_space(ObjectReader& config, std::string_view heads,
                                   std::string_view width, std::string_view state) {
-  refuse_unless(config, "use_bias", false, false, "biases in a mixer's linears are not supported");
-  refuse_unless(config, "use_conv_bias", true, true,
-                "a convolution without a bias is not supported");
+  refuse_other_biases(config, "use_bias", "use_conv_bias");
   StateSpace space;
   space.mamba_num_heads = config.optional_int(heads, 128, kHeads);
   space.mamba_head_dim = config.optional_int(width, 64, kHeads);
@@ -215,17 +221,14 @@ void read_falcon_h1(ObjectReader& config, Model& model) {
     space.mamba_head_dim = std::max(1, columns / space.mamba_num_heads);
   }
   space.mamba_norm = config.optional_bool("mamba_rms_norm", false);
-  refuse_unless(config, "projectors_bias", false, false,
-                "biases in a mixer's linears are not supported");
+  refuse_biases(config, "projectors_bias");
   model.state_space = space;
   model.hybrid_layer_pattern.assign(static_cast<std::size_t>(model.num_layers), 'b');
 }
 
 // No layer attends: attention's sizes are those of one head as wide as the hidden state.
 void read_mamba(ObjectReader& config, Model& model) {
-  refuse_unless(config, "use_bias", false, false, "biases in a mixer's linears are not supported");
-  refuse_unless(config, "use_conv_bias", true, true,
-                "a convolution without a bias is not supported");
+  refuse_other_biases(config, "use_bias", "use_conv_bias");
   model.num_attention_heads = model.num_query_groups = 1;
   read_shape(config, model);
   model.ffn_hidden_size = model.kv_channels = model.hidden_size;
@@ -238,20 +241,17 @@ void read_mamba(ObjectReader& config, Model& model) {
   model.selective_scan = SelectiveScan{
       .selective_channels = config.optional_int("intermediate_size", expand * model.hidden_size),
       .selective_state_dim = config.optional_int("state_size", 16, kHeads),
-      .selective_dt_rank = step_width_rank(config, "time_step_rank", model.hidden_size),
+      .selective_dt_rank = time_step_rank(config, "time_step_rank", model.hidden_size),
       .selective_conv_kernel_dim = config.optional_int("conv_kernel", 4, {1, 1'000})};
 }
 
 void read_jamba(ObjectReader& config, Model& model) {
   read_phi3(config, model);
-  refuse_unless(config, "mamba_proj_bias", false, false,
-                "biases in a mixer's linears are not supported");
-  refuse_unless(config, "mamba_conv_bias", true, true,
-                "a convolution without a bias is not supported");
+  refuse_other_biases(config, "mamba_proj_bias", "mamba_conv_bias");
   model.position_embedding = PositionEmbedding::none;
-  if (config.optional_int("num_experts", 16, kWidths) > 1) {
+  if (const int experts = config.optional_int("num_experts", 16, {0, 100'000}); experts > 1) {
     MixtureOfExperts moe;
-    moe.num_moe_experts = config.optional_int("num_experts", 16, kHeads);
+    moe.num_moe_experts = experts;
     moe.moe_router_topk = config.optional_int("num_experts_per_tok", 2, {1, moe.num_moe_experts});
     moe.moe_ffn_hidden_size = model.ffn_hidden_size;
     moe.moe_layer_interval = config.optional_int("expert_layer_period", 2, {1, 100'000});
@@ -266,7 +266,7 @@ void read_jamba(ObjectReader& config, Model& model) {
   model.selective_scan = SelectiveScan{
       .selective_channels = config.optional_int("mamba_expand", 2, {1, 1'000}) * model.hidden_size,
       .selective_state_dim = config.optional_int("mamba_d_state", 16, kHeads),
-      .selective_dt_rank = step_width_rank(config, "mamba_dt_rank", model.hidden_size),
+      .selective_dt_rank = time_step_rank(config, "mamba_dt_rank", model.hidden_size),
       .selective_conv_kernel_dim = config.optional_int("mamba_d_conv", 4, {1, 1'000}),
       .selective_norms = true};
 }

@@ -18,14 +18,13 @@ namespace {
 bool is_variant(std::string_view word) {
   static const std::vector<std::string> words = split_words(
       "instruct chat base it pt hf fp8 fp4 nvfp4 mxfp4 mxfp8 awq gptq int4 int8 w4a16 w4a16kv8 "
-      "w8a8 w4afp8 nvfp4a16 dynamic static pertensor block 4bit 8bit 4-bit bnb marlin gguf qat ct "
-      "kv "
+      "w8a8 w4afp8 nvfp4a16 dynamic static pertensor block 4bit 8bit bnb marlin gguf qat ct kv "
       "0528 0324 2507 0905 2501 2407 thinking v2 v0.1 v0.2 v0.3 bf16 fp16 original unsloth mcore "
       "quantized.w4a16 quantized.w8a8 autoround unquantized q4_0 mtp moefp4");
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Publishers of fp8 checkpoints whose scales are those of a tensor or a row, not of blocks.
+// Tells whether an fp8 checkpoint scales a tensor or a row, not blocks: by its publisher or name.
 bool scales_whole_rows(const std::string& checkpoint) {
   const std::string name = lower_case(checkpoint);
   constexpr std::array kSays{"nvidia/", "redhatai/", "neuralmagic/", "meta-llama/",

@@ -29,19 +29,13 @@ struct Synonym {
 };
 
 // Checkpoints with the shape of a shipped model, by key_of() without organisation and variant.
-constexpr std::array kModels{Synonym{"llama318b", "llama-3-8b"},
-                             Synonym{"llama3170b", "llama-3-70b"},
-                             Synonym{"llama3370b", "llama-3-70b"},
-                             Synonym{"llama31405b", "llama-3-405b"},
-                             Synonym{"llama4maverick17b128e", "llama-4-maverick"},
-                             Synonym{"deepseekr1", "deepseek-v3"},
-                             Synonym{"deepseekr10528", "deepseek-v3"},
-                             Synonym{"deepseekv30324", "deepseek-v3"},
-                             Synonym{"deepseekv31", "deepseek-v3"},
-                             Synonym{"bloom", "bloom-176b"},
-                             Synonym{"gpt3", "gpt3-175b"},
-                             Synonym{"phi3mini4k", "phi-3-mini"},
-                             Synonym{"phi3mini128k", "phi-3-mini"}};
+constexpr std::array kModels{
+    Synonym{"llama3170b", "llama-3-70b"},     Synonym{"llama3370b", "llama-3-70b"},
+    Synonym{"llama31405b", "llama-3-405b"},   Synonym{"llama4maverick17b128e", "llama-4-maverick"},
+    Synonym{"deepseekr1", "deepseek-v3"},     Synonym{"deepseekr10528", "deepseek-v3"},
+    Synonym{"deepseekv30324", "deepseek-v3"}, Synonym{"deepseekv31", "deepseek-v3"},
+    Synonym{"bloom", "bloom-176b"},           Synonym{"gpt3", "gpt3-175b"},
+    Synonym{"phi3mini4k", "phi-3-mini"},      Synonym{"phi3mini128k", "phi-3-mini"}};
 
 // Families whose name is not the beginning of their files' names.
 constexpr std::array kFamilies{Synonym{"megatron", "megatron-core"},

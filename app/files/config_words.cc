@@ -17,8 +17,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Instances of clouds that are a shipped cluster, or a part of one of its nodes, under another name
-// than the cluster's title has.
+// Instances of clouds whose name is not in the title of their shipped cluster. Some are a part of
+// one node.
 struct Instance {
   std::string_view name, cluster;
   int devices;  // 0: whole nodes

@@ -67,6 +67,16 @@ double cell_number(const interop::CsvTable& table, std::size_t row, std::size_t 
                    fmt::format("{} must be {} (got \"{}\")", table.columns[column], allowed, text));
 }
 
+int cell_count(const interop::CsvTable& table, std::size_t row, std::size_t column, double least,
+               const char* allowed) {
+  constexpr double kMost = 1e9;
+  const double value = cell_number(table, row, column, least, allowed);
+  if (value <= kMost) return static_cast<int>(value);
+  throw InputError(fmt::format("{}:{}", table.file, table.lines[row]), "",
+                   fmt::format("{} must be at most 1,000,000,000 (got \"{}\")",
+                               table.columns[column], table.rows[row][column]));
+}
+
 std::vector<RequestLength> lengths_in(const interop::CsvTable& table) {
   const auto input = column_of(table, kInputColumns), output = column_of(table, kOutputColumns);
   if (!input || !output) {
@@ -79,11 +89,10 @@ std::vector<RequestLength> lengths_in(const interop::CsvTable& table) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     constexpr const char* kAllowed = "a whole number of tokens above 0";
     RequestLength& one = list.emplace_back();
-    one.input = static_cast<int>(cell_number(table, i, *input, 1, kAllowed));
-    one.output = static_cast<int>(cell_number(table, i, *output, 1, kAllowed));
+    one.input = cell_count(table, i, *input, 1, kAllowed);
+    one.output = cell_count(table, i, *output, 1, kAllowed);
     if (priority) {
-      one.priority = static_cast<int>(
-          cell_number(table, i, *priority, -1e9, "a number; lower ones come first"));
+      one.priority = cell_count(table, i, *priority, -1e9, "a number; lower ones come first");
     }
     if (prompt && *prompt < table.rows[i].size()) {
       const std::string& name = table.rows[i][*prompt];

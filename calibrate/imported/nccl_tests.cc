@@ -30,7 +30,7 @@ constexpr std::array kPrograms{std::pair{"all_reduce", Collective::all_reduce},
                                std::pair{"all_gather", Collective::all_gather},
                                std::pair{"reduce_scatter", Collective::reduce_scatter},
                                std::pair{"alltoall", Collective::all_to_all},
-                               std::pair{"alltoallv", Collective::all_to_all},  // of even parts
+                               std::pair{"alltoallv", Collective::all_to_all},  // even parts
                                std::pair{"broadcast", Collective::broadcast},
                                std::pair{"sendrecv", Collective::send_recv}};
 

@@ -8,6 +8,7 @@
 
 #include "calibrate/trial/trial.h"
 #include "sim/base/job.h"
+#include "sim/block/indexer.h"
 #include "sim/block/recurrent.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
@@ -272,9 +273,7 @@ std::string unsupported_model(const Model& m) {
   }
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
   if (const auto mixer = recurrent_mixer(m)) return std::string(mixer->plural);
-  if (m.compressed_attention) return "compressed attention";
-  if (m.block_sparse_attention) return "block-sparse attention";
-  if (m.mla && m.mla->dsa_indexer_n_heads > 0) return "an indexer in front of attention";
+  if (const auto indexed = indexed_attention(m); !indexed.empty()) return std::string(indexed);
   if (!m.hybrid_layer_pattern.empty()) return "layers of one part";
   if (m.moe && m.moe->moe_latent_size > 0) return "experts behind a latent";
   if (m.attention_output_gate) return "a gate on attention's output";

@@ -25,7 +25,7 @@ class HostTally {
 
  private:
   std::map<std::string, int> hosts_by_kind_;
-  HostGpus known_;  // of the hosts that count
+  HostGpus known_;  // GPUs of a host that counts
   int without_ = 0, out_ = 0, sliced_ = 0;
 };
 

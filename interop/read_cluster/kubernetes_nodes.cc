@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl get nodes -o json`: GPUs that the device plugin offers (nvidia.com/gpu, amd.com/gpu),
-// and the labels of GPU feature discovery: gpu.product, and gpu.clique, an NVLink domain that spans
-// hosts.
+// and labels of GPU feature discovery. gpu.product names the chip, gpu.clique an NVLink domain that
+// spans hosts.
 #include <cstdlib>
 
 #include "interop/read_cluster/host_tally.h"
 #include "interop/read_cluster/network_tree.h"
 #include "interop/read_cluster/read_cluster.h"
-#include "sim/base/error.h"
-#include "sim/base/text.h"
 #include "sim/record/json.h"
 #include "sim/record/parse.h"
 
@@ -18,8 +16,8 @@ namespace {
 // The member, or null.
 const Json& node_member(const Json& json, const char* key) {
   static const Json none;
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return json.is_object() && found != json.end() ? *found : none;
+  const auto found = json.find(key);
+  return found == json.end() ? none : *found;
 }
 
 std::string node_text(const Json& json, const char* key) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of GPUs as nvidia-smi and what prints its answers have them: `nvidia-smi -L` ("GPU 0:
-// NVIDIA H100 80GB HBM3 (UUID: ...)"), -q ("Product Name : ..."), the table ("|   0  NVIDIA H100
-// 80GB HBM3 On |"), --query-gpu with a name, PyTorch's collect_env ("GPU 0,1: NVIDIA GB200"), and
-// rocm-smi
-// --showproductname ("GPU[0] : Card Series: AMD Instinct MI300X"), and the XML and amd-smi's text.
+// Names of GPUs, as tools print them:
+//   nvidia-smi -L                  GPU 0: NVIDIA H100 80GB HBM3 (UUID: ...)
+//   nvidia-smi -q, -q -x           Product Name : ..., <product_name>...</product_name>
+//   nvidia-smi                     |   0  NVIDIA H100 80GB HBM3 On |
+//   nvidia-smi --query-gpu         a cell with the name
+//   PyTorch's collect_env          GPU 0,1: NVIDIA GB200
+//   rocm-smi --showproductname     GPU[0] : Card Series: AMD Instinct MI300X
+//   amd-smi static                 MARKET_NAME: AMD Instinct MI300X
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,16 +79,15 @@ bool add_row(const std::string& line, NamedGpus& gpus) {
   return true;
 }
 
-// "Product Name : NAME", "Card Series: NAME", "<product_name>NAME</product_name>" of nvidia-smi -q
-// -x, "MARKET_NAME: NAME" of amd-smi static: one a device, which the line before may number.
+// A product's name: one line a device, which the line before may number.
 bool add_product(const std::string& line, NamedGpus& gpus) {
   for (const char* key :
        {"Product Name", "Card Series", "Card series", "MARKET_NAME", "<product_name>"}) {
     const std::size_t at = line.find(key);
-    const std::size_t colon = at == std::string::npos ? at : line.find_first_of(":>", at);
-    if (colon == std::string::npos) continue;
-    const std::string name =
-        trimmed(line.substr(colon + 1, std::min(line.find("</", colon), line.size()) - colon - 1));
+    const std::size_t mark = at == std::string::npos ? at : line.find_first_of(":>", at);
+    if (mark == std::string::npos) continue;
+    const std::size_t end = std::min(line.find("</", mark), line.size());
+    const std::string name = trimmed(line.substr(mark + 1, end - mark - 1));
     if (!names_a_chip(name)) return false;
     gpus.names.insert(name);
     ++gpus.unnumbered;

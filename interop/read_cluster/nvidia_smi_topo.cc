@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `nvidia-smi topo -m`: a matrix of GPUs and NICs. Found wherever it stands in a log: a header line
 // with GPU0, then a row each. NV18 are 18 links between two GPUs, whatever joins them; NVSwitch is
-// not shown, and no rate. rocm-smi --showtopo and amd-smi topology have one matrix for each
-// question; that of the types of links is read.
+// not shown, and no rate. The outputs of rocm-smi --showtopo and amd-smi topology have several
+// matrices, of which that of link types is read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -286,8 +286,8 @@ void read_nics(const Matrix& matrix, std::string_view text, ClusterFacts& facts)
       near, far));
 }
 
-// The matrix below the last of these titles, up to its first blank line or next title. amd-smi
-// names a GPU by its place on the bus, "0000:0c:00.0": each is numbered.
+// The matrix of link types, from its last title to a blank line or the next title. amd-smi names a
+// GPU by its place on the bus, "0000:0c:00.0": each is numbered.
 std::string link_types_in(std::string_view text) {
   std::string table;
   std::map<std::string, std::string> numbered;
@@ -302,12 +302,8 @@ std::string link_types_in(std::string_view text) {
     } else if (inside) {
       for (const std::string& word : words) {
         const bool on_bus = std::count(word.begin(), word.end(), ':') == 2;
-        if (!on_bus) {
-          table += word + ' ';
-        } else {
-          table += numbered.try_emplace(word, fmt::format("GPU{}", numbered.size())).first->second;
-          table += ' ';
-        }
+        const std::string gpu = fmt::format("GPU{}", numbered.size());
+        table += (on_bus ? numbered.try_emplace(word, gpu).first->second : word) + ' ';
       }
       table += '\n';
     }

@@ -86,7 +86,7 @@ std::vector<Record> records_in(std::string_view text, const std::string& file) {
   return records;
 }
 
-// Where sinfo's columns stand that are read.
+// Places of sinfo's columns that are read.
 struct SinfoColumns {
   std::size_t names = 0, state = 0, gres = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slurm's topology.conf (man topology.conf: keys in any case, # comments, lines that go on after a
-// backslash), `scontrol show topology`, which lists all hosts below each switch, and topology.yaml
-// (man topology.yaml). Blocks are NVLink domains.
+// backslash) and topology.yaml (man topology.yaml). `scontrol show topology` has the form of the
+// first, and lists all hosts below each switch. Blocks are NVLink domains.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -51,8 +51,8 @@ void refuse_linear_attention(LaunchReading& r) {
   fail_at(*said, said_of_layers(linear, layers, "linear attention (" + word + ")"), kHint);
 }
 
-// Attention by turns with an MLP or experts, "*-*E", is a plain transformer of half as many layers,
-// whose stages are not cut. Puts them into its words.
+// Tells whether attention takes turns with an MLP or experts, "*-*E": a plain transformer of half
+// as many layers. Writes these as num_layers and moe_layer_freq.
 bool is_plain_transformer(LaunchReading& r, const Value& pattern, const std::string& letters) {
   std::string experts;
   for (std::size_t i = 0; i < letters.size(); i += 2) {

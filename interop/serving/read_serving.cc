@@ -93,8 +93,8 @@ constexpr std::array kOtherEngines{
     OtherEngine{"tritonserver ", "Triton Inference Server"},
     OtherEngine{"tabbyapi", "TabbyAPI"}};
 
-// The text with the other engine's start and its own options as vLLM has them. ATOM has the members
-// of vLLM's --speculative-config as options.
+// Rewrites another engine's start and options as vLLM's. ATOM has options for the members of vLLM's
+// --speculative-config.
 std::string as_nearest_engine(std::string_view text, const OtherEngine& other) {
   std::string command = replaced(text, other.words, other.nearest);
   const auto taken = [&](const std::string& option) -> std::string {
@@ -203,11 +203,11 @@ bool names_serving_engine(std::string_view text) {
 
 ServingLaunch read_serving(std::string_view text, const std::string& file,
                            const ShellInputs& inputs) {
-  if (const auto* like = other_engine_in(text); like != nullptr && !like->nearest.empty()) {
-    ServingLaunch launch = read_serving(as_nearest_engine(text, *like), file, inputs);
+  if (const auto* other = other_engine_in(text); other != nullptr && !other->nearest.empty()) {
+    ServingLaunch launch = read_serving(as_nearest_engine(text, *other), file, inputs);
     launch.assumed.push_back({"engine",
                               "vLLM",
-                              fmt::format("the nearest to {}, which is not modelled", like->name),
+                              fmt::format("the nearest to {}, which is not modelled", other->name),
                               {}});
     return launch;
   }

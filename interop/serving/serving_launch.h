@@ -57,7 +57,7 @@ struct ServingLaunch {
   std::string engine_version;             // of the image; empty: not said
   std::string model;                      // as the command names it: a checkpoint's name or path
   std::optional<WeightFormat> weights{};  // none: the checkpoint's
-  bool quantized_checkpoint = false;      // and that is not of 16 bits
+  bool quantized_checkpoint = false;      // --quantization leaves the format to it
   bool kv_cache_said = false;
   std::optional<bool> prefix_caching{}, async_scheduling{};
   std::vector<LaunchedPool> pools{};

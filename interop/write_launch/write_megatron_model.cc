@@ -6,6 +6,7 @@
 
 #include "interop/write_launch/bash_arguments.h"
 #include "interop/write_launch/launch.h"
+#include "sim/block/indexer.h"
 #include "sim/block/recurrent.h"
 
 namespace meshwright::interop {
@@ -29,9 +30,7 @@ std::string missing_feature(const Model& m) {
   if (m.vocab_size == 0) return "model without a vocabulary";
   const auto mixer = recurrent_mixer(m);
   if (mixer && !m.linear_attention) return std::string(mixer->plural);
-  if (m.compressed_attention) return "compressed attention";
-  if (m.block_sparse_attention) return "block-sparse attention";
-  if (m.mla && m.mla->dsa_indexer_n_heads > 0) return "an indexer in front of attention";
+  if (const auto indexed = indexed_attention(m); !indexed.empty()) return std::string(indexed);
   if (!m.hybrid_layer_pattern.empty()) return "layers of one part";
   if (m.activation != Activation::gelu && m.activation != Activation::swiglu) {
     return fmt::format("{} activation", name_of(m.activation));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compressed attention of DeepSeek-V4 (transformers, modeling_deepseek_v4.py): one head of keys,
-// which are the values too, whole on each tensor rank; heads of queries and groups of the output
+// Compressed attention of DeepSeek-V4 (transformers, modeling_deepseek_v4.py). One head of keys,
+// which are the values too, is whole on each tensor rank. Heads of queries and groups of the output
 // are split.
 #include "sim/block/attention.h"
 #include "sim/block/indexer.h"

@@ -21,6 +21,13 @@ LayerPart indexer_product(const LinearNames& names, std::int64_t inputs, std::in
 
 }  // namespace
 
+std::string_view indexed_attention(const Model& model) {
+  if (model.compressed_attention) return "compressed attention";
+  if (model.block_sparse_attention) return "block-sparse attention";
+  if (model.mla && model.mla->dsa_indexer_n_heads > 0) return "an indexer in front of attention";
+  return "";
+}
+
 SeenEntries seen_entries(const Model& model, LayerKind kind) {
   if (model.compressed_attention) {
     const CompressedAttention& compressed = *model.compressed_attention;

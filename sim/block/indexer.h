@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The indexer that chooses which entries of the context a query attends to (DeepSeek-V3.2, arXiv
-// 2512.02556, 2.1): products of a query and of one key, a score a head, the best entries. Its
-// products run forward alone: what it chooses has no gradient.
+// Indexer: chooses the entries of the context that a query attends to (DeepSeek-V3.2, arXiv
+// 2512.02556, 2.1). It has products of a query and of one key, a score a head, and takes the best
+// entries. Its products run forward alone: the choice has no gradient.
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "sim/block/part.h"
 
 namespace meshwright {
+
+// Attention whose layers have an indexer, in words; empty: the model has none.
+std::string_view indexed_attention(const Model& model);
 
 // Entries of the context that a layer's query sees beside its window, one for `rate` tokens.
 struct SeenEntries {
@@ -31,7 +35,7 @@ struct Indexer {
     return fp8_keys ? numbers + 4.0 : numbers * number;
   }
 };
-// None: such a layer has none.
+// Empty: the layer has no indexer of its own.
 std::optional<Indexer> indexer_of(const Model& model, LayerKind kind);
 // Appends the indexer's products.
 void append_indexer(LayerParts& parts, const Model& model, LayerKind kind);

@@ -10,9 +10,9 @@ namespace meshwright {
 LayerParts layer_parts(const Model& model, LayerKind kind);
 // Norms over the hidden state in one layer: in front of its mixer, in front of its MLP, after each.
 int layer_norms(const Model& model, LayerKind kind);
-// Hyper-connections (DeepSeek-V4): of n residual streams come a block's input (n weights), the
-// streams that its output enters (n), and how the streams mix (n x n), each by a bias, and three
-// factors.
+// Hyper-connections (DeepSeek-V4) of n residual streams. They have weights of the streams in a
+// block's input (n), of its output in the streams (n), and of the streams in each other (n x n).
+// Each weight has a bias, and each of the three kinds a factor.
 LayerPart stream_weights(const Model& model, bool mixer);
 // Weights that join the streams in front of the final norm; nothing where there is one.
 LayerPart final_streams(const Model& model);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// State space of Mamba-1 (arXiv 2312.00752). I channels, N the state's size, r the rank: h -> 2I
-// are a gate and values; behind the convolution, which has a bias, I -> r + 2N are step widths'
-// vector, what enters the state and what reads it, and r -> I the step widths.
+// State space of Mamba-1 (arXiv 2312.00752). I channels, N the state's size, r the rank:
+//   h -> 2I      gate and values; the values pass a convolution with a bias
+//   I -> r + 2N  vector of the step widths, B (enters the state) and C (reads it)
+//   r -> I       step widths
 #include "sim/block/recurrent.h"
 
 namespace meshwright {

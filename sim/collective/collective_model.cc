@@ -214,8 +214,8 @@ constexpr Algorithm kAlgorithms[] = {
 };
 
 // Share of the traffic between nodes that also leaves the node's block of switches, 0 to 1.
-// `blocks`: of the group; `below`: nodes of a block, 0: all. Two nodes in random order lie in
-// different blocks with a probability of (all - below) / (all - 1).
+// `blocks`: blocks that the group touches. `below`: nodes of one block, 0: all. Two nodes in random
+// order lie in different blocks with a probability of (all - below) / (all - 1).
 double leaving_share(Collective collective, const Placement& p, int blocks, int below,
                      const Cluster& cluster) {
   if (cluster.node_order == NodeOrder::random) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "sim/block/indexer.h"
 #include "sim/block/parameters.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
@@ -267,9 +268,7 @@ void check_layer_pattern(const Model& model, ObjectReader& reader) {
         kKey, fmt::format("must be of the letters M, *, -, E, m, a, b, w and s (letter {} is '{}')",
                           other, pattern[other]));
   }
-  const bool has_indexer = (model.mla && model.mla->dsa_indexer_n_heads > 0) ||
-                           model.compressed_attention || model.block_sparse_attention;
-  if (!has_indexer && pattern.find('s') != std::string::npos) {
+  if (indexed_attention(model).empty() && pattern.find('s') != std::string::npos) {
     reader.fail(kKey, "has s, which needs a model whose other layers have an indexer");
   }
   if (model.sliding_window == 0 && pattern.find('w') != std::string::npos) {

@@ -104,8 +104,8 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
                            static_cast<double>(heads.key_width + mla.v_head_dim) * shape.attention);
 }
 
-// Query's latent, vector of key and value, and the compressor, whose pooling reads its columns and
-// writes an entry of them; backward reads them once more and writes their gradient.
+// Query's latent, vector of key and value, and the compressor. Its pooling reads its columns and
+// writes an entry of them. Backward reads them once more and writes their gradient.
 void append_compressed_projections(Operators& ops, const Model& model, LayerKind kind,
                                    const HeadShape& heads, const RankShape& shape) {
   const std::int64_t own_rows = shape.sequence_rows + shape.gathered_rows;
@@ -131,8 +131,8 @@ void append_compressed_projections(Operators& ops, const Model& model, LayerKind
 }
 
 // Pairs of a query and a key times the columns that are multiplied for each. Kernels that read
-// chosen positions multiply the latents of MLA, which are wider than a head: where contexts are
-// short, heads attend to all positions, masked.
+// chosen positions multiply the latents of MLA, which are wider than a head. In short contexts
+// heads attend to all positions, masked.
 double pair_columns(const Model& model, LayerKind kind, const Numerics& numerics,
                     const TokenShape& tokens, const Layout& layout, const HeadShape& heads) {
   const int ranks = layout.context_parallel_size;

@@ -53,9 +53,9 @@ Operator norm_operator(std::string_view name, Module module, const Model& model,
 Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape);
 
 using Operators = std::vector<Operator>;
-// Hyper-connections (streams.cc): one input of a block, mixed from the residual streams.
-void append_stream_input(Operators& ops, std::string_view name, const Model& model,
-                         const RankShape& shape);
+// Hyper-connections (streams.cc): the input of a mixer or of an MLP, mixed from the residual
+// streams.
+void append_stream_input(Operators& ops, bool mixer, const Model& model, const RankShape& shape);
 // A linear, in fp8 and fp4 after the cast of its operands: its input forward, its output's gradient
 // backward (narrow_format.h).
 enum class Feed { norm, other };
@@ -86,7 +86,7 @@ void mark_op_recompute(Operators& ops, const Model& model, const Layout& layout,
 // sliding window, q * k otherwise. Context ranks share the pairs evenly.
 double attention_pairs(const Model& model, LayerKind kind, const Numerics& numerics,
                        const TokenShape& tokens, int context_ranks);
-// The same where a query sees so many entries of its context.
+// The same for the entries that a query sees.
 double seen_pairs(const SeenEntries& seen, const Numerics& numerics, const TokenShape& tokens,
                   int context_ranks);
 

@@ -7,7 +7,7 @@ namespace meshwright {
 namespace {
 
 // Multiply-adds of one token through one layer's products; of routed experts, those that it meets.
-// An indexer's run forward alone: one of so many passes.
+// An indexer's products run forward alone: in one of `passes`.
 double layer_matrix_size(const Model& model, LayerKind kind, double passes) {
   double size = 0.0;
   for (const LayerPart& part : layer_parts(model, kind)) {

@@ -168,7 +168,7 @@ namespace {
 
 void append_mlp_block(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
                       const Layout& layout, const RankShape& shape) {
-  append_stream_input(ops, "mlp.stream_input", model, shape);
+  append_stream_input(ops, false, model, shape);
   const bool normalized = model.normalization != Normalization::none;
   const bool own_norm =
       normalized && !(model.parallel_attention_mlp && model.parallel_shared_layer_norm);
@@ -215,7 +215,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
   Operators ops;
   ops.reserve(32);
   if (with_heads && kind.mixer) {
-    append_stream_input(ops, "attention.stream_input", model, shape);
+    append_stream_input(ops, true, model, shape);
     if (normalized) {
       ops.push_back(norm_operator("input_norm",
                                   model.mla ? Module::layer_norm : Module::attention_linear, model,

@@ -5,8 +5,8 @@
 namespace meshwright {
 
 // FLOPs of one token: decays, what enters the state, the state and what reads it, 9 a number. The
-// fused kernel reads values, step widths and gates, and writes one output; it keeps the output, and
-// runs the states again. transformers' own code keeps six fp32 numbers of a state for each token
+// fused kernel reads values, step widths and gates, and writes one output. It keeps the output, and
+// runs the states again. The code of transformers keeps six fp32 numbers of a state for each token
 // (modeling_mamba.py, not measured).
 ScanWork selective_scan_work(const SelectiveScan& scan, double width) {
   const double channels = scan.selective_channels, state = scan.selective_state_dim;

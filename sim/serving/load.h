@@ -35,7 +35,7 @@ constexpr std::string_view name_of(LengthKind v) { return name_in(kLengthKindNam
 struct RequestLength {
   int input = 1024, output = 1024;
   int priority = 0;  // lower ones come first
-  int prompt = -1;   // prompts of one number are equal as far as both go; -1: of no other
+  int prompt = -1;   // prompts with one number begin with the same tokens; -1: equal to none
   bool operator==(const RequestLength&) const = default;
 };
 

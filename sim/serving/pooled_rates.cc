@@ -7,7 +7,7 @@ namespace {
 
 // Decodes of DeepSeek-V3.2 and GLM-5 on H100, H200, B200 and GB200, whole attention modules
 // (AISimulate 0.13 tables, 12,700 shapes). Indexers find entries at 0.70 to 0.77 of the memory's
-// rate in vLLM and 0.61 to 0.74 in TensorRT-LLM; attention in bf16 reads at 0.97 on Hopper and 0.67
+// rate in vLLM and 0.61 to 0.74 in TensorRT-LLM. Attention in bf16 reads at 0.97 on Hopper and 0.67
 // on Blackwell. The latencies are fitted: a chip left out is missed by 8 to 9 % in the median in
 // vLLM, by 5 to 8 % in SGLang. TensorRT-LLM's are those of Blackwell (14 %); on Hopper it takes 85
 // us longer.

@@ -14,8 +14,8 @@
 namespace meshwright {
 namespace {
 
-// Heads that kernels of chosen entries work on at least: fewer take as long (FlashMLA, H100 and
-// H200, fp8: 8 to 64 heads alike, AISimulate tables).
+// Fewest heads that kernels of chosen entries work on: 8 heads take as long as 64 (FlashMLA in fp8
+// on H100 and H200, AISimulate tables).
 constexpr double kSparseHeads = 64;
 // Prompt tokens by which a scan is priced.
 constexpr std::int64_t kScannedTokens = 8192;
@@ -84,8 +84,7 @@ void set_attending_layers(ReplicaCost& cost, const Model& model, const ReplicaOp
              kind.without_indexer == alike.without_indexer;
     });
     if (layers == 0) continue;
-    const SeenEntries seen = seen_entries(model, alike);
-    AttendingLayers found{layers, seen.window, seen.rate, seen.most, {}, {}};
+    AttendingLayers found{layers, seen_entries(model, alike), {}, {}};
     if (const auto indexer = indexer_of(model, alike)) {
       found.index_key = bytes(indexer->key_bytes(kv_number_bytes(options.kv_cache)) * share);
       found.index_pair = flops(indexer->pair_flops());
@@ -95,7 +94,7 @@ void set_attending_layers(ReplicaCost& cost, const Model& model, const ReplicaOp
   // The trial's kernel computes all pairs and masks those outside a window afterwards.
   if (!cost.prefill_rate.hidden_pairs) return;
   for (AttendingLayers& layer : cost.attending) {
-    if (layer.rate == 0) layer = {layer.layers, 0, 1, 0, {}, {}};
+    if (layer.seen.rate == 0) layer = {layer.layers, {}, {}, {}};
   }
 }
 

@@ -38,7 +38,7 @@ void ReplicaSimulation::enqueue(const QueuedRequest& request) {
     next_group_ = (best + 1) % groups_.size();
   }
   std::deque<QueuedRequest>& waiting = groups_[best].waiting;
-  follows_prefixes_ = follows_prefixes_ || request.prefix.alike > 0;
+  follows_prefixes_ = follows_prefixes_ || request.prefix.shared > 0;
   const auto behind = std::find_if(waiting.rbegin(), waiting.rend(), [&](const auto& one) {
     return !rule_.by_priority || one.priority <= request.priority;
   });
@@ -131,7 +131,7 @@ void ReplicaSimulation::take_prompts(Group& group, double budget, Seconds decisi
     const double cached = prompt.cached();
     const double beside = held(cached + take) - held(cached);
     if (evicts_prompts() && !fits(group, replica_.cost.drafts, beside)) {
-      throw_out_prompt(group);
+      preempt_prompt(group);
       continue;
     }
     if (take > 0.0) {
@@ -209,7 +209,7 @@ void ReplicaSimulation::compose(Group& group, Seconds decision) {
   group.holds = balancing_;
   group.finished.clear();
   group.parts.clear();
-  group.thrown_out.clear();
+  group.preempted.clear();
   if (group.running.empty() && group.prompts.empty()) release(group);
   const bool all_go_on = group.running.empty() || make_room(group);
   follow_prefixes(group, replica_.cost.drafts);
@@ -235,9 +235,9 @@ double ReplicaSimulation::steps_alike(Seconds duration, Seconds limit) const {
   for (const Group& group : groups_) {
     if (interval > 1 && !group.waiting.empty()) steps = std::min(steps, interval - blind_steps_);
     if (group.step.prefill_tokens > 0.0 || !group.finished.empty() || group.holds) return 1.0;
-    // The next step may admit somebody, or give those that were left out their tokens.
+    // The next step may admit a request, or give tokens to those that were left out.
     const bool may_admit = !group.leaving.empty() && !group.waiting.empty();
-    if (group.is_cut || may_admit || !group.thrown_out.empty()) return 1.0;
+    if (group.is_cut || may_admit || !group.preempted.empty()) return 1.0;
     if (group.running.empty()) continue;
     steps = std::min(steps, group.running.front().last_step - group.decode_steps);
     if (!group.arriving.empty()) {
@@ -373,8 +373,7 @@ void ReplicaSimulation::finish_step(Seconds end, std::size_t stream) {
 
 void ReplicaSimulation::end_group(Group& group, const Finished& finished) {
   const std::size_t ended = ends_.size();
-  const bool is_traced =
-      run_.is_traced && !(group.traced.batch.empty() && group.thrown_out.empty());
+  const bool is_traced = run_.is_traced && !(group.traced.batch.empty() && group.preempted.empty());
   if (is_traced) trace_end(group, finished);
   release(group);
   end_decodes(group, finished.end, finished.steps, finished.each);

@@ -28,12 +28,12 @@ struct QueuedRequest {
   double input = 0;        // tokens that must be in the cache before it decodes
   double computed = 0;     // of them without a prefix hit
   double remaining = 0;    // tokens of its answer after its first
-  bool has_first = false;  // its first token is out already, and it was thrown out
+  bool has_first = false;  // its first token is out already: it was preempted
   bool moved = false;      // its prompt was computed elsewhere (disaggregated)
   Seconds moving{};        // and takes the group's links so long
-  int priority = 0;        // where the scheduler goes by it
-  double place = 0;        // in the order of admission
-  PrefixHold prefix{};     // of its index
+  int priority = 0;        // lower numbers first, under priority
+  double place = 0;        // number of its admission
+  PrefixHold prefix{};     // blocks that it may share
 };
 
 struct StepEvent {
@@ -54,7 +54,7 @@ class ReplicaSimulation {
   // Records gaps into `run`.
   ReplicaSimulation(const ServingReplica& replica, ServingRun& run);
 
-  // Whether a request fits into an idle replica. Its last token is never in the cache.
+  // Tells whether a request fits into an idle replica. Its last token is never in the cache.
   [[nodiscard]] bool could_hold(double tokens) const { return held(tokens) <= capacity_; }
   void enqueue(const QueuedRequest& request);
   // When the next step may start; none: nothing to do.
@@ -84,8 +84,8 @@ class ReplicaSimulation {
   [[nodiscard]] const std::vector<PromptPart>& prompts_of(std::size_t group) const {
     return groups_[group].parts;
   }
-  [[nodiscard]] const std::vector<int>& thrown_out(std::size_t group) const {
-    return groups_[group].thrown_out;
+  [[nodiscard]] const std::vector<int>& preempted(std::size_t group) const {
+    return groups_[group].preempted;
   }
   // Requests whose cache set out, from the other pool, before the step; they have room here.
   [[nodiscard]] const std::vector<int>& fetched(std::size_t group) const {
@@ -97,7 +97,7 @@ class ReplicaSimulation {
     double last_step = 0;  // of the group's decode steps, its last
     QueuedRequest request{};
     double context = 0;  // when it began, less the tokens of the steps before
-    double missing = 0;  // of this step's tokens: the step has too few rows or blocks
+    double missing = 0;  // tokens that it does not get in this step, for lack of rows or blocks
   };
   static bool ends_later(const Running& a, const Running& b) { return a.last_step > b.last_step; }
   struct Prompt {
@@ -107,7 +107,7 @@ class ReplicaSimulation {
     [[nodiscard]] double left() const { return request.input - found - done; }
     [[nodiscard]] double cached() const { return found + done; }
   };
-  // A request that is over, and its tokens in the cache.
+  // A finished request, and its tokens in the cache.
   struct Leaving {
     PrefixHold prefix{};
     double tokens = 0;
@@ -132,7 +132,8 @@ class ReplicaSimulation {
     std::deque<Prompt> prompts{};    // admitted, not yet whole
     std::vector<Running> running{};  // heap by last_step
     double decode_steps = 0;
-    // An engine that composes a step while one runs still holds the places of those that end in it.
+    // Requests that ended in the last step: an engine that composes a step while one runs still
+    // holds their blocks.
     std::vector<Leaving> leaving{};
     double context = 0;   // of all that run
     double cached = 0;    // of prompts
@@ -150,16 +151,17 @@ class ReplicaSimulation {
     EngineStep step{};
     std::vector<std::size_t> finished{};  // places in prompts
     std::vector<PromptPart> parts{};
-    std::vector<int> thrown_out{};
+    std::vector<int> preempted{};
     std::vector<int> fetched{};
-    bool is_cut = false;  // not all that run get their tokens
+    bool is_cut = false;  // some running requests get too few tokens
     TracedStep traced{};
   };
   // Tokens of the cache that a request with so many takes.
   [[nodiscard]] double held(double tokens) const;
   // That the group's requests take, once each that runs has `more` tokens.
   [[nodiscard]] double used(const Group& group, double more) const;
-  // Whether the cache also has room for `beside` tokens, in whole blocks.
+  // Tells whether the cache has room for `more` tokens of each running request and for `beside`
+  // tokens, in whole blocks.
   [[nodiscard]] bool fits(const Group& group, double more, double beside = 0.0) const;
   [[nodiscard]] double answer_left(const Group& group, const Running& one) const;
   [[nodiscard]] double context_of(const Group& group, const Running& one) const;
@@ -177,7 +179,7 @@ class ReplicaSimulation {
   }
   [[nodiscard]] std::optional<Seconds> start_of(const Group& group, Seconds clock) const;
   [[nodiscard]] double found_tokens(const Group& group, const QueuedRequest& request) const;
-  // Room for all of a request's tokens; those beside `found` fill at most `budget` rows at once.
+  // Tells whether a request has room. Its tokens beyond `found` fill at most `budget` rows a step.
   [[nodiscard]] bool has_room(const Group& group, const QueuedRequest& request, double found,
                               double budget) const;
   void take_in(Group& group, QueuedRequest& request);
@@ -201,19 +203,19 @@ class ReplicaSimulation {
   [[nodiscard]] bool waits_for_more(const Group& group, Seconds decision) const;
   [[nodiscard]] bool waits_for_balance(Seconds decision);
   void take_prompts(Group& group, double budget, Seconds decision);
-  // Newer prompts give their places to older requests (vLLM); others wait for the prompts.
+  // vLLM preempts newer prompts for older requests; in other engines these wait for the prompts.
   [[nodiscard]] bool evicts_prompts() const {
     return rule_.full_cache == FullCache::recompute_newest;
   }
-  // Whether those that run get their tokens, but for the ones that lose their places.
+  // Preempts until the others have room. False: some running requests get no tokens in this step.
   bool make_room(Group& group);
   bool make_room_in_turn(Group& group);
-  // Adds those that run to the step; its rows.
+  // Adds the running requests to the step, and returns their rows.
   double add_decodes(Group& group);
-  // After the step: who got fewer tokens ends later.
+  // After the step: requests that got too few tokens end later.
   void make_up(Group& group);
-  void throw_out(Group& group, std::vector<Running>::iterator one);
-  void throw_out_prompt(Group& group);
+  void preempt(Group& group, std::vector<Running>::iterator one);
+  void preempt_prompt(Group& group);
   void trace_begin(Group& group, Seconds decision);
   void trace_end(Group& group, const Finished& finished);
   void end_group(Group& group, const Finished& finished);
@@ -241,10 +243,10 @@ class ReplicaSimulation {
   double blind_steps_ = 0;             // decode steps since the engine looked for new requests
   Seconds last_look_{};                // it knows the requests until then
   bool had_prompts_ = true;            // in the last step
-  double capacity_ = 0, windows_ = 0;  // tokens of a group's cache; of a request beside its own
+  double capacity_ = 0, windows_ = 0;  // tokens: a group's cache; a request's windows
   double admitted_ = 0;
-  std::vector<CachedPrefixes> prefixes_;  // of each cache
-  bool follows_prefixes_ = false;         // somebody may find some
+  std::vector<CachedPrefixes> prefixes_;  // one for each cache
+  bool follows_prefixes_ = false;         // requests may find cached blocks
   Seconds clock_{}, start_{}, last_start_{}, busy_{};
   EngineStep slowest_{}, mean_{};  // of the groups, in the step that is being made
   bool was_idle_ = true;

@@ -21,9 +21,9 @@ struct SchedulerRule {
   double max_sequences = 1024;  // of one attention group
   int block_size = 16;
   bool prefix_caching = true;  // blocks that still hold a request's tokens are found
-  bool by_priority = false;    // lower numbers first; the last of the highest is thrown out
+  bool by_priority = false;    // lower numbers first; the last of the highest is preempted
   bool whole_prompts = true;   // a prompt is admitted when its whole length has blocks
-  int watermark_blocks = 0;    // that an admission leaves free beside other requests
+  int watermark_blocks = 0;    // blocks that an admission leaves free beside other requests
   int long_prompt = 0;         // tokens of a prompt in a step, at most, beside other requests
   Seconds request{};           // host time before a request waits in the engine
   Seconds input_token{};       // and of each token of its prompt
@@ -40,7 +40,7 @@ struct ServingReplica {
   ReplicaMemory memory{};
   SchedulerRule rule{};
   int gpus = 1;
-  std::optional<Seconds> step{};  // of every step, in place of the predicted time
+  std::optional<Seconds> step{};  // time of every step, in place of the predicted one
 };
 // Options with defaults. The layout obeys the rules.
 ServingReplica serving_replica(const Model& model, const ServingCluster& cluster,

@@ -4,8 +4,8 @@
 //
 // One event is one step of a replica, or a run of equal steps without prompts, arrivals and ends.
 // The time of a step is step_duration's. The cache counts whole blocks of each request. A full
-// cache throws out the newest request, which waits in front and is computed again with what it had,
-// without the blocks that nobody took meanwhile.
+// cache preempts the newest request. It waits in front and is computed again with what it had,
+// except for blocks that are still cached.
 //
 //   decode_first   all decodes, then prompts in order of arrival, cut at the token budget
 //   prefill_first  prompts alone while any wait and have room, else a step of decodes
@@ -49,7 +49,7 @@ struct TracedStep {
   int replica = 0, group = 0;  // attention's data rank, or the stream of a pipeline
   Seconds start{}, end{};
   std::vector<TracedTokens> batch{};   // in the order of admission
-  std::vector<TracedTokens> cached{};  // that requests which start found
+  std::vector<TracedTokens> cached{};  // prefix hits of requests that start
   std::vector<int> preempted{}, finished{};
   int running = 0, waiting = 0, free_blocks = 0;  // once it was composed
 };
@@ -63,7 +63,7 @@ struct ServingRun {
   double busy_share = 0;          // of the replicas' time
   double prefill_busy_share = 0;  // disaggregated: of the prefill pool
   bool is_traced = false;
-  std::vector<TracedStep> trace{};  // where it is
+  std::vector<TracedStep> trace{};  // empty unless is_traced
 };
 
 // Every replica has its own queue. A user of a closed loop stays with one; other requests go round.

@@ -25,7 +25,7 @@ Seconds decode_layer_seconds(const ReplicaCost& cost, const EngineStep& step,
   const Seconds compute = work / (cost.device_peak * rate.compute_fraction);
   Seconds sum = rate.latency + rate.sequence_latency * sequences + overlapped(memory, compute);
   if (layer.index_key > bytes(0)) {
-    const double scanned = step.decode_context / layer.rate;
+    const double scanned = step.decode_context / layer.seen.rate;
     const Seconds scan = layer.index_key * scanned / (cost.memory_bandwidth * rate.index_fraction);
     const Seconds scores = layer.index_pair * (scanned * passes) / cost.device_peak;
     sum += rate.index_latency + overlapped(scan, scores);
@@ -66,17 +66,19 @@ Seconds prefill_attention_seconds(const ReplicaCost& cost, const EngineStep& ste
   Seconds sum;
   for (const AttendingLayers& layer : cost.attending) {
     const double all = step.prefill_pairs;
-    double seen = std::min(all, layer.window * tokens);
-    if (layer.rate > 0) {
-      seen += layer.most > 0 ? std::min(all / layer.rate, layer.most * tokens) : all / layer.rate;
+    const auto [window, rate_of_entries, most] = layer.seen;
+    double seen = std::min(all, window * tokens);
+    if (rate_of_entries > 0) {
+      const double entries = all / rate_of_entries;
+      seen += most > 0 ? std::min(entries, most * tokens) : entries;
     }
     Seconds one =
         attention(seen, cost.sparse_pair > flops(0) ? cost.sparse_pair : cost.prefill_pair);
     // Short contexts are attended whole, masked, by narrower products.
     if (cost.sparse_pair > flops(0)) one = std::min(one, attention(all, cost.prefill_pair));
     if (layer.index_pair > flops(0)) {
-      one +=
-          rate.latency + layer.index_pair * (all / layer.rate) / (cost.device_peak * rate.fraction);
+      one += rate.latency +
+             layer.index_pair * (all / rate_of_entries) / (cost.device_peak * rate.fraction);
     }
     sum += one * layer.layers;
   }

@@ -10,6 +10,7 @@
 #include <array>
 #include <vector>
 
+#include "sim/block/indexer.h"
 #include "sim/hardware/inference_rates.h"
 #include "sim/serving/engine.h"
 #include "sim/serving/kv_cache.h"
@@ -91,16 +92,15 @@ RowRemainder remainder_at(const std::vector<RowRemainder>& remainders, double ro
 // Layers of a replica that see their context alike.
 struct AttendingLayers {
   double layers = 0;
-  double window = 0;  // newest positions that a query sees one by one
-  double rate = 1;    // tokens of an entry of the whole context; 0: there are none
-  double most = 0;    // entries that attention reads of them; 0: all
+  SeenEntries seen{};
   Bytes index_key{};  // an entry as an indexer reads it; index_pair: a query and an entry
   Flops index_pair{};
-  // Entries that a query behind so many tokens sees.
+  // Positions and entries that a query behind so many tokens sees.
   [[nodiscard]] double keys(double tokens) const {
-    const double seen = window < tokens ? window : tokens;
-    if (rate <= 0) return seen;
-    return seen + (most > 0 && most < tokens / rate ? most : tokens / rate);
+    const double near = seen.window < tokens ? seen.window : tokens;
+    if (seen.rate <= 0) return near;
+    const double entries = tokens / seen.rate;
+    return near + (seen.most > 0 && seen.most < entries ? seen.most : entries);
   }
 };
 

@@ -15,7 +15,7 @@
 namespace meshwright {
 
 // Everything that the cost of a chunk is made of, of one micro-batch; valid as long as the table.
-// What the model or the recompute does not have is null.
+// Null: the model or the recompute has no such unit.
 struct Units {
   std::array<const UnitCost*, kLayerKinds> kept{};        // by kind_index
   std::array<const UnitCost*, kLayerKinds> recomputed{};  // whole, from its input

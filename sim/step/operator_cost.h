@@ -18,8 +18,8 @@ struct OperatorCost {
   Cost forward, input, weight;
 };
 
-// What kernels of one scenario take, by operator and by whether a graph of the whole step holds the
-// experts' kernels: layouts that differ in communication alone run the same operators.
+// Costs of one scenario's kernels, by operator and by whether a graph of the whole step holds the
+// experts' kernels. Layouts that differ in communication alone run the same operators.
 struct KernelKey {
   Operator op;
   bool captures_experts = false;
@@ -34,7 +34,7 @@ using KernelCosts = std::unordered_map<KernelKey, OperatorCost, KernelKeyHash>;
 struct UnitScope {
   const Scenario& scenario;
   Layout layout;
-  KernelCosts* known = nullptr;  // of the scenario; null: none are remembered
+  KernelCosts* known = nullptr;  // costs that are computed already; null: none are kept
   TokenShape tokens = micro_batch_tokens(scenario.job, layout);
 };
 

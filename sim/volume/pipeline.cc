@@ -29,11 +29,7 @@ Borders borders_of(const VolumeScope& scope, const Stage& stage, int stage_index
   return borders;
 }
 
-}  // namespace
-
-namespace {
-
-// The residual streams of the tokens.
+// Bytes of the tokens' residual streams.
 Bytes stage_payload(const Model& model, const Job& job, const Layout& layout) {
   return VolumeScope(model, job, layout)
       .activation(1.0 * model.num_residual_streams * model.hidden_size);

@@ -152,10 +152,10 @@ std::optional<Cluster> shipped_cluster(const Device& device, const std::string& 
   return best;
 }
 
-// A network between nodes, as its `like` cluster has it.
+// Kind of network between nodes. Its share and latencies are those of the shipped cluster `like`.
 struct Fabric {
   std::string_view name, label, like;
-  bool measured;  // somewhere; else shares and latencies are those of RoCE
+  bool measured;  // false: no such network was measured, and `like` has RoCE
 };
 constexpr std::array kFabrics{Fabric{"infiniband", "InfiniBand", "h100-512", true},
                               Fabric{"roce", "RoCE", "mi300x-512", true},
@@ -165,7 +165,7 @@ constexpr std::array kFabrics{Fabric{"infiniband", "InfiniBand", "h100-512", tru
                               Fabric{"ualink", "UALink", "mi300x-512", false},
                               Fabric{"slingshot", "Slingshot", "gh200-alps-512", true}};
 
-// Takes the link between nodes, and what does not run over it.
+// Takes the link between nodes, and what software cannot do over it.
 void set_fabric(const Fabric& fabric, Cluster& cluster) {
   const Cluster like = load_cluster(std::string(fabric.like));
   cluster.inter_node = like.inter_node;

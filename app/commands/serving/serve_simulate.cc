@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -36,7 +37,7 @@ struct ServeSimulateOptions {
   LimitOptions limits;
   OutputOptions output;
   std::string trace;
-  // Of the scheduler, in vLLM's words.
+  // Options of vLLM's scheduler.
   int blocks = 0, long_prompt = 0;
   bool no_prefix_caching = false, no_chunks = false, no_async = false, no_whole_prompts = false;
   std::string policy = "fcfs", step_time;
@@ -51,7 +52,9 @@ planner::Deployment deployment_of(const ServeSimulateOptions& o, const ServingSc
   planner::Deployment deployment{{with_defaults(options, s.engine, device, s.model), o.replicas},
                                  {}};
   const auto limited = [&](planner::ServingPool& pool) {
-    pool.options.max_cache_tokens = o.blocks * pool.options.block_size;
+    constexpr std::int64_t kMostTokens = 1'000'000'000;
+    pool.options.max_cache_tokens =
+        static_cast<int>(std::min(kMostTokens, std::int64_t{o.blocks} * pool.options.block_size));
   };
   limited(deployment.pool);
   if (o.prefill_replicas > 0) {

@@ -29,8 +29,8 @@ std::int64_t whole_tokens(double tokens) { return static_cast<std::int64_t>(toke
 // On stages between the first and the last, which know no tokens.
 constexpr std::int32_t kUnknownToken = -1;
 
-// The scheduler's view of the engine that runs: it finds no prompt in the cache, composes a step
-// when the one before it is over, and needs no time before it sees a request.
+// The scheduler's view of the engine that runs. It finds no prompt in the cache, and sees a request
+// at once. It composes a step when the one before it is over.
 ServingReplica scheduled_replica(const ServingScenario& scenario,
                                  const ServingModelOptions& options) {
   ServingReplica replica;
@@ -223,7 +223,7 @@ std::vector<ServingEngine::Part> ServingEngine::composed_parts(std::size_t strea
 
 void ServingEngine::run_step(std::size_t stream, Seconds begin) {
   scheduler_->compose_step(begin, stream);
-  for (const int request : scheduler_->thrown_out(stream)) {
+  for (const int request : scheduler_->preempted(stream)) {
     pool_.give_back(served(request).blocks);
     served(request).cached = 0;
   }

@@ -5,9 +5,9 @@
 
 namespace meshwright {
 
-double CachedPrefixes::there(std::int64_t key) const {
+double CachedPrefixes::cached_blocks(std::int64_t key) const {
   const auto at = contents_.find(key);
-  return at == contents_.end() ? 0.0 : at->second.there;
+  return at == contents_.end() ? 0.0 : at->second.cached;
 }
 
 void CachedPrefixes::set_used(double blocks) {
@@ -23,34 +23,35 @@ void CachedPrefixes::set_used(double blocks) {
       Content& content = contents_[next.key];
       const auto place = static_cast<std::size_t>(next.to);
       const bool is_held = place < content.holders.size() && content.holders[place] > 0;
-      if (!is_held) content.there = std::min(content.there, next.to);
+      if (!is_held) content.cached = std::min(content.cached, next.to);
     }
     if (next.to <= next.from) freed_.pop_front();
   }
 }
 
 double CachedPrefixes::found(const PrefixHold& of, double most) const {
-  const double alike = of.alike > 0 ? std::min<double>(of.alike, there(shared_key(of))) : 0.0;
-  const double own = alike < of.alike ? 0.0 : there(own_key(of));
-  return std::min(most, alike + own);
+  const double shared =
+      of.shared > 0 ? std::min<double>(of.shared, cached_blocks(shared_key(of))) : 0.0;
+  const double own = shared < of.shared ? 0.0 : cached_blocks(own_key(of));
+  return std::min(most, shared + own);
 }
 
 double CachedPrefixes::found_in_use(const PrefixHold& of, double found) const {
   const auto at = contents_.find(shared_key(of));
-  if (of.alike == 0 || at == contents_.end()) return 0.0;
+  if (of.shared == 0 || at == contents_.end()) return 0.0;
   const std::vector<int>& holders = at->second.holders;
   const auto end = std::min(
-      {static_cast<std::size_t>(found), static_cast<std::size_t>(of.alike), holders.size()});
+      {static_cast<std::size_t>(found), static_cast<std::size_t>(of.shared), holders.size()});
   return static_cast<double>(std::count_if(holders.begin(),
                                            holders.begin() + static_cast<std::ptrdiff_t>(end),
                                            [](int count) { return count > 0; }));
 }
 
 void CachedPrefixes::hold(PrefixHold& of, double found) {
-  of.held_alike = static_cast<int>(std::min<double>(found, of.alike));
-  if (of.held_alike > 0) {
+  of.held_shared = static_cast<int>(std::min<double>(found, of.shared));
+  if (of.held_shared > 0) {
     std::vector<int>& holders = contents_[shared_key(of)].holders;
-    for (int place = 0; place < of.held_alike; ++place) {
+    for (int place = 0; place < of.held_shared; ++place) {
       int& count = holders[static_cast<std::size_t>(place)];
       if (count == 0) {
         pull(shared_key(of), place);
@@ -61,7 +62,7 @@ void CachedPrefixes::hold(PrefixHold& of, double found) {
     }
   }
   const std::int64_t own = own_key(of);
-  for (double place = of.alike; place < found; ++place) pull(own, place - of.alike);
+  for (double place = of.shared; place < found; ++place) pull(own, place - of.shared);
   // What is left of the request's own blocks is behind the place where it goes on.
   contents_.erase(own);
   for (Freed& one : freed_) {
@@ -70,28 +71,28 @@ void CachedPrefixes::hold(PrefixHold& of, double found) {
 }
 
 void CachedPrefixes::fill(PrefixHold& of, double whole) {
-  if (of.alike == 0) return;
+  if (of.shared == 0) return;
   Content& content = contents_[shared_key(of)];
-  const double end = std::min<double>(whole, of.alike);
+  const double end = std::min<double>(whole, of.shared);
   // A block that another one fills as well is the request's own.
-  while (of.held_alike < end && of.held_alike >= content.there) {
-    content.holders.resize(static_cast<std::size_t>(of.held_alike));
+  while (of.held_shared < end && of.held_shared >= content.cached) {
+    content.holders.resize(static_cast<std::size_t>(of.held_shared));
     content.holders.push_back(1);
-    content.there = ++of.held_alike;
+    content.cached = ++of.held_shared;
   }
 }
 
 void CachedPrefixes::give_back(PrefixHold& of, double blocks, double whole) {
-  const double own = std::max(0.0, whole - of.alike);
-  double free = blocks - of.held_alike - own;
+  const double own = std::max(0.0, whole - of.shared);
+  double free = blocks - of.held_shared - own;
   push(kNothing, 0.0, free);
   if (own > 0.0) {
     push(own_key(of), 0.0, own);
-    contents_[own_key(of)].there = own;
+    contents_[own_key(of)].cached = own;
     free += own;
   }
-  while (of.held_alike > 0) {
-    const double place = --of.held_alike;
+  while (of.held_shared > 0) {
+    const double place = --of.held_shared;
     int& count = contents_[shared_key(of)].holders[static_cast<std::size_t>(place)];
     if (--count > 0) {
       --counted_twice_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room in the cache of a ReplicaSimulation. Before a step each request that runs holds the blocks
-// of its tokens but the last, which the step computes. Where no block is free for it, the engine
-// takes a request's place back (vLLM v1/core/sched/scheduler.py, schedule).
+// Room in the cache of a ReplicaSimulation. Before a step each running request holds the blocks of
+// its tokens but the last, which the step computes. If no block is free for it, the engine preempts
+// a request (vLLM v1/core/sched/scheduler.py, schedule).
 #include <algorithm>
 #include <cmath>
 
@@ -60,7 +60,7 @@ bool ReplicaSimulation::fits(const Group& group, double more, double beside) con
     tokens += one.context + static_cast<double>(one.running.size()) * more + one.cached;
     for (const Leaving& left : one.leaving) tokens += left.tokens;
   }
-  // Between no block that is partly filled and one in each request.
+  // Bounds: partly filled blocks in all requests, or in none.
   const double room = capacity_ - tokens - requests * windows_;
   if (room >= requests * (rule_.block_size - 1)) return true;
   if (room + prefixes_of(group).counted_twice() * rule_.block_size < 0.0) return false;
@@ -72,7 +72,7 @@ double ReplicaSimulation::limit_of(const QueuedRequest& request) const {
   return reserved_share(rule_.full_cache) * request.remaining;
 }
 
-// Never the last token: its pass gives the next one.
+// The last token is never found: its pass gives the next one.
 double ReplicaSimulation::found_tokens(const Group& group, const QueuedRequest& request) const {
   const double said = request.input - request.computed;
   if (!follows_prefixes_) return said;
@@ -103,9 +103,9 @@ void ReplicaSimulation::take_in(Group& group, QueuedRequest& request) {
   group.reserved += limit_of(request);
 }
 
-// A step that had to make room admits nobody (vLLM v1/core/sched/scheduler.py).
+// A step that had to make room admits no request (vLLM v1/core/sched/scheduler.py).
 bool ReplicaSimulation::admit(Group& group, double budget, Seconds decision) {
-  if (group.waiting.empty() || !group.thrown_out.empty()) return false;
+  if (group.waiting.empty() || !group.preempted.empty()) return false;
   QueuedRequest next = group.waiting.front();
   if (next.moved || next.enqueued > decision) return false;
   const double found = found_tokens(group, next), rows = next.input - found;
@@ -132,9 +132,9 @@ bool ReplicaSimulation::make_room(Group& group) {
     const bool others = requests_beside(group) > requests_in(group);
     const bool spares = group.running.size() > 1 || (others && !group.running.empty());
     if (!group.prompts.empty() && (evicts_prompts() || !spares)) {
-      throw_out_prompt(group);
+      preempt_prompt(group);
     } else if (spares) {
-      throw_out(group, std::max_element(group.running.begin(), group.running.end(), kOlder));
+      preempt(group, std::max_element(group.running.begin(), group.running.end(), kOlder));
     } else {
       break;
     }
@@ -142,8 +142,8 @@ bool ReplicaSimulation::make_room(Group& group) {
   return true;
 }
 
-// One request after the other takes its next block. The last one of the highest number gives its
-// place back; where that is the request itself, those behind it wait for the next step.
+// One request after the other takes its next block. The last one with the highest priority number
+// is preempted. If that is the request itself, those behind it wait for the next step.
 bool ReplicaSimulation::make_room_in_turn(Group& group) {
   const double drafts = replica_.cost.drafts, before = drafts - rule_.tokens_per_step;
   double free = capacity_ - used_beside(group, before);
@@ -169,12 +169,12 @@ bool ReplicaSimulation::make_room_in_turn(Group& group) {
           [&](const Running& a, const Running& b) { return behind(a.request, b.request); });
       if (!group.prompts.empty() && behind(group.prompts.back().request, last->request)) {
         free += held(group.prompts.back().cached());
-        throw_out_prompt(group);
+        preempt_prompt(group);
         continue;
       }
       const double gone = last->request.place;
       free += held(tokens(*last) + (gone < place ? drafts : before));
-      throw_out(group, last);
+      preempt(group, last);
       if (gone != place) continue;
       for (Running& one : group.running) {
         if (one.request.place > place) one.missing = rule_.tokens_per_step;
@@ -229,7 +229,7 @@ void ReplicaSimulation::make_up(Group& group) {
   group.is_cut = false;
 }
 
-// It waits in front, but behind those of a lower number, and its blocks are free.
+// The request waits in front, but behind lower priority numbers. Its blocks become free.
 void ReplicaSimulation::put_back(Group& group, QueuedRequest request, double computed) {
   if (evicts_prompts() && rule_.prefix_caching) {
     request.prefix.request = request.index;
@@ -238,7 +238,7 @@ void ReplicaSimulation::put_back(Group& group, QueuedRequest request, double com
                                  std::floor(computed / rule_.block_size));
   }
   ++run_.preemptions;
-  group.thrown_out.push_back(request.index);
+  group.preempted.push_back(request.index);
   const auto behind =
       std::find_if(group.waiting.begin(), group.waiting.end(), [&](const QueuedRequest& one) {
         if (!rule_.by_priority || one.priority > request.priority) return true;
@@ -248,8 +248,8 @@ void ReplicaSimulation::put_back(Group& group, QueuedRequest request, double com
   group.waiting.insert(behind, request);
 }
 
-// It is computed again with the tokens that it has, and that pass gives its next one.
-void ReplicaSimulation::throw_out(Group& group, std::vector<Running>::iterator one) {
+// The request is computed again with the tokens that it has. That pass gives its next one.
+void ReplicaSimulation::preempt(Group& group, std::vector<Running>::iterator one) {
   begin_to_follow(group);
   QueuedRequest request = one->request;
   const double context = context_of(group, *one);
@@ -264,7 +264,7 @@ void ReplicaSimulation::throw_out(Group& group, std::vector<Running>::iterator o
   put_back(group, request, context - 1.0);
 }
 
-void ReplicaSimulation::throw_out_prompt(Group& group) {
+void ReplicaSimulation::preempt_prompt(Group& group) {
   begin_to_follow(group);
   const Prompt prompt = group.prompts.back();
   group.cached -= prompt.cached();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a ReplicaSimulation, written down one by one.
+// Trace of a ReplicaSimulation, step by step.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +13,7 @@ void ReplicaSimulation::trace_begin(Group& group, Seconds decision) {
   step.replica = -1;  // the simulation of the load knows it
   step.group = static_cast<int>(&group - groups_.data());
   step.start = group.start;
-  std::map<double, TracedTokens> batch;  // by place
+  std::map<double, TracedTokens> batch;  // keyed by place
   const double each = 1.0 + replica_.cost.drafts;
   if (group.step.decode_sequences > 0.0) {
     for (const Running& one : group.running) {
@@ -30,7 +30,7 @@ void ReplicaSimulation::trace_begin(Group& group, Seconds decision) {
     if (found > 0 && prompt->done == part.tokens) step.cached.push_back({part.index, found});
   }
   for (const auto& [place, tokens] : batch) step.batch.push_back(tokens);
-  step.preempted = group.thrown_out;
+  step.preempted = group.preempted;
   std::sort(step.preempted.begin(), step.preempted.end());
   step.running = static_cast<int>(requests_in(group)) + static_cast<int>(group.leaving.size());
   step.waiting = static_cast<int>(
@@ -38,7 +38,7 @@ void ReplicaSimulation::trace_begin(Group& group, Seconds decision) {
                     [&](const QueuedRequest& one) { return one.enqueued <= decision; }));
 }
 
-// Equal steps are a row each.
+// Writes one row for each of several equal steps.
 void ReplicaSimulation::trace_end(Group& group, const Finished& finished) {
   for (double at = 0; at < finished.steps; ++at) {
     TracedStep step = group.traced;

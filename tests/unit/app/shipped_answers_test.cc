@@ -24,7 +24,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// By day one of so many; primes, so that models meet other clusters, launchers and engines.
+// Pairs of which one is tried by day; primes, so that models meet other clusters and engines.
 constexpr std::size_t kPairs = 67, kServices = 29;
 // A launcher that cannot say a model's router bias prices it without.
 constexpr double kUnsaid = 1e-6;

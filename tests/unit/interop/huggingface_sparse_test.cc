@@ -85,14 +85,15 @@ TEST(HuggingFaceSparse, TheHeadIsTiedAsTheOuterFileSays) {
   EXPECT_FALSE(model_from_huggingface(config, "model.json").tied_embeddings);
 }
 
-// GLM-4.7-Flash lists its dense layer; dots.llm1 has its window from layer 62 on, which it lacks.
+// GLM-4.7-Flash lists its dense layers, by default one; dots.llm1 has its window from layer 62 on,
+// which it lacks.
 TEST(HuggingFaceSparse, KeysOfFiveAreRead) {
   const std::string latent = R"({"hidden_size": 64, "intermediate_size": 128,
       "num_attention_heads": 4, "num_hidden_layers": 3, "vocab_size": 100, "kv_lora_rank": 16,
       "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32})";
   const Model lite = of(latent, R"({"model_type": "glm4_moe_lite",
-      "mlp_layer_types": ["dense", "sparse", "sparse"]})");
-  EXPECT_EQ(lite.moe->num_first_dense_layers, 1);
+      "mlp_layer_types": ["dense", "dense", "sparse"]})");
+  EXPECT_EQ(lite.moe->num_first_dense_layers, 2);
   const Model dots = of(latent, R"({"model_type": "dots1", "sliding_window": 4096,
       "max_window_layers": 62})");
   EXPECT_EQ(dots.sliding_window, 0);

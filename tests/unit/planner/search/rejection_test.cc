@@ -4,19 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "sim/layout/layout.h"
-#include "sim/rules/rule_row.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {
 namespace {
-
-// 90 of 80 GiB: (90 - 80) / 90. 64 heads over 3 ranks: 1 over a multiple: 1/3. At most one stage,
-// eight asked for: 7/8.
-TEST(Shortfall, IsRelativeToWhatWasNeeded) {
-  EXPECT_DOUBLE_EQ(shortfall({90, 80}), 10.0 / 90.0);
-  EXPECT_DOUBLE_EQ(shortfall({3, 64}), 1.0 / 3.0);
-  EXPECT_DOUBLE_EQ(shortfall({1, 8}), 7.0 / 8.0);
-}
 
 TEST(RejectionTally, KeepsTheNearestAndTheFirstOfEquals) {
   RejectionTally tally, later;

@@ -181,7 +181,7 @@ TEST(NicShare, ARailsLeafHasItsOwnUpLinks) {
   EXPECT_EQ(ring_share(p, c), gigabytes_per_second(25));
 }
 
-// 16 nodes on 4 leaves: a group of 4 neighbours stays on its leaf, and a group with a node on each
+// 16 nodes on 4 leaves. A group of 4 neighbours stays on its leaf, and a group with a node on each
 // leaf crosses the spine in every hop. In random order a hop leaves its leaf with a probability of
 // (16 - 4) / (16 - 1) = 0.8, whichever group it is: 2 * 0.8 = 1.6.
 TEST(NicShare, ASpineThatIsTwiceOversubscribedHalvesWhatCrossesItAndRandomOrderCrossesMostly) {

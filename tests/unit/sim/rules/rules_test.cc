@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/base/units.h"
+#include "sim/rules/rule_row.h"
 
 namespace meshwright {
 namespace {
@@ -36,6 +37,14 @@ TEST(Rules, AViolationSaysWhatIsNeededAndWhatThereIs) {
 TEST(Rules, AreFoundByTheirNames) {
   EXPECT_EQ(rule_named("memory_capacity"), Rule::memory_capacity);
   EXPECT_FALSE(rule_named("no_such_rule"));
+}
+
+// 90 of 80 GiB: (90 - 80) / 90. 64 heads over 3 ranks: 1 over a multiple: 1/3. At most one stage,
+// eight asked for: 7/8.
+TEST(Shortfall, IsRelativeToWhatWasNeeded) {
+  EXPECT_DOUBLE_EQ(shortfall({90, 80}), 10.0 / 90.0);
+  EXPECT_DOUBLE_EQ(shortfall({3, 64}), 1.0 / 3.0);
+  EXPECT_DOUBLE_EQ(shortfall({1, 8}), 7.0 / 8.0);
 }
 
 TEST(Rules, MemoryIsSaidInGibibytes) {

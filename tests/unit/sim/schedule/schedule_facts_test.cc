@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks that have gone forward and not back, at most, on each rank, as the frameworks' own
-// schedules order their passes (facts/live_activations.csv; of Megatron Core its schedule table, of
-// PyTorch its actions). Left out: groups of micro-batches other than the stages (Megatron Core),
-// micro-batches that are no multiple of the stages, and LoopedBFS and InterleavedZeroBubble
-// (PyTorch), which no schedule of ours is.
+// Peak of chunks on each rank between forward and backward, as the frameworks order their passes
+// (facts/live_activations.csv: Megatron Core's schedule table, PyTorch's actions). Left out are
+// groups of micro-batches other than the stages (Megatron Core), and micro-batches that are no
+// multiple of the stages. LoopedBFS and InterleavedZeroBubble of PyTorch are no schedules here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include "sim/schedule/traits.h"
 #include "tests/paths.h"
@@ -20,6 +20,7 @@ namespace {
 PipelineSchedule schedule_named(const std::string& name) {
   const auto found = std::find_if(kPipelineScheduleNames.begin(), kPipelineScheduleNames.end(),
                                   [&](const auto& entry) { return entry.name == name; });
+  if (found == kPipelineScheduleNames.end()) throw std::runtime_error("no schedule " + name);
   return found->value;
 }
 

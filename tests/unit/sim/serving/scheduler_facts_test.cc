@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of vLLM's own scheduler (facts/vllm_scheduler.json) beside ours: tokens of each request in
-// the order of the batch, prefix hits, preemptions, ends, and what runs, waits and is free. One
-// step is one second. Steps from `first` to `last` are alike, but for prefix hits of the first.
+// Steps of vLLM's scheduler (facts/vllm_scheduler.json) against simulated ones. Compared are tokens
+// of each request in the order of the batch, prefix hits, preemptions, ends, requests that run and
+// wait, and free blocks. One step is one second. Steps from `first` to `last` are equal, but for
+// prefix hits of the first.
 #include <gtest/gtest.h>
 
 #include <filesystem>

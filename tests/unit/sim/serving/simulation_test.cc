@@ -173,8 +173,8 @@ TEST(SimulateServing, AnotherClockRunsTheSameSchedule) {
 }
 
 // Blocks of 16: two requests of 33 tokens take 3 each. Of 6 blocks none is left for their 49th
-// token, so that the newer one loses its place, and is computed again with what it has. Its first
-// two blocks are still there, because the older one took the third.
+// token: the newer one is preempted, and is computed again with what it has. Its first two blocks
+// are still cached, because the older one took the third.
 TEST(ReplicaSimulation, CountsWholeBlocks) {
   ServingReplica replica = plain_replica(seconds(1), seconds(0), 100);
   replica.rule.block_size = 16;
@@ -189,8 +189,8 @@ TEST(ReplicaSimulation, CountsWholeBlocks) {
   int tokens = 0;
   while (engine.next_start()) {
     engine.compose_step(clock);
-    if (!engine.thrown_out(0).empty()) {
-      EXPECT_EQ(engine.thrown_out(0), std::vector<int>{1});
+    if (!engine.preempted(0).empty()) {
+      EXPECT_EQ(engine.preempted(0), std::vector<int>{1});
       left_out_at = engine.step_of(0).decode_context;
     }
     tokens += static_cast<int>(engine.decodes_of(0).size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes of DeepSeek-V3.2's attention modules, indexer and linears included, and hyper-connections
-// of DeepSeek-V4, as measured (AISimulate 0.13 tables; vLLM 0.24 and SGLang 0.5.14, vLLM 0.25),
-// against the rules. Every chip is predicted by the rates of all.
+// Measured decodes of DeepSeek-V3.2's attention modules, with indexer and linears, and measured
+// hyper-connections of DeepSeek-V4, against predictions. AISimulate 0.13 tables: vLLM 0.24 and
+// SGLang 0.5.14, vLLM 0.25. Every chip is predicted with the rates of all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -215,7 +215,7 @@ double predicted(const Streams& one, const Device& device) {
   numerics.precision = Precision::bf16;
   const RankShape shape = rank_shape(numerics, {1, one.tokens, one.tokens}, {});
   Operators ops;
-  if (one.input) append_stream_input(ops, "attention.stream_input", model, shape);
+  if (one.input) append_stream_input(ops, true, model, shape);
   if (!one.input) ops.push_back(residual_operator("attention.residual", model, shape));
   double sum = 0;
   for (const Operator& op : ops) sum += forward_cost(op, Precision::bf16, device, 0).time.value();

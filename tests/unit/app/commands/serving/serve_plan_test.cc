@@ -126,9 +126,10 @@ TEST(ServeSimulate, AnswersWithPercentiles) {
   EXPECT_LE(answer["metrics"]["ttft"]["p50_seconds"], answer["metrics"]["ttft"]["p99_seconds"]);
 }
 
-// Four prompts of 64 tokens in 20 blocks of 16, with answers of 40: the third and fourth lose their
-// places. The third finds its 96 tokens again (docs/reference/model/serving.md, Simulation). Twins
-// of 64 share all blocks but the last, which is computed. A higher number gives its place back.
+// Four prompts of 64 tokens in 20 blocks of 16, with answers of 40: the third and fourth are
+// preempted. The third finds its 96 tokens again (docs/reference/model/serving.md, Simulation).
+// Twins of 64 share all blocks but the last, which is computed. The higher priority number is
+// preempted.
 TEST(ServeSimulate, TracesEachStep) {
   const TemporaryFolder folder;
   const std::string trace = folder.path("steps.json");
