@@ -112,6 +112,9 @@ TEST(ServingReadBack, EveryLaunchIsTheDeploymentThatWasPlanned) {
         const bool same_word = interop::quantized_format(interop::quantization_word(
                                    q.scenario.engine.kind, format.value)) == format.value;
         if (format.value != WeightFormat::bf16 && !same_word) continue;
+        // fp8 of a checkpoint with scales of blocks are these.
+        if (format.value == WeightFormat::fp8 && served.weights == WeightFormat::fp8_block)
+          continue;
         for (const planner::ServingChoice& choice : planner::serving_plan(q).choices) {
           for (const auto& form : interop::kServingFormNames) {
             expect_read_back(q, choice.deployment, checkpoint, form.value);
