@@ -139,7 +139,7 @@ ClusterFacts read_sinfo(std::string_view text, const std::string& file) {
     }
     if (!columns || words.size() <= std::max({columns->names, columns->gres, columns->state}))
       continue;
-    // A host stands in the rows of all its partitions.
+    // A host is listed in the rows of all its partitions.
     for (const std::string& host : expanded_hostlist(words[columns->names], {file, number})) {
       hosts[host] = {words[columns->gres], words[columns->state]};
     }
