@@ -72,16 +72,18 @@ class Overlay {
         {"node_fabric", std::string(name_of(cluster_.node_fabric)), std::string(name_of(fabric))});
     cluster_.node_fabric = fabric;
   }
-  // Sets the bandwidth per device, in GB/s: all NICs of a host divided by its devices.
-  void set_network(double gb_per_s, const std::string& tool) {
-    const double before = cluster_.inter_node.bandwidth / gigabytes_per_second(1);
+  // Sets a link's bandwidth per device, one way.
+  void set_rate(Link Cluster::*member, const char* field, double gb_per_s,
+                const std::string& tool) {
+    Link& link = cluster_.*member;
+    const double before = link.bandwidth / gigabytes_per_second(1);
     constexpr double kSame = 0.01;
     if (std::abs(before - gb_per_s) <= kSame * before) return;
-    changes_.push_back({"inter_node.bandwidth_gb_per_s", fmt::format("{}", number_text(before)),
-                        fmt::format("{}", number_text(gb_per_s))});
-    cluster_.inter_node.bandwidth = gigabytes_per_second(gb_per_s);
-    cluster_.inter_node.provenance = Provenance::datasheet;
-    cluster_.inter_node.name += fmt::format(", line rate of {}", tool);
+    changes_.push_back(
+        {fmt::format("{}.bandwidth_gb_per_s", field), number_text(before), number_text(gb_per_s)});
+    link.bandwidth = gigabytes_per_second(gb_per_s);
+    link.provenance = Provenance::datasheet;
+    link.name += fmt::format(", line rate of {}", tool);
   }
 
  private:
@@ -203,7 +205,8 @@ void set_nics(Overlay& overlay, Cluster& cluster, const ClusterFacts& facts, con
   if (nics) overlay.set_nics(*nics * view.per_node);
   if (!facts.nic_gb_per_s) return;
   const int of_node = cluster.nics_per_node > 0 ? cluster.nics_per_node : cluster.gpus_per_node;
-  overlay.set_network(*facts.nic_gb_per_s * of_node / cluster.gpus_per_node, facts.tool);
+  overlay.set_rate(&Cluster::inter_node, "inter_node",
+                   *facts.nic_gb_per_s * of_node / cluster.gpus_per_node, facts.tool);
 }
 
 // A leaf joins domains where all of their hosts hang on it.
@@ -239,11 +242,24 @@ void set_islands(Overlay& overlay, const Cluster& cluster, const ClusterFacts& f
   overlay.set(&Cluster::gpus_per_island, "gpus_per_island", *facts.gpus_per_island);
 }
 
+// NVLinks join the devices of a node, or those of an island.
+void set_nvlinks(Overlay& overlay, const Cluster& cluster, const ClusterFacts& facts) {
+  if (!facts.nvlink_gb_per_s) return;
+  const bool islands = cluster.gpus_per_island > 0;
+  overlay.set_rate(islands ? &Cluster::island : &Cluster::intra_node,
+                   islands ? "island" : "intra_node", *facts.nvlink_gb_per_s, facts.tool);
+}
+
 }  // namespace
+
+std::string nics_apart_note(int nics) {
+  return fmt::format("{} NICs hang on no GPU's PCIe switch: of management or storage, not counted",
+                     nics);
+}
 
 ClusterFacts merged(const std::vector<ClusterFacts>& all) {
   ClusterFacts sum;
-  std::string from[14];
+  std::string from[15];
   for (const ClusterFacts& f : all) {
     take(sum.gpus_per_host, from[0], f.gpus_per_host, f.tool, "devices a host");
     take(sum.num_hosts, from[1], f.num_hosts, f.tool, "hosts");
@@ -261,6 +277,7 @@ ClusterFacts merged(const std::vector<ClusterFacts>& all) {
     take(sum.core_oversubscription, from[12], f.core_oversubscription, f.tool,
          "an oversubscription of the core");
     take(sum.compute_capability, from[13], f.compute_capability, f.tool, "a compute capability");
+    take(sum.nvlink_gb_per_s, from[14], f.nvlink_gb_per_s, f.tool, "GB/s of NVLink");
     sum.devices.insert(sum.devices.end(), f.devices.begin(), f.devices.end());
     append_to_list(sum.tool, ", ", f.tool);
     sum.notes.insert(sum.notes.end(), f.notes.begin(), f.notes.end());
@@ -289,6 +306,7 @@ OverlaidCluster overlaid(Cluster base, const ClusterFacts& facts, const std::str
   set_hosts(overlay, facts, view, node_size, file);
   if (facts.node_fabric) overlay.set_fabric(*facts.node_fabric);
   set_islands(overlay, c, facts, file);
+  set_nvlinks(overlay, c, facts);
   set_nics(overlay, c, facts, view, result.notes);
   set_switches(overlay, facts, view);
   return result;

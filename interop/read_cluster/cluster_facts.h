@@ -19,6 +19,7 @@ struct ClusterFacts {
   std::optional<int> hosts_per_domain{};  // that one NVLink domain joins
   std::optional<int> gpus_per_island{};   // neighbours with links of their own; 0: none
   std::optional<NodeFabric> node_fabric{};
+  std::optional<double> nvlink_gb_per_s{};  // of data, all links of a device, one way
   std::optional<int> nics_per_host{};
   std::optional<int> ports_listed{};     // of RDMA and up: NICs where no tool says nics_per_host
   std::optional<double> nic_gb_per_s{};  // line rate of one NIC
@@ -29,6 +30,9 @@ struct ClusterFacts {
   std::vector<std::string> devices{};       // the tools' words for them, such as "h100"
   std::vector<std::string> notes{};         // facts that are not modelled, or were excluded
 };
+
+// Says why NICs that hang on no GPU's PCIe switch do not count.
+std::string nics_apart_note(int nics);
 
 // All of several tools. Throws InputError where two of them differ, by their names.
 ClusterFacts merged(const std::vector<ClusterFacts>& all);

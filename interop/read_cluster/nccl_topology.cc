@@ -12,6 +12,7 @@
 #include <set>
 
 #include "interop/read_cluster/read_cluster.h"
+#include "interop/read_cluster/xml_elements.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
@@ -82,9 +83,7 @@ void set_counted_nics(const Seen& seen, int hosts, ClusterFacts& facts) {
   const std::map<double, int>& counted = beside ? seen.nics_beside : seen.nics_apart;
   const int nics = sum(counted);
   if (beside && !seen.nics_apart.empty()) {
-    facts.notes.push_back(
-        fmt::format("{} NICs hang on no GPU's PCIe switch: of management or storage, not counted",
-                    sum(seen.nics_apart)));
+    facts.notes.push_back(nics_apart_note(sum(seen.nics_apart)));
   }
   if (nics > 0 && nics % hosts == 0) {
     facts.nics_per_host = nics / hosts;
@@ -94,63 +93,19 @@ void set_counted_nics(const Seen& seen, int hosts, ClusterFacts& facts) {
     facts.notes.emplace_back("NICs of several speeds: the cluster's rate is kept");
 }
 
-// One dump. Text, document types and their entities are none of NCCL's: they are refused, so that
-// nothing of a file is silently left out.
-class Dump : public pugi::xml_tree_walker {
- public:
-  Dump(std::string_view text, const std::string& file) : text_(text), file_(file) {
-    constexpr std::ptrdiff_t kMostTags = 200'000;
-    if (std::count(text.begin(), text.end(), '<') > kMostTags) {
-      throw InputError(file, "", "as XML: holds more than 200,000 tags", kHint);
-    }
-    constexpr unsigned kKept = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_doctype;
-    const pugi::xml_parse_result result =
-        document_.load_buffer(text.data(), text.size(), kKept, pugi::encoding_utf8);
-    if (!result) fail(result.offset, lower_case(result.description()));
-    const std::string root = document_.document_element().name();
-    if (root != "system") {
-      throw InputError(file, "", fmt::format("begins with <{}>, a topology with <system>", root),
-                       kHint);
-    }
-  }
-
-  // Throws at the first part that is no element of a topology.
-  Seen seen() {
-    seen_ = {};
-    document_.traverse(*this);
-    return seen_;
-  }
-
- private:
-  static constexpr const char* kHint = "give the file that NCCL_TOPO_DUMP_FILE names";
-
-  [[noreturn]] void fail(std::ptrdiff_t offset, const std::string& what) const {
-    const std::string_view before = text_.substr(0, static_cast<std::size_t>(offset));
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;
-    throw InputError(fmt::format("{}:{}:{}", file_, line, column), "", "as XML: " + what, kHint);
-  }
-
-  bool for_each(pugi::xml_node& node) override {
-    constexpr int kDeepest = 50;
-    if (node.type() == pugi::node_doctype) fail(node.offset_debug(), "has a document type");
-    if (node.type() != pugi::node_element) fail(node.offset_debug(), "has text between elements");
-    if (depth() > kDeepest) fail(node.offset_debug(), "nests deeper than 50 elements");
-    if (depth() == 0 && node != document_.document_element()) {
-      fail(node.offset_debug(), "has a second outermost element");
-    }
-    const std::string_view name = node.name();
-    if (name == "cpu") seen_.hosts.insert(node.attribute("host_hash").value());
-    if (name == "gpu") count_gpu(node, seen_);
-    if (name == "net") count_net(node, seen_);
-    return true;
-  }
-
-  std::string_view text_;
-  const std::string& file_;
-  pugi::xml_document document_;
-  Seen seen_;
-};
+// Text and document types are none of NCCL's: they are refused, so that nothing of a file is
+// silently left out.
+Seen seen_in(std::string_view text, const std::string& file) {
+  Seen seen;
+  for_each_element(text, file, {"system", "give the file that NCCL_TOPO_DUMP_FILE names"},
+                   [&seen](const pugi::xml_node& node) {
+                     const std::string_view name = node.name();
+                     if (name == "cpu") seen.hosts.insert(node.attribute("host_hash").value());
+                     if (name == "gpu") count_gpu(node, seen);
+                     if (name == "net") count_net(node, seen);
+                   });
+  return seen;
+}
 
 // NCCL's own words (src/graph/topo.h): GB/s of a link.
 double gb_per_s_of_a_link(int sm) {
@@ -162,7 +117,7 @@ double gb_per_s_of_a_link(int sm) {
 }  // namespace
 
 ClusterFacts read_nccl_topology(std::string_view text, const std::string& file) {
-  const Seen seen = Dump(text, file).seen();
+  const Seen seen = seen_in(text, file);
   if (seen.gpus == 0) throw InputError(file, "", "holds no <gpu>");
   ClusterFacts facts;
   const int hosts = static_cast<int>(std::max<std::size_t>(1, seen.hosts.size()));

@@ -31,6 +31,11 @@ constexpr ClusterFormat kClusterFormats[] = {
     {"NCCL topology", "NCCL's topology XML (NCCL_TOPO_DUMP_FILE)",
      [](std::string_view text) { return contains(text, "<system") && contains(text, "<cpu"); },
      read_nccl_topology},
+    {"lstopo", "hwloc's lstopo --of xml",
+     [](std::string_view text) { return contains(text, "<topology") && contains(text, "<object"); },
+     read_lstopo},
+    {"neuron-ls", "neuron-ls -j",
+     [](std::string_view text) { return contains(text, "\"neuron_device\""); }, read_neuron_ls},
     {"topograph", "topograph's JSON",
      [](std::string_view text) { return contains(text, "\"instances\""); }, read_topograph},
     {"kubectl get nodes", "kubectl get nodes -o json",
@@ -54,14 +59,17 @@ constexpr ClusterFormat kClusterFormats[] = {
      read_amd_topology},
     {"ibnetdiscover", "ibnetdiscover", has_ibnetdiscover, read_ibnetdiscover},
     {"ibstat", "ibstat, ibstatus, ibv_devinfo or ibdev2netdev", has_rdma_ports, read_rdma_ports},
+    {"nvidia-smi nvlink -s", "nvidia-smi nvlink -s", has_nvlink_status, read_nvlink_status},
     {"nvidia-smi", "nvidia-smi (its table, -L, -q) or rocm-smi --showproductname",
      [](std::string_view text) { return !gpu_names_in(text).empty(); }, read_nvidia_smi},
 };
 
 // A format that is a whole file; others stand beside each other in a log.
 bool is_document(const ClusterFormat& format) {
-  return format.read == read_nccl_topology || format.read == read_topograph ||
-         format.read == read_kubernetes_nodes || format.read == read_slurm_topology_yaml;
+  constexpr decltype(format.read) kDocuments[] = {read_nccl_topology,    read_lstopo,
+                                                  read_neuron_ls,        read_topograph,
+                                                  read_kubernetes_nodes, read_slurm_topology_yaml};
+  return std::ranges::find(kDocuments, format.read) != std::end(kDocuments);
 }
 
 }  // namespace

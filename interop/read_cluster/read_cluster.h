@@ -21,6 +21,8 @@ ClusterFacts read_cluster_facts(std::string_view text, const std::string& file);
 ClusterFacts read_nvidia_smi_topo(std::string_view text, const std::string& file);
 ClusterFacts read_amd_topology(std::string_view text, const std::string& file);
 ClusterFacts read_nccl_topology(std::string_view text, const std::string& file);
+ClusterFacts read_lstopo(std::string_view text, const std::string& file);
+ClusterFacts read_neuron_ls(std::string_view text, const std::string& file);
 ClusterFacts read_slurm_topology_conf(std::string_view text, const std::string& file);
 ClusterFacts read_slurm_topology_yaml(std::string_view text, const std::string& file);
 ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file);
@@ -30,10 +32,12 @@ ClusterFacts read_topograph(std::string_view text, const std::string& file);
 ClusterFacts read_rdma_ports(std::string_view text, const std::string& file);
 ClusterFacts read_ibnetdiscover(std::string_view text, const std::string& file);
 ClusterFacts read_nvidia_smi(std::string_view text, const std::string& file);
+ClusterFacts read_nvlink_status(std::string_view text, const std::string& file);
 
 // Tells whether a text holds one, anywhere.
 bool has_nvidia_smi_topo(std::string_view text);
 bool has_amd_topology(std::string_view text);
+bool has_nvlink_status(std::string_view text);
 bool has_sinfo(std::string_view text);
 bool has_rdma_ports(std::string_view text);
 bool has_ibnetdiscover(std::string_view text);

@@ -270,6 +270,7 @@ Answer cluster_of(const Asked& asked) {
   facts.add("", f.tool).add("gpus_per_host", f.gpus_per_host).add("num_hosts", f.num_hosts);
   facts.add("hosts_per_domain", f.hosts_per_domain).add("gpus_per_island", f.gpus_per_island);
   facts.add("node_fabric", f.node_fabric).add("nics_per_host", f.nics_per_host);
+  facts.add("nvlink_gb_per_s", f.nvlink_gb_per_s);
   facts.add("ports_listed", f.ports_listed).add("nic_gb_per_s", f.nic_gb_per_s);
   facts.add("hosts_per_leaf", f.hosts_per_leaf)
       .add("hosts_per_pod", f.hosts_per_pod)
