@@ -8,37 +8,46 @@
 #include <string_view>
 
 #include "sim/collective/collective.h"
+#include "sim/collective/nccl_tuning.h"
 
 namespace meshwright {
 namespace {
 
-// NCCL's protocols between nodes: latency of a hop as a share of Simple's (the network's row of
-// tuning.cc: ring 2.7, -, 14; tree 5, 8.5, 14 us) and bandwidth as a share of the ring's. LL's
-// llMaxBw is a tenth of the plateau on Ampere and Hopper (19 of 192, 35 of 370 GB/s); a tree moves
-// 0.92, with LL128 120 of 128 bytes of 0.85 of it. Rings use no LL128 here: published multi-node
-// rings show Simple's latency down to 16 MiB (SimAI's tables).
+// One of NCCL's protocols between nodes: a step's latency as a share of Simple's, and bandwidth as
+// a share of the ring's. Rings use no LL128 here: published multi-node rings show Simple's latency
+// down to 16 MiB (SimAI's tables).
 struct Protocol {
   double network_latency = 1.0;
-  bool flags_in_line =
-      false;  // LL, LL128: no synchronisation; a hop inside costs the link's latency
   double bandwidth = 1.0;
+  bool flags_in_line = false;  // LL, LL128: a hop inside costs the link's latency
+  bool is_ll = false;          // has a ceiling of its own
 };
-constexpr Protocol kRingProtocols[] = {{2.7 / 14.0, true, 0.1}, {1.0, false, 1.0}};
+constexpr double share_of_simple(double step) { return step / nccl::kRingSteps.simple; }
+constexpr Protocol kRingProtocols[] = {
+    {share_of_simple(nccl::kRingSteps.ll), nccl::kRingLlShare, true, true}, {}};
+// With one rank a node a ring's steps cost what a tree's do.
+constexpr Protocol kThinRingProtocols[] = {
+    {share_of_simple(nccl::kTreeSteps.ll), nccl::kRingLlShare, true, true}, {}};
 constexpr Protocol kTreeProtocols[] = {
-    {5.0 / 14.0, true, 0.1}, {8.5 / 14.0, true, 0.85 * 120.0 / 128.0}, {1.0, false, 0.92}};
+    {share_of_simple(nccl::kTreeSteps.ll), nccl::kTreeLlShare, true, true},
+    {share_of_simple(nccl::kTreeSteps.ll128), nccl::kTreeLl128Share, true},
+    {1.0, nccl::kTreeShare}};
 
 // The protocols are NCCL's; what joins the cores of machines has one, the last.
 std::span<const Protocol> protocols_of(std::span<const Protocol> all, const Cluster& cluster) {
   return cluster.node_fabric == NodeFabric::shared_memory ? all.last(1) : all;
 }
 
-// A hop over NVLink with the Simple protocol (tuning.cc); other links state their own.
-constexpr double kSimpleNvlinkHop = 3.4e-6;
+// What a protocol carries of a ring's rate over so many nodes.
+BytesPerSecond carried(const Protocol& protocol, BytesPerSecond ring, int nodes) {
+  const BytesPerSecond share = ring * protocol.bandwidth;
+  return protocol.is_ll ? std::min(share, gigabytes_per_second(nccl::most_of_ll(nodes))) : share;
+}
 
 Seconds inside_hop(const Protocol& protocol, const Cluster& cluster) {
   const Seconds stated = cluster.intra_node.latency;
   if (protocol.flags_in_line || !cluster.nics_beside_fabric()) return stated;
-  return std::max(stated, seconds(kSimpleNvlinkHop));
+  return std::max(stated, microseconds(nccl::kSimpleNvlinkHopUs));
 }
 
 int ring_steps(Collective collective, int group_size) {
@@ -155,10 +164,12 @@ Seconds ring_time(const Call& call) {
   const int across = std::min(steps, ring_steps(call.collective, p.num_nodes));
   const BytesPerSecond bandwidth = ring_bandwidth(call.collective, p, cluster);
   Seconds best = seconds(std::numeric_limits<double>::infinity());
-  for (const Protocol& protocol : protocols_of(kRingProtocols, cluster)) {
+  const std::span<const Protocol> protocols =
+      p.ranks_per_node == 1 ? std::span(kThinRingProtocols) : std::span(kRingProtocols);
+  for (const Protocol& protocol : protocols_of(protocols, cluster)) {
     best = std::min(best, cluster.inter_node.latency * (protocol.network_latency * across) +
                               inside_hop(protocol, cluster) * (steps - across) +
-                              moved / (bandwidth * protocol.bandwidth));
+                              moved / carried(protocol, bandwidth, p.num_nodes));
   }
   best = cluster.inter_node.base_latency + best;
   // A single message has no ring that keeps its pipeline full.
@@ -178,9 +189,25 @@ Seconds tree_time(const Call& call) {
   for (const Protocol& protocol : protocols_of(kTreeProtocols, cluster)) {
     best = std::min(best, cluster.inter_node.latency * (2.0 * depth * protocol.network_latency) +
                               inside_hop(protocol, cluster) * (2.0 * (p.ranks_per_node - 1)) +
-                              moved / (bandwidth * protocol.bandwidth));
+                              moved / carried(protocol, bandwidth, p.num_nodes));
   }
   return cluster.inter_node.base_latency + (best + ramp(cluster.inter_node, moved, p.num_nodes));
+}
+
+// PAT: all ranks send to those 1, 2, 4, ... further on, with one rank a node.
+bool passes_pat(const Call& call) {
+  const bool shards =
+      call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
+  return shards && !call.in_node() && call.placement.ranks_per_node == 1 &&
+         call.cluster.node_fabric != NodeFabric::shared_memory;
+}
+Seconds pat_time(const Call& call) {
+  const Placement& p = call.placement;
+  const Link& link = call.cluster.inter_node;
+  const BytesPerSecond bandwidth = ring_bandwidth(call.collective, p, call.cluster);
+  return link.base_latency + link.latency * (nccl::kPatStep * std::floor(std::log2(p.num_nodes))) +
+         microseconds(nccl::kPatRankUs * p.group_size) +
+         call.moved() / (bandwidth * nccl::kPatShare);
 }
 
 bool passes_rings(Collective collective) {
@@ -205,6 +232,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"point-to-point",
      [](const Call& call) { return !call.in_node() && call.collective == Collective::send_recv; },
      ring_time},
+    {"PAT", passes_pat, pat_time},
     {"tree",
      [](const Call& call) { return !call.in_node() && call.collective == Collective::all_reduce; },
      tree_time},

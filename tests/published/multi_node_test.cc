@@ -179,8 +179,8 @@ TEST(MultiNode, NcclsAllToAllOnEfa) {
 
 TEST(MultiNode, ABusyEfaClusterIsKnownToAFactor) {
   // Ultra-Scale Playbook, means of 256 MiB on 2 to 64 nodes. Base latency and hop of hgx-h100-efa
-  // were fitted to the all-gathers; reduce-scatter and all-reduce were not seen. The measured bands
-  // span a factor of 1.5 (2 nodes) to 14 (64 nodes).
+  // were fitted to the all-gathers, the tree's ramp to the all-reduces; reduce-scatter was not seen.
+  // The measured bands span a factor of 1.5 (2 nodes) to 14 (64 nodes).
   struct Row {
     Collective collective;
     double gb_per_s[6];
@@ -196,8 +196,8 @@ TEST(MultiNode, ABusyEfaClusterIsKnownToAFactor) {
     }
     const Errors e = errors(ratios);
     const bool all_reduce = row.collective == Collective::all_reduce;
-    EXPECT_LE(e.median, all_reduce ? 0.5 : 0.1);
-    EXPECT_LE(e.worst, all_reduce ? 2.1 : 1.1);
+    EXPECT_LE(e.median, all_reduce ? 0.25 : 0.1);
+    EXPECT_LE(e.worst, 0.5);
   }
 }
 

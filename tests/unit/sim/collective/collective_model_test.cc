@@ -84,9 +84,28 @@ TEST(CollectiveModel, AMediumAllReduceTakesTheTreeWithLl128) {
 }
 
 TEST(CollectiveModel, ASmallMessageTakesLl) {
-  // All-gather of 32 kB: 0.0775 us by Simple, ten times that by LL. LL: 20 + 3 * 8 * 2.7 / 14 +
-  // 28 * 1 + 0.775; Simple: 20 + 24 + 95.2 + 0.0775.
-  EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, even_nodes()), 53.4036, 1e-3);
+  // All-gather of 32 kB: 31 kB move, at 20.4 GB/s of LL in 1.5196 us. LL: 20 + 3 * 8 * 2.7 / 14 +
+  // 28 * 1 + 1.5196; Simple: 20 + 24 + 95.2 + 0.0775.
+  EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, even_nodes()), 54.1482, 1e-3);
+}
+
+// Of 39 GB/s on two nodes and 20.4 on more, whatever the NICs carry. 15 * 2^16 bytes move in
+// 25.206 us, 31 * 2^15 in 49.7945.
+TEST(CollectiveModel, LlHasTheCeilingOfTheHostsCpu) {
+  // 20 + 8 * 2.7 / 14 + 14 * 1 + 25.206; 20 + 3 * 8 * 2.7 / 14 + 28 * 1 + 49.7945.
+  const Bytes two = bytes(16 * 65536), four = bytes(32 * 32768);
+  EXPECT_NEAR(us(Collective::all_gather, two.value(), {16, 8, 2, 1}, even_nodes()), 60.749, 1e-3);
+  EXPECT_NEAR(us(Collective::all_gather, four.value(), {32, 8, 4, 1}, even_nodes()), 102.4231, 1e-3);
+}
+
+// 1 MiB over 64 nodes with a rank each, of 50 GB/s: 20 + 6 * 8 / 3.5 + 64 * 2.8 +
+// 1032192 / (50e3 * 0.75) = 240.44 us. A ring with LL: 20 + 63 * 8 * 5 / 14 + 1032192 / 20.4e3 =
+// 250.6.
+TEST(CollectiveModel, OneRankANodeTakesPat) {
+  const Placement thin{64, 1, 64, 8};
+  EXPECT_NEAR(us(Collective::all_gather, 1048576, thin, even_nodes()), 240.44, 1e-2);
+  EXPECT_EQ(collective_algorithm(Collective::all_gather, mebibytes(1), thin, even_nodes()), "PAT");
+  EXPECT_EQ(collective_algorithm(Collective::all_gather, gibibytes(4), thin, even_nodes()), "ring");
 }
 
 // The cases above, by the algorithm that is fastest in each.
