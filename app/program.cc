@@ -15,6 +15,7 @@
 #include "app/commands/commands.h"
 #include "app/console/build.h"
 #include "app/console/exit_code.h"
+#include "app/console/memory_stream.h"
 #include "app/console/terminal.h"
 #include "app/options/command.h"
 #include "app/options/option_synonyms.h"
@@ -173,6 +174,18 @@ std::string version_text() {
 
 namespace {
 
+// Asks the program in this process.
+Answered asked(std::vector<std::string> words) {
+  words.insert(words.begin(), "meshwright");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const MemoryStream out, err;
+  const int code = run(static_cast<int>(words.size()), pointers.data(),
+                       {.out = out.stream(), .err = err.stream()});
+  return {code, out.content(), err.content()};
+}
+
 int answer(int argc, char** argv) {
   CLI::App app{
       "Plan the parallel layout of a transformer training job before you submit it: "
@@ -193,7 +206,7 @@ int answer(int argc, char** argv) {
     check_arguments(argc, argv);
     const std::vector<std::string> words = understood(app, {argv + 1, argv + argc});
     if (const auto ended = parse(app, words)) return *ended;
-    return commands.run({words});
+    return commands.run({words, asked});
   } catch (const InputError& e) {
     print_error(e.what(), e.hint());
     return kWrongInput;

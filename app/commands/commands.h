@@ -25,11 +25,12 @@ void add_cluster(Commands& commands);
 void add_capacity(Commands& commands);
 void add_schema(Commands& commands);
 void add_serve(Commands& commands);
+void add_mcp(Commands& commands);
 void add_reference(Commands& commands);
 
 inline constexpr void (*kAddEach[])(Commands&) = {
-    add_calibrate, add_plan,     add_capacity, add_serve,  add_review,   add_trial,    add_validate,
-    add_backtest,  add_accuracy, add_import,   add_report, add_diff,     add_estimate, add_volume,
-    add_explain,   add_model,    add_cluster,  add_schema, add_reference};
+    add_calibrate, add_plan,     add_capacity, add_serve,  add_review, add_trial,    add_validate,
+    add_backtest,  add_accuracy, add_import,   add_report, add_diff,   add_estimate, add_volume,
+    add_explain,   add_model,    add_cluster,  add_schema, add_mcp,    add_reference};
 
 }  // namespace meshwright::app

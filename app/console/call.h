@@ -10,9 +10,18 @@
 
 namespace meshwright::app {
 
+// What one command line said.
+struct Answered {
+  int exit_code = 0;
+  std::string out, err;
+};
+// Answers words behind the program's name.
+using Asks = std::function<Answered(const std::vector<std::string>& words)>;
+
 // Command line of this call.
 struct Call {
   std::vector<std::string> arguments;  // without the program's name
+  Asks ask{};                          // the program itself, for a command that asks others
 
   // "meshwright plan --model ...", to be typed again.
   [[nodiscard]] std::string text() const;

@@ -26,12 +26,15 @@ bool changes_a_terminal(char32_t code) {
 
 }  // namespace
 
-StreamsInUse::StreamsInUse(const Streams& in_use) {
+StreamsInUse::StreamsInUse(const Streams& in_use) : before_(streams), failure_(first_failure) {
   streams = in_use;
   first_failure = 0;
 }
 
-StreamsInUse::~StreamsInUse() { streams = {}; }
+StreamsInUse::~StreamsInUse() {
+  streams = before_;
+  first_failure = failure_;
+}
 
 std::string printable(std::string_view text) {
   std::string shown;

@@ -19,14 +19,18 @@ struct Streams {
   std::FILE* err = stderr;
 };
 
-// While it lives, all functions below write to these streams, and no write has failed before. One
-// at a time; else they write to those of the process.
+// While it lives, all functions below write to these streams, and no write has failed before. They
+// may nest. Without one, functions write to the streams of the process.
 class StreamsInUse {
  public:
   explicit StreamsInUse(const Streams& streams);
   ~StreamsInUse();
   StreamsInUse(const StreamsInUse&) = delete;
   StreamsInUse& operator=(const StreamsInUse&) = delete;
+
+ private:
+  Streams before_;
+  int failure_;
 };
 
 // Control characters and those that turn the reading direction as \u001b; newlines and tabs stay.

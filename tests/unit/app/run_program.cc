@@ -14,6 +14,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "app/console/memory_stream.h"
 #include "app/program.h"
 #include "tests/paths.h"
 
@@ -48,29 +49,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   ::_exit(127);
 }
 
-// A stream into memory.
-class Memory {
- public:
-  ~Memory() {
-    if (stream_ != nullptr) std::fclose(stream_);
-    std::free(data_);
-  }
-  Memory() = default;
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  [[nodiscard]] std::FILE* stream() const { return stream_; }
-  [[nodiscard]] std::string content() const {
-    std::fflush(stream_);
-    return {data_, size_};
-  }
-
- private:
-  char* data_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* stream_ = ::open_memstream(&data_, &size_);
-};
-
 bool opens_backends(const std::vector<std::string>& arguments) {
   const std::string command = arguments.empty() ? "" : arguments.front();
   return command == "calibrate" || command == "trial" || command == "--version";
@@ -86,7 +64,7 @@ ProgramResult run_program(const std::vector<std::string>& arguments) {
     result.out = content_of(out);
     return result;
   }
-  const Memory out, err;
+  const app::MemoryStream out, err;
   std::vector<std::string> words = words_of(arguments);
   const int code = app::run(static_cast<int>(words.size()), pointers_to(words).data(),
                             {.out = out.stream(), .err = err.stream()});
@@ -124,6 +102,8 @@ std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
+
+std::string program() { return MESHWRIGHT_PROGRAM; }
 
 std::string config(const std::string& name) {
   return std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/" + name;

@@ -25,6 +25,9 @@ int start_program(const std::vector<std::string>& arguments, const std::string& 
 // Words of a command and more of them.
 std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more);
 
+// The program's path.
+std::string program();
+
 // A file of the shipped configs.
 std::string config(const std::string& name);
 
