@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "app/commands/commands.h"
+#include "app/commands/review_gate.h"
 #include "app/commands/serving/service_review.h"
 #include "app/console/exit_code.h"
 #include "app/console/progress.h"
@@ -39,6 +40,7 @@ struct ReviewOptions {
   LimitOptions limits;
   OutputOptions output;
   std::string launch_out, measurements_out;
+  std::vector<std::string> gates;
   int top = 3;
   bool json = false;
 };
@@ -215,6 +217,7 @@ void refuse_run_options(const ReviewOptions& o) {
                       : o.run.vocab_size > 0        ? "--vocab-size"
                       : o.run.seq_length > 0        ? "--seq-length"
                       : !o.measurements_out.empty() ? "--measurements-out"
+                      : !o.gates.empty()            ? "--fail-if"
                                                     : nullptr;
   if (given == nullptr) return;
   throw InputError(given, "", "is an option of a training run, and the launch starts an engine");
@@ -224,12 +227,27 @@ void refuse_tables(const OutputOptions& output) {
   throw InputError("--format", "", "must be table or json: the review of a training run is a text");
 }
 
+// Tells whether one fails.
+bool say_failures(const std::vector<ReviewGate>& gates, const planner::Review& review,
+                  int devices) {
+  bool failed = false;
+  for (const ReviewGate& gate : gates) {
+    const std::string why = failure(gate, review, devices);
+    if (why.empty()) continue;
+    failed = true;
+    say("gate {} fails: {}\n", gate.text, why);
+  }
+  return failed;
+}
+
 int run_review(const ReviewOptions& options, const Call& call) {
   if (starts_service(options.run.from)) {
     refuse_run_options(options);
     return review_service(service_review(options), call);
   }
   refuse_tables(options.output);
+  std::vector<ReviewGate> gates;
+  for (const std::string& text : options.gates) gates.push_back(review_gate_from_text(text));
   refuse_service_options(options.service, options.limits, options.run.from);
   reports::Origin origin = call.origin();
   LaunchedRun run = load_launched_run(options.run, origin);
@@ -242,7 +260,8 @@ int run_review(const ReviewOptions& options, const Call& call) {
                         json ? reports::review_record().write(reviewed).dump(2) + "\n"
                              : reports::review_text(reviewed, terminal_width()));
   write_files(options, run, launches);
-  return reviewed.violation ? kGateFailed : kDone;
+  const bool gate_failed = say_failures(gates, reviewed, reviewed.cluster.num_gpus());
+  return reviewed.violation || gate_failed ? kGateFailed : kDone;
 }
 
 void add_run_options(Command& command, LaunchedRunOptions& run) {
@@ -294,6 +313,12 @@ void add_review(Commands& commands) {
                   "Number of faster layouts to show; 0: do not search. Default: 3")
       ->check(CLI::Range(0, 20).description(""))
       ->capture_default_str();
+  command.options().add_option(
+      "--fail-if", options->gates,
+      "Exit with 1 if a condition holds for the launched layout, as if it cannot run or fit: "
+      "step_time>5% (more than the fastest layout found), step_time>30, peak_memory>70 (GiB), "
+      "mfu<0.4, tokens_per_second<100000, winner (a faster layout was found) or uncertain "
+      "(whether it fits). May be repeated");
   command.options().add_flag("--json", options->json, "Same as --format json");
   command.writes("--launch-out", options->launch_out,
                  "Write the launch of the fastest layout to this file; its other lines stay");
