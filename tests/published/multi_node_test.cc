@@ -179,8 +179,8 @@ TEST(MultiNode, NcclsAllToAllOnEfa) {
 
 TEST(MultiNode, ABusyEfaClusterIsKnownToAFactor) {
   // Ultra-Scale Playbook, means of 256 MiB on 2 to 64 nodes. Base latency and hop of hgx-h100-efa
-  // were fitted to the all-gathers, the tree's ramp to the all-reduces; reduce-scatter was not seen.
-  // The measured bands span a factor of 1.5 (2 nodes) to 14 (64 nodes).
+  // were fitted to the all-gathers, the tree's ramp to the all-reduces; reduce-scatter was not
+  // seen. The measured bands span a factor of 1.5 (2 nodes) to 14 (64 nodes).
   struct Row {
     Collective collective;
     double gb_per_s[6];

@@ -95,7 +95,8 @@ TEST(CollectiveModel, LlHasTheCeilingOfTheHostsCpu) {
   // 20 + 8 * 2.7 / 14 + 14 * 1 + 25.206; 20 + 3 * 8 * 2.7 / 14 + 28 * 1 + 49.7945.
   const Bytes two = bytes(16 * 65536), four = bytes(32 * 32768);
   EXPECT_NEAR(us(Collective::all_gather, two.value(), {16, 8, 2, 1}, even_nodes()), 60.749, 1e-3);
-  EXPECT_NEAR(us(Collective::all_gather, four.value(), {32, 8, 4, 1}, even_nodes()), 102.4231, 1e-3);
+  EXPECT_NEAR(us(Collective::all_gather, four.value(), {32, 8, 4, 1}, even_nodes()), 102.4231,
+              1e-3);
 }
 
 // 1 MiB over 64 nodes with a rank each, of 50 GB/s: 20 + 6 * 8 / 3.5 + 64 * 2.8 +
