@@ -4,7 +4,10 @@
 // registry (batches in tokens since 2026-06).
 #include "interop/read_launch/torchtitan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/launch_format.h"
@@ -117,6 +120,11 @@ void read_titan_shards(const TitanReading& t) {
   const bool sharded = shards != 1 || l.context_parallel_size > 1;
   l.fsdp_unit = sharded ? FsdpUnit::block : FsdpUnit::none;
   l.zero_stage = sharded ? titan_zero_stage(t) : 0;
+  if (t.form != TitanForm::registry) return;
+  const bool always = t.r.word("parallelism.fsdp_reshard_after_forward", "default") == "always";
+  l.fsdp_vocabulary =
+      always && l.pipeline_parallel_size == 1 ? FsdpVocabulary::freed_units : FsdpVocabulary::units;
+  t.settle({"fsdp_vocabulary"});
 }
 
 void read_titan_sizes(const TitanReading& t) {
@@ -250,6 +258,24 @@ void read_titan_context(const TitanReading& t) {
   t.settle({"cp_comm_type"});
 }
 
+// Software that a form of launch belongs to.
+struct ReleaseOfForm {
+  TitanForm form;
+  const char* framework;
+  const char* why;
+};
+constexpr std::array kReleases{
+    ReleaseOfForm{TitanForm::toml, "torchtitan-2025", "its TOML files ended in 2026-02"},
+    ReleaseOfForm{TitanForm::early_registry, "torchtitan-2025",
+                  "an option of the command ended before 0.3.0"},
+    ReleaseOfForm{TitanForm::registry, "torchtitan-0.3",
+                  "a configuration of config_registry.py is named"}};
+
+const ReleaseOfForm& release_of(TitanForm form) {
+  return *std::find_if(kReleases.begin(), kReleases.end(),
+                       [&](const ReleaseOfForm& release) { return release.form == form; });
+}
+
 }  // namespace
 
 std::vector<std::string> titan_list(const Value& value) {
@@ -267,13 +293,11 @@ std::vector<std::string> titan_list(const Value& value) {
 void read_torchtitan_values(Values values, const LaunchHints& hints, TitanForm form,
                             LaunchRecord& record) {
   record.target = "torchtitan";
-  record.framework = "torchtitan-2025";
+  const ReleaseOfForm& release = release_of(form);
+  record.framework = release.framework;
   LaunchReading reading(values, record);
   reading.assume("framework", record.framework,
-                 form == TitanForm::toml
-                     ? "its TOML files ended in 2026-02; --framework overrules it"
-                     : "no runs of a later release are known; --framework "
-                       "overrules it");
+                 fmt::format("{}; --framework overrules it", release.why));
   TitanReading t{reading, form, hints.model ? hints.model->num_layers : 0, hints.seq_length};
   list_unmodelled_titan(reading);
   pass_over_titan(values);

@@ -13,7 +13,8 @@
 namespace meshwright::interop {
 
 // TOML ended with v0.2.2 (2026-02); since then a Python function of config_registry.py is named.
-enum class TitanForm { toml, registry };
+// early_registry: a command with options that ended before 0.3.0.
+enum class TitanForm { toml, early_registry, registry };
 
 // Fills the record from settings; of two of one key the last counts.
 void read_torchtitan_values(Values values, const LaunchHints& hints, TitanForm form,

@@ -38,7 +38,7 @@ void read_selective_option(const TitanReading& t) {
   if (l.recompute_granularity != RecomputeGranularity::selective) return;
   l.recompute_modules = {kRecomputeOp};
   t.settle({"recompute_modules"});
-  if (option == nullptr && t.form == TitanForm::registry) {
+  if (option == nullptr && t.form != TitanForm::toml) {
     return t.r.assume("recompute_modules", "op", "its selective mode chooses by operator");
   }
   if (option == nullptr) return recompute_every(t, 2, nullptr);
@@ -155,18 +155,22 @@ bool compiles(const TitanReading& t, const char* part) {
   return std::find(words.begin(), words.end(), part) != words.end();
 }
 
-// The loss is compiled with the blocks since 2025; batch_size is a name of 2024. The registry's
-// configurations work through it in chunks (ChunkedCELoss, components/loss.py, 2026-04).
+// The loss is compiled with the blocks since 2025; batch_size is a name of 2024. Configurations of
+// 0.3.0 work through it in 8 pieces, as they have done since 2026-04 (ChunkedCELoss,
+// components/loss.py); an earlier command of the registry may be older than that.
 void read_titan_loss(const TitanReading& t, bool on) {
   bool& fused = t.job().cross_entropy_loss_fusion;
   fused = on && compiles(t, "loss") && !t.r.values().has("training.batch_size");
   if (fused) {
     t.r.assume("cross_entropy_loss_fusion", "true", "compile covers the loss since 2025");
-  } else if (t.form == TitanForm::registry) {
-    fused = true;
-    t.r.assume("cross_entropy_loss_fusion", "true", "the loss goes in chunks since 2026-04");
+  } else if (t.form == TitanForm::early_registry) {
+    t.r.assume("loss_chunks", "1", "the loss goes in pieces since 2026-04 alone: counted whole");
   }
   t.r.settle_job("cross_entropy_loss_fusion");
+  if (t.form != TitanForm::registry) return;
+  t.job().loss_chunks = 8;
+  t.r.settle_job("loss_chunks");
+  t.r.assume("loss_chunks", "8", "the loss of 0.3.0's configurations goes in 8 pieces");
 }
 
 }  // namespace

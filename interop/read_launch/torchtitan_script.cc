@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
@@ -20,6 +21,10 @@ namespace {
 
 constexpr std::string_view kTitanRunner = "run_train.sh";
 constexpr IntRange kTitanNodes{1, 20'000};
+constexpr std::array<std::string_view, 5> kEndedBefore03{
+    "activation_checkpoint.mode", "activation_checkpoint.selective_ac_option",
+    "parallelism.expert_tensor_parallel_degree", "parallelism.context_parallel_rotate_method",
+    "parallelism.disable_loss_parallel"};
 
 bool starts_titan(const ShellCommand& command) {
   return std::any_of(command.words.begin(), command.words.end(), [](const MarkedText& word) {
@@ -217,6 +222,17 @@ struct TitanBase {
   TitanForm form = TitanForm::toml;
 };
 
+// Options of the registry's first months, which 0.3.0 lacks (config/configs.py): recompute is a
+// subcommand since 2026-06 (pull request 3674).
+TitanForm form_of_registry(const Values& settings) {
+  const auto ended = [](const Value& option) {
+    return option.said.starts_with("--") && std::find(kEndedBefore03.begin(), kEndedBefore03.end(),
+                                                      option.key) != kEndedBefore03.end();
+  };
+  const bool early = std::any_of(settings.all().begin(), settings.all().end(), ended);
+  return early ? TitanForm::early_registry : TitanForm::registry;
+}
+
 TitanBase titan_base(TitanCommand& t, const ReadNamedFile& read, LaunchRecord& record) {
   if (const Value* file = t.named.find("config_file")) {
     const std::string name = word_of(*file);
@@ -242,7 +258,7 @@ TitanBase titan_base(TitanCommand& t, const ReadNamedFile& read, LaunchRecord& r
     return {of_shipped(shipped, *config,
                        "its values in torchtitan's config_registry.py of 2026; releases differ",
                        record),
-            TitanForm::registry};
+            form_of_registry(t.settings)};
   }
   if (t.settings.has("model.flavor")) return {};
   throw InputError(t.file, "", "starts torchtitan and names no configuration",

@@ -14,6 +14,7 @@
 #include "interop/read_launch/trainer.h"
 #include "interop/shell/command_edit.h"
 #include "interop/write_launch/document_edit.h"
+#include "interop/write_launch/settings_text.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -145,11 +146,29 @@ class LaunchEditor {
     }
   }
 
+  // "activation-checkpoint:full" of tyro's commands.
+  static bool is_subcommand(const LaunchChange& change) {
+    return !change.name.starts_with("--") && !contains(change.name, ".") &&
+           contains(change.name, "-");
+  }
+  // A subcommand stands behind all options, and is read as a word of the last one.
+  static bool ends_in_subcommand(const TypedOption& option) {
+    return option.words.size() > 1 && contains(option.words.back(), ":");
+  }
+  bool change_subcommand(const LaunchChange& change, std::string& text) {
+    const std::string typed = change.name + ":" + change.value_before;
+    if (!is_subcommand(change) || !change.after || !contains(text, typed)) return false;
+    text = replaced(text, typed, change.name + ":" + change.value_after);
+    note(change.name, {change.value_before}, change.value_after);
+    return true;
+  }
+
   void change_command(bool adds) {
     CommandEdit edit(files_.text, launch_.command);
     const TypedOption* last = nullptr;
     for (const TypedOption& option : edit.options()) {
       if (!option.is_there() || !is_of_program(option)) continue;
+      if (last != nullptr && ends_in_subcommand(option)) continue;
       if (last == nullptr || is_setting(option.name) || !is_setting(last->name)) last = &option;
     }
     std::vector<const LaunchChange*> missing;
@@ -164,11 +183,13 @@ class LaunchEditor {
     }
     for (const LaunchChange* change : missing) {
       if (!adds || last == nullptr || !is_for_command(*change)) continue;
+      if (is_subcommand(*change) && contains(files_.text, change->name + ":")) continue;
       const auto [name, words] = new_option(edit, *change);
       edit.add_behind(*last, words);
       said_.push_back({name, false, true, "", change->value_after});
     }
     files_.text = edit.text();
+    for (const LaunchChange& change : changes_) change_subcommand(change, files_.text);
     change_variables();
   }
 
@@ -195,13 +216,8 @@ class LaunchEditor {
       const bool overrides = std::any_of(edit.options().begin(), edit.options().end(),
                                          [](const TypedOption& o) { return o.is_override(); });
       if (overrides) return {change.name, change.name + "=" + value};
-      const std::string name = "--" + change.name;
-      const std::size_t dot = name.rfind('.') + 1;
-      if (change.value_after == "true") return {name, name};
-      if (change.value_after == "false") {
-        return {name, name.substr(0, dot) + "no-" + name.substr(dot)};
-      }
-      return {name, name + " " + value};
+      if (is_subcommand(change)) return {change.name, change.name + ":" + value};
+      return {"--" + change.name, option_text(change.name, value)};
     }
     int underscores = 0;
     bool truths = false;

@@ -55,6 +55,13 @@ bool is_yaml_word(const std::string& value) {
 
 }  // namespace
 
+std::string option_text(const std::string& name, const std::string& value) {
+  const std::size_t dot = name.rfind('.') + 1;
+  if (value == "true") return "--" + name;
+  if (value == "false") return "--" + name.substr(0, dot) + "no-" + name.substr(dot);
+  return fmt::format("--{} {}", name, value);
+}
+
 std::string document_word(LaunchTextKind kind, const std::string& value) {
   const bool yaml = kind == LaunchTextKind::yaml;
   if (is_plain_word(value) || (yaml && is_yaml_word(value))) return value;

@@ -34,6 +34,8 @@ class SettingsList {
 // would read them as something else.
 std::string yaml_text(std::vector<LaunchSetting> settings);
 std::string toml_text(std::vector<LaunchSetting> settings);
+// Words of a command's option: "--a.b 2", "--a.b" where it is true, "--a.no-b" where it is false.
+std::string option_text(const std::string& name, const std::string& value);
 // One value as these formats write it.
 std::string document_word(LaunchTextKind kind, const std::string& value);
 

@@ -223,7 +223,7 @@ TEST(LaunchRoundTrip, MegatronBridge) {
   EXPECT_EQ(trips, 12 * 5 * 2);
 }
 
-TEST(LaunchRoundTrip, Torchtitan) {
+int torchtitan_round_trips(const Configured& e, FsdpVocabulary vocabulary) {
   int trips = 0;
   LaunchHints hints;
   hints.model.emplace().num_layers = 32;
@@ -235,6 +235,7 @@ TEST(LaunchRoundTrip, Torchtitan) {
         l.sequence_parallel = l.tensor_parallel_size > 1;
         l.zero_stage = zero;
         l.fsdp_unit = FsdpUnit::block;
+        l.fsdp_vocabulary = vocabulary;
         l.zero_shard_size = shard * l.context_parallel_size;
         // With one context rank the file says nothing of it.
         if (l.context_parallel_size > 1) l.cp_comm_type = ContextParallelAlgorithm::all_gather;
@@ -242,16 +243,30 @@ TEST(LaunchRoundTrip, Torchtitan) {
             shard == 0 ? RecomputeGranularity::full : RecomputeGranularity::selective;
         l.recompute_modules =
             shard == 0 ? Layout{}.recompute_modules : RecomputeModules{kRecomputeOp};
-        const LaunchFile file = torchtitan(llama_on_64().training(l));
-        ASSERT_EQ(file.refusal, "");
-        const LaunchRecord record = read_torchtitan(file.text, "torchtitan.toml", hints);
+        const LaunchFile file = torchtitan(e.training(l));
+        EXPECT_EQ(file.refusal, "");
+        const LaunchRecord record = read_launch(file.text, file.file_name, hints);
         EXPECT_TRUE(read_back(record, l) == l) << file.text << short_name(read_back(record, l));
         EXPECT_EQ(record.job.seq_length, 8192);
         ++trips;
       }
     }
   }
-  EXPECT_EQ(trips, 12 * 2 * 2);
+  return trips;
+}
+
+TEST(LaunchRoundTrip, Torchtitan) {
+  EXPECT_EQ(torchtitan_round_trips(llama_on_64(), FsdpVocabulary::root), 12 * 2 * 2);
+}
+
+// 0.3.0 has a command in the place of a file.
+TEST(LaunchRoundTrip, TorchtitanCommand) {
+  Configured e = llama_on_64();
+  e.model.name = "llama-3-8b";
+  e.cluster.framework.defaults.layout.tensor_engine = TensorEngine::spmd_types;
+  EXPECT_EQ(torchtitan_round_trips(e, FsdpVocabulary::units), 12 * 2 * 2);
+  e.job.precision = Precision::fp8;
+  EXPECT_NE(torchtitan(e.training(sizes().front())).refusal, "");
 }
 
 TEST(LaunchRoundTrip, DeepSpeed) {

@@ -235,43 +235,5 @@ TEST(OutsideAllocator, IsTheContextAndACommunicatorForEachGroup) {
   EXPECT_EQ(outside_allocator({}, layout), Bytes{});
 }
 
-// FSDP of four blocks of Llama 3 8B on 8 ranks, 4096 tokens, as torch's memory tracker counts it
-// (PyTorch 2.15, fake tensors): peak beside sharded parameters and moments. It lies at the loss:
-// 525 M logits of 12 bytes, the root's 2.1 GB (of units the head's half), 0.59 GB a block, and no
-// gradient before the second micro-batch.
-TEST(StageMemory, OfFsdpIsWhatTorchCounts) {
-  struct Run {
-    const char* name;
-    int zero_stage, micro_batches;
-    bool defers, recomputes;
-    double torch;  // GB
-    FsdpVocabulary vocabulary = FsdpVocabulary::root;
-    int sequences = 1;
-  };
-  for (const Run& run : {Run{"gathered again", 3, 1, false, false, 10.924},
-                         Run{"weights kept", 2, 1, false, false, 12.669},
-                         Run{"checkpoints", 3, 1, false, true, 8.573},
-                         Run{"two micro-batches", 3, 2, false, false, 11.886},
-                         Run{"reduced once", 3, 2, true, false, 18.616},
-                         Run{"two sequences", 3, 1, false, true, 15.045, FsdpVocabulary::root, 2},
-                         Run{"units", 3, 1, false, false, 9.873, FsdpVocabulary::units}}) {
-    PublishedRun setup = modern_layer();
-    setup.model.num_layers = 4;
-    setup.job.kernel_fusion = KernelFusion::compiled;
-    setup.job.global_batch_size = 8 * run.micro_batches * run.sequences;
-    setup.layout = sharded_over(8, run.zero_stage);
-    setup.layout.micro_batch_size = run.sequences;
-    setup.layout.fsdp_vocabulary = run.vocabulary;
-    setup.layout.fsdp_unit = FsdpUnit::block;
-    setup.layout.defer_grad_reduce = run.defers;
-    if (run.recomputes) setup.layout.recompute_granularity = RecomputeGranularity::full;
-    const Stage stage = pipeline_stages(setup.model, setup.layout).front();
-    const StageMemory memory = stage_memory(setup.model, setup.job, setup.layout, stage, 0);
-    const double shards = stage_parameters(setup.model, setup.job, setup.layout, stage).dense / 8;
-    const double beside = (memory.allocated() - memory.optimizer).value() - 4 * shards;
-    EXPECT_NEAR(beside / 1e9 / run.torch, 1.0, 0.02) << run.name;
-  }
-}
-
 }  // namespace
 }  // namespace meshwright
