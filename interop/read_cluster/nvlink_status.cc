@@ -38,11 +38,12 @@ struct GpuLinks {
   double wire = 0.0;  // GB/s of one link
 };
 
-// The text behind "Link N:", empty for another line ("C2C Link 0:" is one).
+// The text behind "Link N:", empty for another line: "C2C Link 0:", "Link layer:" of ibstat.
 std::string link_status(const std::string& line) {
   const std::vector<std::string> words = split_words(line);
-  const bool is_link = words.size() > 2 && words[0] == "Link" && words[1].back() == ':';
-  return is_link ? words[2] : "";
+  if (words.size() < 3 || words[0] != "Link") return "";
+  const std::size_t digits = words[1].find_first_not_of("0123456789");
+  return digits > 0 && digits + 1 == words[1].size() && words[1].back() == ':' ? words[2] : "";
 }
 
 // By GPU, as the tool numbers them.

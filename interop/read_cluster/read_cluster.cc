@@ -88,9 +88,9 @@ ClusterFacts read_cluster_facts(std::string_view typed, const std::string& file)
     if (!format.is(text)) continue;
     all.push_back(format.read(text, file));
     all.back().tool = format.tool;
-    // The matrix beside has all GPUs; a log names perhaps some.
-    const bool beside = format.read == read_nvidia_smi && all.size() > 1;
-    if (beside) all.back().gpus_per_host.reset();
+    // The matrix beside has all GPUs; lists beside it may be cut.
+    const bool is_list = format.read == read_nvidia_smi || format.read == read_nvlink_status;
+    if (is_list && all.size() > 1) all.back().gpus_per_host.reset();
     if (is_document(format)) break;
   }
   if (!all.empty()) return merged(all);

@@ -300,7 +300,7 @@ std::string matrix_cells(const planner::TrafficMatrix& matrix, Bytes least, Byte
       if (!continues) break;
     }
     paths[static_cast<std::size_t>(shade - 1)] +=
-        fmt::format("M{:.2f} {:.2f}h{:.2f}v{:.2f}h-{:.2f}z", kMatrixLeft + first.to * side,
+        fmt::format("M{:.5g} {:.5g}h{:.5g}v{:.5g}h-{:.5g}z", kMatrixLeft + first.to * side,
                     kMatrixTop + first.from * side, wide * side, side, wide * side);
   }
   std::string out;

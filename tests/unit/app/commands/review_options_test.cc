@@ -56,6 +56,7 @@ constexpr Stated kCounts[] = {
     {"--e2e", "9s", "serve.sh", "--isl 128 --osl 128 --rate 2"},
     {"--percentile", "p99", "serve.sh", "--isl 128 --osl 128 --rate 2"},
     {"--top", "1"},
+    {"--fail-if", "peak_memory>1"},
     {"--json", ""},
     {"--launch-out", "@F/new.sh"},
     {"--measurements-out", "@F/runs.json", "train.sh", "--log @F/train.log"},
