@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meshwright program, as a Python wheel carries it."""
+"""Plans the parallel layout of distributed transformers: volume, time and memory before a job runs."""
 
 import os
-import pathlib
 import sys
 
-PROGRAM = pathlib.Path(__file__).parent / "bin" / "meshwright"
+from meshwright.calls import PROGRAM, InputError, MeshwrightError, ask, backtest, capacity, estimate, plan, review, serve, volume
+
+__all__ = ["InputError", "MeshwrightError", "ask", "backtest", "capacity", "estimate", "plan", "review", "run", "serve", "volume"]
 
 
 def run() -> None:
