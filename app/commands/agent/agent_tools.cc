@@ -216,7 +216,7 @@ std::string part_of(const std::string& document, const std::string& pointer, boo
         "arguments", "/json_pointer",
         fmt::format("leads to nothing (got \"{}\"); the keys are\n{}", pointer, keys_in(json)));
   }
-  const std::string text = json.at(place).dump(1);
+  std::string text = json.at(place).dump(1);
   if (whole || text.size() <= kMostText) return text;
   return fmt::format("{} bytes; ask for a part, or with \"whole\": true:\n{}", text.size(),
                      keys_in(json.at(place)));
