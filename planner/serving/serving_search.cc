@@ -208,9 +208,13 @@ std::vector<std::size_t> simulated_rows(const std::vector<ServingChoice>& choice
 
 }  // namespace
 
+int tensor_domain(const Cluster& cluster) {
+  return std::min(std::max(cluster.fast_domain(), cluster.gpus_per_node), cluster.num_gpus());
+}
+
 ServingSpace serving_space(const Model& model, const Cluster& cluster) {
   ServingSpace space;
-  const int domain = std::min(cluster.fast_domain(), cluster.num_gpus());
+  const int domain = tensor_domain(cluster);
   for (int tensor = 1; tensor <= std::min(domain, 16); tensor *= 2) space.tensor.push_back(tensor);
   const bool cores = only_device(cluster).kind == DeviceKind::cpu;
   space.pipeline = {1, 2};

@@ -26,7 +26,10 @@ struct ServingSpace {
   int replica_gpus = 16;              // of one replica, at most
   bool stages_in_pools = true;        // prefill and decode pools may have pipeline stages
 };
-// Powers of two up to what the model and the cluster's fast domain allow. On cores only what
+// Devices that tensor and data ranks of a replica are spread over at most: a fast domain, and of a
+// node without one the whole node, over whose bus they exchange.
+int tensor_domain(const Cluster& cluster);
+// Powers of two up to what the model and tensor_domain allow. On cores only what
 // meshwright trial serves there.
 ServingSpace serving_space(const Model& model, const Cluster& cluster);
 // What the default space of this cluster leaves out, in words: of cores pools with pipeline stages

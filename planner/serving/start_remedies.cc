@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "planner/serving/serving_search.h"
 #include "sim/base/number_text.h"
 
 namespace meshwright::planner {
@@ -41,7 +42,7 @@ std::vector<std::string> changes_that_suffice(const ServingScenario& s,
   if (shorter.max_model_len > 0 && suffices(shorter)) {
     found.push_back(fmt::format("max_model_len {}", count_text(shorter.max_model_len)));
   }
-  const int domain = std::min(s.cluster.fast_domain(), s.cluster.num_gpus());
+  const int domain = tensor_domain(s.cluster);
   for (int factor = 2; factor * meshwright::num_gpus(options.layout) <= domain; factor *= 2) {
     ReplicaOptions wider = options;
     wider.layout = widened(options.layout, factor);

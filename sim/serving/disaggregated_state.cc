@@ -75,8 +75,9 @@ DisaggregatedState state_at(const DisaggregatedPools& pools, const MeanRequest& 
 
 double prefill_rate(const ServingReplica& replica, const MeanRequest& request) {
   const double together = std::max(1.0, std::floor(replica.rule.token_budget / request.computed));
-  const double groups = replica.cost.data_ranks;
-  return together * groups / prompt_time(replica, request, 0.0, std::max(together, groups)).value();
+  // Every attention group has as many.
+  const Seconds step = prompt_time(replica, request, 0.0, {together, together});
+  return together * replica.cost.data_ranks / step.value();
 }
 
 double decode_rate(const ServingReplica& replica, const MeanRequest& request, Seconds moving) {

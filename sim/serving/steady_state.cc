@@ -29,29 +29,30 @@ double chunks_of(const ServingReplica& replica, const MeanRequest& request, doub
   return std::ceil(request.computed / prompt_budget(replica, running) - 1e-9);
 }
 
-// A step as the slowest group and the mean of all see it. Prompts lie on one group, or on all when
-// there are as many.
-Seconds mixed_step(const ServingReplica& replica, const EngineStep& decode,
-                   const EngineStep& prompts) {
-  EngineStep mean = prompts;
-  const double groups = replica.cost.data_ranks;
-  if (prompts.prefill_sequences < groups) {
-    const double share = 1.0 / groups;
-    mean.prefill_tokens *= share;
-    mean.prefill_sequences *= share;
-    mean.prefill_pairs *= share;
-  }
-  return step_duration(replica, decode + prompts, decode + mean).duration;
-}
-
 Seconds decode_duration(const ServingReplica& replica, double running, double context) {
   if (running <= 0.0) return {};
   const EngineStep step = decode_step(running, context);
   return step_duration(replica, step, step).duration;
 }
 
+// Prompts of which `each` begin in a step on a group, and take `steps` of them where they ride with
+// decodes. The requests of an engine are spread over its groups, and prompts of several groups
+// share steps: of those a share 1 - (1 - each steps)^groups has prompts.
+PromptsTogether prompts_together(const ServingReplica& replica, double each, double steps) {
+  const double groups = replica.cost.data_ranks;
+  const double ridden = replica.rule.mixes ? steps : 1.0;
+  const double fullest = std::max(1.0, each);
+  double often = each / fullest;
+  if (groups > 1) {
+    const double none = std::pow(1.0 - std::min(1.0, each * ridden), groups);
+    often = std::max(often, (1.0 - none) / ridden);
+  }
+  return {fullest, often > 0.0 ? each / often : 1.0 / groups, often};
+}
+
 struct Cycle {
   double prompts = 0;  // that begin in a step
+  PromptsTogether together{};
   Seconds decode{}, added{}, step{};
 };
 
@@ -72,12 +73,11 @@ Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double
   const double steps = decode_steps(replica, request);
   cycle.decode = decode_duration(replica, running, mean_context(request));
   cycle.prompts = steps > 0 ? running / steps : 0.0;
-  const double together = std::max(1.0, cycle.prompts);
-  // Of several groups any prompt holds up all.
-  const double groups = replica.cost.data_ranks;
-  double often = cycle.prompts / together;
-  if (groups > 1 && often < 1.0) often = 1.0 - std::pow(1.0 - often, groups);
-  cycle.added = prompt_time(replica, request, running, together) *
+  // A prompt of one group holds up all.
+  const double chunks = chunks_of(replica, request, running);
+  cycle.together = prompts_together(replica, cycle.prompts, chunks);
+  const double often = cycle.together.often;
+  cycle.added = prompt_time(replica, request, running, cycle.together) *
                 (often * others * stream_loss(replica, often));
   cycle.step = cycle.decode + cycle.added;
   return cycle;
@@ -113,9 +113,8 @@ double held_steps(const ServingReplica& replica, const MeanRequest& request, dou
 // Time from its wait in the engine until a request's first token, room and others aside.
 Seconds first_token_time(const ServingReplica& replica, const MeanRequest& request,
                          const Cycle& cycle, double running, bool closed) {
-  const double together = std::max(1.0, cycle.prompts);
   const double chunks = chunks_of(replica, request, running);
-  Seconds own = prompt_time(replica, request, running, together);
+  Seconds own = prompt_time(replica, request, running, cycle.together);
   // A stream's prompt passes all stages before it goes on.
   if (steps_by_streams(replica)) own *= static_cast<double>(replica.cost.stages);
   if (replica.rule.mixes) own += cycle.decode * chunks;
@@ -128,7 +127,8 @@ Seconds first_token_time(const ServingReplica& replica, const MeanRequest& reque
   Seconds residual = cycle.step;
   if (!closed && cycle.prompts < 1.0) {
     const double often = cycle.prompts;
-    const Seconds mixed = cycle.decode + prompt_time(replica, request, running, 1.0) / chunks;
+    const PromptsTogether one = prompts_together(replica, 0.0, 1.0);
+    const Seconds mixed = cycle.decode + prompt_time(replica, request, running, one) / chunks;
     residual = (mixed * (mixed / cycle.step) * often +
                 cycle.decode * (cycle.decode / cycle.step) * (1.0 - often)) *
                0.5;
@@ -170,29 +170,37 @@ MeanRequest mean_request(const ServingLoad& load, int block_size) {
 }
 
 Seconds prompt_time(const ServingReplica& replica, const MeanRequest& request, double running,
-                    double prompts) {
+                    const PromptsTogether& prompts) {
   const bool mixes = replica.rule.mixes && running > 0.0;
   const EngineStep decode = mixes ? decode_step(running, mean_context(request)) : EngineStep{};
   const Seconds alone = mixes ? step_duration(replica, decode, decode).duration : Seconds{};
-  const double budget =
-      replica.rule.chunks ? prompt_budget(replica, mixes ? running : 0.0) : request.computed;
+  // An engine that cuts no prompt gives a longer one a step of its own.
+  const double rows = prompt_budget(replica, mixes ? running : 0.0);
+  const double budget = replica.rule.chunks ? rows : std::max(rows, request.computed);
   const double cached = request.input - request.computed;
+  // Tokens of `fullest` prompts on the slowest group, behind `prior` ones.
+  const auto added = [&](double fullest, double tokens, double prior) {
+    const double mean = fullest * (prompts.mean / prompts.fullest);
+    return step_duration(replica, decode + prefill_step(fullest, tokens, prior),
+                         decode + prefill_step(mean, tokens, prior))
+               .duration -
+           alone;
+  };
   if (request.computed <= budget) {
-    const double together = std::clamp(prompts, 1.0, std::max(1.0, budget / request.computed));
-    return mixed_step(replica, decode, prefill_step(together, request.computed, cached)) - alone;
+    const double most = std::max(1.0, budget / request.computed);
+    return added(std::clamp(prompts.fullest, 1.0, most), request.computed, cached);
   }
   Seconds sum;
   const double chunk = std::max(budget, request.computed / kMostChunks);
   for (double done = 0; done < request.computed - 0.5; done += chunk) {
     const double tokens = std::min(chunk, request.computed - done);
-    const Seconds step = mixed_step(replica, decode, prefill_step(1, tokens, cached + done));
-    sum += (step - alone) * (chunk / budget);
+    sum += added(1.0, tokens, cached + done) * (chunk / budget);
   }
   return sum;
 }
 
 Seconds unloaded_prefill(const ServingReplica& replica, const MeanRequest& request) {
-  return prompt_time(replica, request, 0.0, 1.0);
+  return prompt_time(replica, request, 0.0, prompts_together(replica, 0.0, 1.0));
 }
 
 Seconds queue_wait(double servers, double utilization, Seconds service) {
@@ -212,12 +220,13 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
   const double active = std::min(each, room);
   const double steps = decode_steps(replica, request);
   const double others = 1.0 - 1.0 / std::max(1.0, active);
+  const double all_others = 1.0 - 1.0 / std::max(1.0, active * groups);
   double running = prefill_limited(replica, request, active * 0.9);
   Cycle cycle;
   Seconds first;
   for (int i = 0; i < kIterations; ++i) {
     // A user's own prompt meets the others' decodes, and its decodes the others' prompts.
-    cycle = cycle_at(replica, request, running, others);
+    cycle = cycle_at(replica, request, running, all_others);
     first = first_token_time(replica, request, cycle, running * others, true);
     const Seconds decoding = cycle.step * steps;
     const double share = decoding / (decoding + first + replica.rule.host_time(request.input));
@@ -226,7 +235,7 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
     running = next;
     if (done) break;
   }
-  cycle = cycle_at(replica, request, running, others);
+  cycle = cycle_at(replica, request, running, all_others);
   SteadyState state = state_of(replica, request, cycle, running, room);
   const Seconds decoding = cycle.step * steps;
   // Little's law on the decoding sequences, then on the users.

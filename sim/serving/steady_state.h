@@ -72,10 +72,15 @@ std::optional<SteadyState> largest_rate_within(const ServingReplica& replica,
                                                const MeanRequest& request,
                                                const LatencyLimits& limits, double utilization);
 
-// Time that `prompts` prompts add to a step in which `running` sequences decode: the mixed steps
-// less as many decode steps, or whole steps of their own (prefill first).
+// Prompts that share a step: on the fullest attention group, and on each group in the mean.
+// `often`: share of the steps that have prompts.
+struct PromptsTogether {
+  double fullest = 1.0, mean = 1.0, often = 1.0;
+};
+// Time that prompts add to a step in which `running` sequences decode: the mixed steps less as many
+// decode steps, or whole steps of their own (prefill first).
 Seconds prompt_time(const ServingReplica& replica, const MeanRequest& request, double running,
-                    double prompts);
+                    const PromptsTogether& prompts);
 // All passes of one prompt on an idle replica.
 Seconds unloaded_prefill(const ServingReplica& replica, const MeanRequest& request);
 
