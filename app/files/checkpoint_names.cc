@@ -14,14 +14,27 @@
 namespace meshwright::app {
 namespace {
 
+// Month of a release, YYMM or MMDD: "2507", "0528".
+bool is_release_date(std::string_view word) {
+  const bool digits = word.size() == 4 && std::all_of(word.begin(), word.end(), [](char letter) {
+                        return letter >= '0' && letter <= '9';
+                      });
+  if (!digits) return false;
+  const int first = (word[0] - '0') * 10 + (word[1] - '0');
+  const int second = (word[2] - '0') * 10 + (word[3] - '0');
+  const bool month_of_year = first >= 23 && first <= 39 && second >= 1 && second <= 12;
+  const bool day_of_month = first >= 1 && first <= 12 && second >= 1 && second <= 31;
+  return month_of_year || day_of_month;
+}
+
 // Words that a publisher adds to a checkpoint's name and that leave its shape as it is.
 bool is_variant(std::string_view word) {
   static const std::vector<std::string> words = split_words(
       "instruct chat base it pt hf fp8 fp4 nvfp4 mxfp4 mxfp8 awq gptq int4 int8 w4a16 w4a16kv8 "
       "w8a8 w4afp8 nvfp4a16 dynamic static pertensor block 4bit 8bit bnb marlin gguf qat ct kv "
-      "0528 0324 2507 0905 2501 2407 thinking v2 v0.1 v0.2 v0.3 bf16 fp16 original unsloth mcore "
+      "thinking v2 v0.1 v0.2 v0.3 bf16 fp16 original unsloth mcore "
       "quantized.w4a16 quantized.w8a8 autoround unquantized q4_0 mtp moefp4");
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return is_release_date(word) || std::find(words.begin(), words.end(), word) != words.end();
 }
 
 // Tells whether an fp8 checkpoint scales a tensor or a row, not blocks: by its publisher or name.

@@ -44,13 +44,15 @@ std::string key_below(const std::string& key) {
 
 }  // namespace
 
-std::vector<Value> grouped_options(const Values& values) {
+std::vector<Value> grouped_options(const std::vector<Value>& values, const IsMember& is_member) {
   std::vector<Value> options;
   std::map<std::string, Json> groups;
-  for (const Value& value : values.all()) {
+  for (const Value& value : values) {
     const std::size_t dot = value.key.find('.');
-    const std::string name = value.key.substr(0, dot);
-    if (dot == std::string::npos) {
+    const bool typed = value.key.starts_with('-');
+    const std::string head = value.key.substr(0, dot);
+    const std::string name = typed ? replaced(head, "_", "-") : head;
+    if (dot == std::string::npos || !is_member(value.key)) {
       options.push_back(value);
       continue;
     }
@@ -59,14 +61,18 @@ std::vector<Value> grouped_options(const Values& values) {
       options.back().key = name;
     }
     Json& group = groups[name];
-    const std::string inner = value.key.substr(dot + 1);
+    const std::string inner = typed ? key_below(value.key) : value.key.substr(dot + 1);
     group[inner] = value.words.size() == 1 ? Json(value.words.front()) : Json(value.words);
+    const auto whole = std::find_if(options.begin(), options.end(),
+                                    [&](const Value& option) { return option.key == name; });
+    if (whole->unknown.empty()) whole->unknown = value.unknown;
   }
   for (Value& option : options) {
     const auto group = groups.find(option.key);
     if (group == groups.end()) continue;
     option.words = {group->second.dump()};
-    option.said = option.key + " = " + option.words.front();
+    const bool typed = option.key.starts_with('-');
+    option.said = option.key + (typed ? " " : " = ") + option.words.front();
   }
   return options;
 }

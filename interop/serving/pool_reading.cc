@@ -21,7 +21,8 @@ constexpr int kDeepestConfiguration = 3;
 std::vector<Value> configuration_values(EngineKind engine, const std::string& text,
                                         const std::string& name) {
   Values values = name.ends_with(".json") ? values_of_json(text, name) : values_of_yaml(text, name);
-  return engine == EngineKind::tensorrt_llm ? std::move(values).all() : grouped_options(values);
+  return engine == EngineKind::tensorrt_llm ? std::move(values).all()
+                                            : grouped_options(values.all());
 }
 
 struct ExchangeName {
@@ -86,8 +87,16 @@ void PoolReading::model(const Value& value) {
   note("model", launch_.model, value);
 }
 
+// "--speculative-config.method mtp" is a member of the JSON of --speculative-config.
 void PoolReading::options(const std::vector<Value>& values) {
-  for (const Value& value : values) option(value, 0);
+  const auto is_member = [&](std::string_view key) {
+    const std::string name = spelled(std::string(key));
+    if (serving_option(launch_.engine, name) != nullptr) return false;
+    const ServingOption* whole = serving_option(launch_.engine, name.substr(0, name.find('.')));
+    return whole != nullptr &&
+           (whole->use == OptionUse::speculation || whole->use == OptionUse::transfer);
+  };
+  for (const Value& value : grouped_options(values, is_member)) option(value, 0);
 }
 
 void PoolReading::option(const Value& value, int depth) {

@@ -2,7 +2,9 @@
 // Options of one engine process, one by one, into the pool that it starts.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interop/read_launch/values.h"
@@ -13,7 +15,11 @@
 namespace meshwright::interop {
 
 // Values of a configuration as vLLM and SGLang take them: a map is one option, whose value is JSON.
-std::vector<Value> grouped_options(const Values& values);
+// `is_member` tells which dotted keys belong to a map.
+using IsMember = std::function<bool(std::string_view key)>;
+std::vector<Value> grouped_options(
+    const std::vector<Value>& values,
+    const IsMember& is_member = [](std::string_view) { return true; });
 
 class PoolReading {
  public:

@@ -246,7 +246,7 @@ class ManifestReading {
   void add_option(const FormatOption& option, Values& part, OperatedContainer& by) {
     if (option.field.ends_with('*')) {
       Values group = below(part, option.field.substr(0, option.field.size() - 1));
-      for (Value& value : grouped_options(group)) {
+      for (Value& value : grouped_options(group.all())) {
         value.key = "--" + value.key;
         by.options.push_back(std::move(value));
       }
