@@ -210,16 +210,18 @@ std::string part_of(const std::string& document, const std::string& pointer, boo
     throw InputError("arguments", "/json_pointer",
                      fmt::format("begins with / or is empty (got \"{}\")", pointer));
   }
-  const Json::json_pointer place(pointer);
-  if (!json.contains(place)) {
+  const Json* part = nullptr;
+  try {
+    part = &json.at(Json::json_pointer(pointer));
+  } catch (const Json::exception&) {
     throw InputError(
         "arguments", "/json_pointer",
         fmt::format("leads to nothing (got \"{}\"); the keys are\n{}", pointer, keys_in(json)));
   }
-  std::string text = json.at(place).dump(1);
+  std::string text = part->dump(1);
   if (whole || text.size() <= kMostText) return text;
   return fmt::format("{} bytes; ask for a part, or with \"whole\": true:\n{}", text.size(),
-                     keys_in(json.at(place)));
+                     keys_in(*part));
 }
 
 // Cuts at the end of a line.

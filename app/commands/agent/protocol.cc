@@ -16,19 +16,28 @@ constexpr std::array<std::string_view, 4> kRevisions{"2025-11-25", "2025-06-18",
 // JSON-RPC's codes.
 enum Fault { kNoJson = -32700, kNoRequest = -32600, kNoMethod = -32601, kWrongParameters = -32602 };
 
+// A text that was cut may end within a character.
+std::string line_of(const Json& message) {
+  return message.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 std::string error_line(const Json& id, Fault fault, const std::string& what) {
-  return Json{{"jsonrpc", "2.0"},
-              {"id", id},
-              {"error", {{"code", static_cast<int>(fault)}, {"message", what}}}}
-      .dump();
+  return line_of({{"jsonrpc", "2.0"},
+                  {"id", id},
+                  {"error", {{"code", static_cast<int>(fault)}, {"message", what}}}});
 }
 std::string result_line(const Json& id, const Json& result) {
-  return Json{{"jsonrpc", "2.0"}, {"id", id}, {"result", result}}.dump();
+  return line_of({{"jsonrpc", "2.0"}, {"id", id}, {"result", result}});
+}
+
+// A member that is text; empty where it is not.
+std::string text_member(const Json& parameters, const char* key) {
+  const Json value = parameters.value(key, Json());
+  return value.is_string() ? value.get<std::string>() : "";
 }
 
 // The client's revision where it is known here, else the newest.
 Json initialized(const Json& parameters) {
-  const std::string asked = parameters.value("protocolVersion", "");
+  const std::string asked = text_member(parameters, "protocolVersion");
   const bool known = std::ranges::find(kRevisions, asked) != kRevisions.end();
   return {
       {"protocolVersion", known ? asked : std::string(kRevisions.front())},
@@ -41,7 +50,7 @@ Json initialized(const Json& parameters) {
 
 // {"name", "arguments"} of a call.
 Json called(const CommandText& program, const Json& parameters, const Asks& ask) {
-  const std::string name = parameters.value("name", "");
+  const std::string name = text_member(parameters, "name");
   const Json arguments = parameters.value("arguments", Json::object());
   try {
     return call_tool(program, name, arguments, ask);

@@ -105,6 +105,7 @@ TEST_F(McpTest, ARefusalIsAResultThatSaysWhatToDo) {
   EXPECT_THAT(text_of(call("plan", {{"find_gpus", 3}})), HasSubstr("is true or false (got 3)"));
   EXPECT_THAT(text_of(call("plann", Json::object())), HasSubstr("no tool \"plann\""));
   EXPECT_EQ(call("plann", Json::object()).at("isError"), true);
+  EXPECT_EQ(answer("tools/call", {{"name", 3}}).at("isError"), true);
   said_ = {kWrongInput, "", "meshwright: error: no\n"};
   const Json refused = call("plan", {{"model", "x"}});
   EXPECT_EQ(refused.at("isError"), true);
@@ -121,6 +122,9 @@ TEST_F(McpTest, NoAnswerIsLongerThanEightKilobytesUnlessAsked) {
   EXPECT_LE(cut.size(), 8000);
   EXPECT_THAT(cut, HasSubstr("..\n(cut at 8 kB"));
   EXPECT_GT(text_of(call("models", {{"whole", true}})).size(), 20'000);
+  // No line ends, and each byte begins a character that does not follow: shown, not thrown.
+  said_.out.assign(9001, '\xC3');
+  EXPECT_LE(text_of(call("models", Json::object())).size(), 24'000);
 }
 
 TEST_F(McpTest, APointerLeadsIntoTheJson) {
@@ -132,6 +136,8 @@ TEST_F(McpTest, APointerLeadsIntoTheJson) {
   EXPECT_THAT(text_of(call("plan", {{"json_pointer", "/notes"}})), HasSubstr("9002 bytes; ask"));
   EXPECT_THAT(text_of(call("plan", {{"json_pointer", "/rank"}})), HasSubstr("leads to nothing"));
   EXPECT_THAT(text_of(call("plan", {{"json_pointer", "ranked"}})), HasSubstr("begins with /"));
+  EXPECT_THAT(text_of(call("plan", {{"json_pointer", "/ranked/01"}})), HasSubstr("to nothing"));
+  EXPECT_THAT(text_of(call("plan", {{"json_pointer", "/~3"}})), HasSubstr("leads to nothing"));
 }
 
 TEST_F(McpTest, FaultsOfAMessageAreJsonRpcErrors) {
