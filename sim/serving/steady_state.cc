@@ -35,19 +35,14 @@ Seconds decode_duration(const ServingReplica& replica, double running, double co
   return step_duration(replica, step, step).duration;
 }
 
-// Prompts of which `each` begin in a step on a group, and take `steps` of them where they ride with
-// decodes. The requests of an engine are spread over its groups, and prompts of several groups
-// share steps: of those a share 1 - (1 - each steps)^groups has prompts.
-PromptsTogether prompts_together(const ServingReplica& replica, double each, double steps) {
+// Prompts of which `each` begin in a step on a group. They lie on one group, or on all when there
+// are as many; of several groups any prompt holds up all.
+PromptsTogether prompts_together(const ServingReplica& replica, double each) {
   const double groups = replica.cost.data_ranks;
-  const double ridden = replica.rule.mixes ? steps : 1.0;
   const double fullest = std::max(1.0, each);
   double often = each / fullest;
-  if (groups > 1) {
-    const double none = std::pow(1.0 - std::min(1.0, each * ridden), groups);
-    often = std::max(often, (1.0 - none) / ridden);
-  }
-  return {fullest, often > 0.0 ? each / often : 1.0 / groups, often};
+  if (groups > 1 && often < 1.0) often = 1.0 - std::pow(1.0 - often, groups);
+  return {fullest, fullest < groups ? fullest / groups : fullest, often};
 }
 
 struct Cycle {
@@ -73,9 +68,7 @@ Cycle cycle_at(const ServingReplica& replica, const MeanRequest& request, double
   const double steps = decode_steps(replica, request);
   cycle.decode = decode_duration(replica, running, mean_context(request));
   cycle.prompts = steps > 0 ? running / steps : 0.0;
-  // A prompt of one group holds up all.
-  const double chunks = chunks_of(replica, request, running);
-  cycle.together = prompts_together(replica, cycle.prompts, chunks);
+  cycle.together = prompts_together(replica, cycle.prompts);
   const double often = cycle.together.often;
   cycle.added = prompt_time(replica, request, running, cycle.together) *
                 (often * others * stream_loss(replica, often));
@@ -127,7 +120,7 @@ Seconds first_token_time(const ServingReplica& replica, const MeanRequest& reque
   Seconds residual = cycle.step;
   if (!closed && cycle.prompts < 1.0) {
     const double often = cycle.prompts;
-    const PromptsTogether one = prompts_together(replica, 0.0, 1.0);
+    const PromptsTogether one = prompts_together(replica, 0.0);
     const Seconds mixed = cycle.decode + prompt_time(replica, request, running, one) / chunks;
     residual = (mixed * (mixed / cycle.step) * often +
                 cycle.decode * (cycle.decode / cycle.step) * (1.0 - often)) *
@@ -200,7 +193,7 @@ Seconds prompt_time(const ServingReplica& replica, const MeanRequest& request, d
 }
 
 Seconds unloaded_prefill(const ServingReplica& replica, const MeanRequest& request) {
-  return prompt_time(replica, request, 0.0, prompts_together(replica, 0.0, 1.0));
+  return prompt_time(replica, request, 0.0, prompts_together(replica, 0.0));
 }
 
 Seconds queue_wait(double servers, double utilization, Seconds service) {
@@ -220,13 +213,12 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
   const double active = std::min(each, room);
   const double steps = decode_steps(replica, request);
   const double others = 1.0 - 1.0 / std::max(1.0, active);
-  const double all_others = 1.0 - 1.0 / std::max(1.0, active * groups);
   double running = prefill_limited(replica, request, active * 0.9);
   Cycle cycle;
   Seconds first;
   for (int i = 0; i < kIterations; ++i) {
     // A user's own prompt meets the others' decodes, and its decodes the others' prompts.
-    cycle = cycle_at(replica, request, running, all_others);
+    cycle = cycle_at(replica, request, running, others);
     first = first_token_time(replica, request, cycle, running * others, true);
     const Seconds decoding = cycle.step * steps;
     const double share = decoding / (decoding + first + replica.rule.host_time(request.input));
@@ -235,7 +227,7 @@ std::optional<SteadyState> closed_loop_state(const ServingReplica& replica,
     running = next;
     if (done) break;
   }
-  cycle = cycle_at(replica, request, running, all_others);
+  cycle = cycle_at(replica, request, running, others);
   SteadyState state = state_of(replica, request, cycle, running, room);
   const Seconds decoding = cycle.step * steps;
   // Little's law on the decoding sequences, then on the users.
