@@ -89,7 +89,7 @@ TEST(CollectiveModel, ASmallMessageTakesLl) {
   EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, even_nodes()), 54.1482, 1e-3);
 }
 
-// Of 39 GB/s on two nodes and 20.4 on more, whatever the NICs carry. 15 * 2^16 bytes move in
+// LL carries 39 GB/s on two nodes and 20.4 on more, whatever the NICs do. 15 * 2^16 bytes move in
 // 25.206 us, 31 * 2^15 in 49.7945.
 TEST(CollectiveModel, LlHasTheCeilingOfTheHostsCpu) {
   // 20 + 8 * 2.7 / 14 + 14 * 1 + 25.206; 20 + 3 * 8 * 2.7 / 14 + 28 * 1 + 49.7945.
